@@ -9,6 +9,7 @@ from math import floor, isfinite, log10
 from typing import Any, Protocol, TypeAlias
 
 from dse import catalog
+from dse.calibration.ps_part import PS
 from dse.calibration.runners.registry import measuring
 from dse.pricing.devices import USUAL_STACK
 from dse.report.design_point import Bounds, Point
@@ -382,8 +383,9 @@ def _to_measure(document: RunDocument) -> list[str]:
     summed = [label(p, "aggregation") for p in document.front if evidence(p) == CATALOGUE]
     lines = []
     for row in document.transports:
-        command = measuring(row.name)
-        if command and any(name.endswith(f"-{row.name}") for name in summed):
+        over = [name for name in summed if name.endswith(f"-{row.name}")]
+        command = measuring(row.name, all(name.startswith(f"{PS}-") for name in over))
+        if command and over:
             logs = " or import a log of nccl-tests ('dse calibrate import')" * (row.name == "nccl")
             comma = "," * bool(logs)
             lines.append(f"To measure {row.name}, start '{command}' on such nodes{comma}{logs}.")

@@ -117,6 +117,7 @@ def test_the_evidence_of_a_front_adds_up() -> None:
          "import a log of nccl-tests ('dse calibrate import')."),
         ("ps-grpc", "To measure grpc, start 'dse calibrate run --runner grpc' on such nodes."),
         ("ring-mpi", "To measure mpi, start 'dse calibrate run' on such nodes."),
+        ("ps-mpi", "To measure mpi, start 'dse calibrate run --runner mpi-ps' on such nodes."),
         ("ring-mpi-gdr", ""),
     ],
 )  # fmt: skip

@@ -155,10 +155,19 @@ def command_for(profile: Profile) -> str:
     return _command(RUNNERS[0])
 
 
-def measuring(transport: str) -> str:
-    """The command that measures a transport; empty where no runner does."""
-    found = (_command(one) for one in RUNNERS if transport in one.transports)
-    return next(found, "")
+def measuring(transport: str, servers: bool = False, network: str = "", nodes: int = 1) -> str:
+    """The command that measures a transport; empty where no runner does.
+
+    servers: parameter servers over it, in place of allreduce. network: the name of the link between
+    nodes, written where several are measured.
+    """
+    part = SERVERS if servers else ALLREDUCE
+    for one in RUNNERS:
+        if one.part == part and transport in one.transports:
+            hosts = " --hostfile HOSTS" * ("--hostfile" in one.options)
+            link = f" --link {network}" * bool(network)
+            return _command(one) + f"{hosts}{link}" * (nodes > 1)
+    return ""
 
 
 def _command(runner: Runner) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dse.calibration.evidence import ByLayoutEvidence
 from dse.calibration.number_text import time_text
 from dse.calibration.planning.advice import Advice, suggest
 from dse.catalog.store import shipped_studies
@@ -16,7 +17,7 @@ from dse.pricing.draws import Variation
 from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import Knowledge
-from dse.report.certainty.titles import how, title
+from dse.report.certainty.titles import Place, how, title
 from dse.report.words import many, percent
 from dse.search.certainty.sensitivity import ALONE_DRAWS, DEAD, Effect
 from dse.search.certainty.sources import COMMUNICATION
@@ -49,19 +50,18 @@ def raising(
     sources: Sequence[Effect],
     names: Mapping[str, frozenset[str]],
     knowledge: Sequence[Knowledge],
-    transport: str,
-    machine: str,
+    place: Place,
     rule: str,
 ) -> str:
     """The number most worth knowing, else the source with the largest share of the variance.
 
     point: the recommended one. sources: by falling share. names: of the draws of each source.
-    knowledge: by falling worth. transport, machine: of the recommended point. rule: by which points
-    are compared.
+    knowledge: by falling worth. place: of the recommended point. rule: by which points are
+    compared.
     """
     if knowledge and knowledge[0].worth >= LEAST_WORTH:
         first = knowledge[0]
-        means = means_for(problem, point, frozenset({first.name}), transport) or first.how
+        means = means_for(problem, point, frozenset({first.name}), place) or first.how
         return (
             f"{_capital(means)} would settle most: to have it before deciding is worth "
             f"{percent(first.worth)} {OF_AIM[rule]}, on average."
@@ -69,9 +69,7 @@ def raising(
     if not sources:
         return "Nothing that is uncertain changes it."
     largest = sources[0]
-    means = means_for(problem, point, names[largest.source], transport) or how(
-        largest.source, transport, machine
-    )
+    means = means_for(problem, point, names[largest.source], place) or how(largest.source, place)
     share = max(largest.gain_total, largest.cost_total)
     return (
         f"{_capital(means)} would settle most: {title(largest.source)} makes {percent(share)} of "
@@ -87,7 +85,7 @@ def means_for(
     problem: Problem,
     point: Mapping[str, Value | None],
     names: frozenset[str],
-    transport: str,
+    place: Place,
 ) -> str:
     """How to find out more about communication, by whose it is; empty for anything else, and where
     no run that is known of narrows it.
@@ -98,7 +96,7 @@ def means_for(
     if not all(name.startswith(COMMUNICATION) for name in names):
         return ""
     if _moves(problem, point, names):
-        return measured(problem, transport)
+        return measured(problem, point, place.transport)
     if _moves(problem, problem.study.baseline.values, names):
         return "measuring the baseline's network, or simply the time of its step,"
     return "measuring the network of the purchases that it is compared with"
@@ -111,10 +109,16 @@ def _moves(problem: Problem, point: Mapping[str, Value | None], names: frozenset
     return bool(np.ptp(np.log(drawn[:, 0])) > DEAD)
 
 
-def measured(problem: Problem, transport: str) -> str:
-    """The runs that `dse calibrate suggest` lists for a profile of the transport; empty where none
-    narrows the interval by a tenth."""
+def measured(problem: Problem, point: Mapping[str, Value | None], transport: str) -> str:
+    """The runs that `dse calibrate suggest` lists for a profile that prices the point; empty where
+    none narrows the interval by a tenth."""
+    placed = problem.points_at(point)
+    evidence = placed.summing.evidence
+    prices = evidence.taken(placed) if isinstance(evidence, ByLayoutEvidence) else (evidence,)
+    pricing = {id(profile) for part in prices for profile in part.profiles}
     for label, profile in problem.profiles.items():
+        if id(profile) not in pricing:  # it measured another network, or another machine
+            continue
         if profile.transport != transport or not (profile.fits or profile.auto or profile.network):
             continue
         try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from dse import catalog
+from dse.calibration.ps_part import PS
 from dse.model.arrays import Array
 from dse.pricing.uncertainty import INTERVAL
 from dse.report.certainty.advice import LEAST_WORTH, raising
@@ -19,7 +20,7 @@ from dse.report.certainty.facts import (
     SourceEffect,
     Turn,
 )
-from dse.report.certainty.titles import how, price_title, title
+from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
@@ -29,7 +30,7 @@ from dse.search.certainty.sensitivity import dead_axes, effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
 from dse.search.run import Outcome, labels_of
-from dse.study import AggregationName, Value
+from dse.study import AggregationName, Value, Wire
 
 RIVALS = 6  # listed
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
@@ -58,12 +59,10 @@ def certainty(
     front, by what the answer calls them. point: the recommended one, as the report describes it.
     """
     problem, values = found.problem, found.near.points[position]
-    name = values.get("aggregation")
-    transport = name.transport or "" if isinstance(name, AggregationName) else ""
-    machine = _machine(values)
+    place = _place(values, point)
     asked = sources(found.record.asked)
     by_source = effects(problem, values, asked)
-    knowledge = [*_knowledge(found, transport, machine)]
+    knowledge = [*_knowledge(found, place)]
     word, why = verdict(point)
     living = [effect for effect in by_source if not effect.dead]
     return Certainty(
@@ -74,9 +73,7 @@ def certainty(
         rule=found.rule,
         word=word,
         why=why,
-        raised_by=raising(
-            problem, values, living, asked, knowledge, transport, machine, found.rule
-        ),
+        raised_by=raising(problem, values, living, asked, knowledge, place, found.rule),
         choices=(*_choices(found, position, named),),
         sources=tuple(
             SourceEffect(title=title(effect.source), **vars(effect)) for effect in living
@@ -86,6 +83,20 @@ def certainty(
         knowledge=tuple(knowledge),
         all_known=value_of_all(found.worths),
         flips=tuple(_flips(found, position)),
+    )
+
+
+def _place(values: Mapping[str, object], point: Point) -> Place:
+    """Where the recommended point trains."""
+    name, joined, node = (values.get(axis) for axis in ("aggregation", "inter_node", "node"))
+    if joined is None and node is not None:
+        joined = catalog.node(str(node)).inter_node
+    return Place(
+        machine=_machine(values),
+        transport=name.transport if isinstance(name, AggregationName) else "",
+        servers=isinstance(name, AggregationName) and name.algorithm == PS,
+        nodes=int(point.nodes),
+        network=(joined.fabric if isinstance(joined, Wire) else str(joined or "")) or "",
     )
 
 
@@ -152,7 +163,7 @@ def _band(drawn: Array, best: float) -> Bounds | None:
     return min(float(low), best), max(float(high), best)
 
 
-def _knowledge(found: StudyDraws, transport: str, machine: str) -> Iterator[Knowledge]:
+def _knowledge(found: StudyDraws, place: Place) -> Iterator[Knowledge]:
     """What is worth knowing, the most first; what is found out together counts once.
 
     What is worth less than LEAST_WORTH, or no more than chance makes of numbers that decide
@@ -162,7 +173,7 @@ def _knowledge(found: StudyDraws, transport: str, machine: str) -> Iterator[Know
     least = max(LEAST_WORTH, value_by_chance(found.worths))
     told = set[str]()
     for name in sorted(values, key=lambda name: -values[name]):
-        means = how(name, transport, machine)
+        means = how(name, place)
         if values[name] >= least and means not in told and len(told) < MOST_KNOWLEDGE:
             told.add(means)
             yield Knowledge(name=name, title=title(name), worth=values[name], how=means)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from dse import catalog
@@ -92,20 +93,47 @@ def _named(kind: str, name: str) -> str:
     return _READ[kind](name).title if name in catalog.names(kind) else name
 
 
-def how(name: str, transport: str, machine: str) -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where the recommended point trains. machine: its accelerator, as people call it. transport,
+    servers: over what gradients are summed, and whether by parameter servers. nodes: how many.
+    network: between them, a name of the catalogue, empty for none."""
+
+    machine: str
+    transport: str = ""
+    servers: bool = False
+    nodes: int = 1
+    network: str = ""
+
+    @property
+    def such(self) -> str:
+        """On what to measure."""
+        if self.nodes <= 1:
+            return "one such node"
+        return f"two such nodes on {_named('fabrics', self.network)}" if self.network else (
+            "two such nodes"
+        )  # fmt: skip
+
+
+def how(name: str, place: Place) -> str:
     """What tells more about a source or a number: ``a quote for the hosts``.
 
-    transport: of the recommended point. machine: its accelerator, as people call it.
+    place: of the recommended point.
     """
     kind, _, detail = name.partition(": ")
     source = source_of(name)
     if kind == PRICE:
         return f"a quote for {'renting ' * detail.endswith(_RENT)}{part_title(detail)}"
     if source.startswith(COMMUNICATION) or source == FITTED_COSTS:
-        if transport == "nccl":
-            return "half an hour of nccl-tests on two such nodes ('dse calibrate import')"
-        command = measuring(transport)
-        return f"'{command}' on two such nodes" if command else "a measurement on two such nodes"
+        if place.transport == "nccl":
+            link = f" --link {place.network}" * (place.nodes > 1 and place.network != "")
+            return (
+                f"half an hour of nccl-tests on {place.such} "
+                f"('dse calibrate import LOG --name mine{link}')"
+            )
+        command = measuring(place.transport, place.servers, place.network, place.nodes)
+        return f"'{command}' on {place.such}" if command else f"a measurement on {place.such}"
+    machine = place.machine
     if kind == RATE:
         machine = _named("accelerators", detail.partition(", ")[0])
         kind = COMPUTING

@@ -18,7 +18,7 @@ from dse.report.certainty.advice import means_for, measured
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
 from dse.report.certainty.figure import certainty_figure
-from dse.report.certainty.titles import how, title
+from dse.report.certainty.titles import Place, how, title
 from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
 from dse.report.document import Choices as RowsOfChoices
@@ -326,7 +326,8 @@ def test_what_nobody_timed_is_not_measured(computing: str, word: str) -> None:
          "a quote for the network (InfiniBand NDR)"),
         ("price: host", "the price of the hosts", "a quote for the hosts"),
         ("communication: ring, outside", "communication by ring",
-         "half an hour of nccl-tests on two such nodes ('dse calibrate import')"),
+         "half an hour of nccl-tests on two such nodes on InfiniBand NDR "
+         "('dse calibrate import LOG --name mine --link ib-ndr')"),
         ("rate: a100-sxm4-40gb, fp16, vendor", "the training rate on NVIDIA A100 SXM4 40 GB",
          "one training rate measured on NVIDIA A100 SXM4 40 GB "
          "('dse calibrate import-throughput')"),
@@ -343,7 +344,30 @@ def test_what_nobody_timed_is_not_measured(computing: str, word: str) -> None:
 )  # fmt: skip
 def test_sources_in_words(name: str, said: str, found_out: str) -> None:
     assert title(name) == said
-    assert how(name, "nccl", "it") == found_out
+    assert how(name, Place("it", "nccl", nodes=8, network="ib-ndr")) == found_out
+
+
+@pytest.mark.parametrize(
+    ("place", "found_out"),
+    [
+        (Place("it", "nccl"), "half an hour of nccl-tests on one such node "
+         "('dse calibrate import LOG --name mine')"),
+        (Place("it", "mpi", nodes=4, network="25gbe"),
+         "'dse calibrate run --hostfile HOSTS --link 25gbe' on two such nodes on 25 Gbps Ethernet"),
+        (Place("it", "mpi", servers=True, nodes=4, network="25gbe"),
+         "'dse calibrate run --runner mpi-ps --hostfile HOSTS --link 25gbe' on two such nodes on "
+         "25 Gbps Ethernet"),
+        (Place("it", "mpi", servers=True), "'dse calibrate run --runner mpi-ps' on one such node"),
+        (Place("it", "gloo", nodes=2),
+         "'dse calibrate run --runner torch' on two such nodes"),
+        (Place("it", "mpi-gdr", nodes=2, network="ib-hdr"),
+         "a measurement on two such nodes on InfiniBand HDR"),
+    ],
+)  # fmt: skip
+def test_what_to_measure_is_what_the_recommended_point_crosses(
+    place: Place, found_out: str
+) -> None:
+    assert how("communication: ring, outside", place) == found_out
 
 
 def test_what_moves_the_baseline_alone_is_measured_there() -> None:
@@ -351,19 +375,30 @@ def test_what_moves_the_baseline_alone_is_measured_there() -> None:
     point = {**problem.study.baseline.values, "accelerator": "a100-sxm4-80gb", "gpus": 8}
     one_node = problem.applicable({**point, "gpus_per_node": 8})
     ring = frozenset({"communication: ring, outside"})
+    place = Place("it", "nccl")
     assert "the baseline's network, or simply the time of its step" in means_for(
-        problem, one_node, ring, "nccl"
+        problem, one_node, ring, place
     )
-    assert means_for(problem, one_node, frozenset({"computing: family cnn"}), "nccl") == ""
+    assert means_for(problem, one_node, frozenset({"computing: family cnn"}), place) == ""
 
 
 def test_advice_names_a_study_that_can_be_read_or_says_that_it_must_be_saved() -> None:
     problem = load(shipped_studies() / "gpu-generations.yaml")
-    assert measured(problem, "nccl").endswith("--study gpu-generations')")
+    point = {**problem.study.baseline.values, "node": "aws-p5.48xlarge"}
+    assert measured(problem, point, "nccl").endswith("--study gpu-generations')")
     for name in ("mine.yaml", "study"):  # neither is a file: of dse ask, and of a mapping
         unsaved = replace(problem, study=replace(problem.study, path=name))
         said = f"--study {name}', once the study is saved there)"
-        assert measured(unsaved, "nccl").endswith(said)
+        assert measured(unsaved, point, "nccl").endswith(said)
+
+
+def test_runs_are_advised_for_a_profile_of_the_recommended_machines_alone() -> None:
+    """Runs on one P5 say nothing of another machine, nor of several P5 on their network."""
+    problem = load(shipped_studies() / "gpu-generations.yaml")
+    base = {**problem.study.baseline.values, "node": "aws-p5.48xlarge"}
+    assert "dse calibrate suggest aws-p5-node" in measured(problem, base, "nccl")
+    assert measured(problem, {**base, "gpus": 32}, "nccl") == ""
+    assert measured(problem, {**base, "node": "dgx-b200"}, "nccl") == ""
 
 
 def test_what_differs_in_a_purchase_is_told_after_a_comma(small: RunDocument) -> None:
