@@ -316,3 +316,29 @@ def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
                 chromium.close()
         finally:
             process.kill()
+
+
+@browser.needs_chromium
+def test_what_costs_nothing_is_in_the_chart(tmp_path: Path) -> None:
+    owned = "owned: {accelerator: p100-sxm2-16gb, gpus: 4, gpus_per_node: 4, inter_node: 10gbe}\n"
+    study = studies.written(tmp_path, studies.SMALL + owned)
+    with start("serve", study, cwd=tmp_path) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            found = ADDRESS.search(process.stdout.readline())
+            assert found is not None
+            with sync_playwright() as playwright:
+                chromium = playwright.chromium.launch(executable_path=browser.chromium())
+                page = chromium.new_page()
+                page.goto(found[0])
+                page.locator("#chart .main-svg").first.wait_for()
+                page.locator("#front tbody tr").first.wait_for()
+                rows = page.locator("#front tbody tr").count()
+                assert page.locator("#front [data-value='0']").count() == 1
+                points = page.locator("#chart .scatterlayer .point")
+                points.nth(rows - 1).wait_for(state="attached")
+                assert points.count() == rows
+                chromium.close()
+        finally:
+            process.kill()

@@ -60,7 +60,10 @@
         color: rows.map((_, at) => (at === recommended ? mark : front)),
       },
     };
-    Plotly.react(byId("chart"), [trace], JSON.parse(text), { responsive: true, displayModeBar: false });
+    // What costs nothing, as hardware that is owned does, has no place on a logarithmic scale.
+    const layout = JSON.parse(text);
+    if (Math.min(...trace.x) <= 0) Object.assign(layout.xaxis, { type: "linear", rangemode: "tozero" });
+    Plotly.react(byId("chart"), [trace], layout, { responsive: true, displayModeBar: false });
   };
   const show = (found) => {
     shown = found;
