@@ -326,6 +326,7 @@ def draft_study(
     epochs: float | str | None = None,
     epoch_samples: float | str | None = None,
     quality: str | None = None,
+    prices: File | Sequence[File] | None = None,
     out: File | None = None,
 ) -> Study:
     """The study that a question stands for: the arguments are the options of ``dse ask``.
@@ -346,7 +347,7 @@ def draft_study(
         "workload_given": workload, "on": on, "gpus": gpus, "network": network,
         "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
         "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
-        "epoch_samples": epoch_samples, "quality": quality,
+        "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     })  # fmt: skip
     answers.check()
     path = Path(f"{answers.name}.yaml" if out is None else out)

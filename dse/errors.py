@@ -13,8 +13,8 @@ OPTIONS = frozenset((
     "fleet", "follow", "force", "format", "from", "front", "gpus", "hostfile", "install-completion",
     "interface", "json", "library", "link", "link-bandwidth", "max-nodes", "max-ranks",
     "max-ranks-per-node", "minimize", "mpi", "name", "network", "nodes", "on", "open", "out", "pdf",
-    "plot", "points", "port", "power", "quality", "ranks", "ranks-per-node", "resume", "row",
-    "runner", "sampler", "samples", "save", "seed", "select", "sequence", "servers", "set",
+    "plot", "points", "port", "power", "prices", "quality", "ranks", "ranks-per-node", "resume",
+    "row", "runner", "sampler", "samples", "save", "seed", "select", "sequence", "servers", "set",
     "show-completion", "study", "system", "tokens", "version", "warm-start", "within", "workload",
     "yaml", "yes",
 ))  # fmt: skip

@@ -160,23 +160,25 @@ class PriceTable:
     def _item(self, item: str, place: tuple[int, int]) -> Loc:
         """Where a list in YAML has the item: ``25gbe nic`` under fabrics."""
         words = item.split()
-        head, rest = (words[0], "_".join(words[1:])) if words else ("", "")
-        if head in _SECTIONS and len(words) > 1:
-            return (head, *words[1:])
+        if len(words) > 1 and words[0] in _SECTIONS:
+            return (words[0], *words[1:])
         if (whole := "_".join(words)) in self._general:
             return (whole,)
-        for kind in ("accelerators", "nodes"):
-            name = real_name(head, names(kind), clear_aliases(kind))
-            if name in names(kind):
-                return (kind, name, rest or "purchase")
-        head = real_name(head, names("fabrics"), clear_aliases("fabrics"))
-        if head in names("fabrics"):
-            if rest in PARTS:
-                return ("fabrics", head, rest)
-            remedy = f"write {alternatives([f'{head} {part}' for part in PARTS])}"
-            raise StudyError(self.path, *place, f"'{item}' is no part that is sold", remedy)
+        cuts = range(len(words), 0, -1)  # names may have blanks: "NVIDIA H100 PCIe hourly"
+        parts = [(" ".join(words[:cut]), "_".join(words[cut:])) for cut in cuts]
+        for head, rest in parts:
+            for kind in ("accelerators", "nodes"):
+                name = real_name(head, names(kind), clear_aliases(kind))
+                if name in names(kind):
+                    return (kind, name, rest or "purchase")
+            name = real_name(head, names("fabrics"), clear_aliases("fabrics"))
+            if name in names("fabrics"):
+                if rest in PARTS:
+                    return ("fabrics", name, rest)
+                remedy = f"write {alternatives([f'{name} {part}' for part in PARTS])}"
+                raise StudyError(self.path, *place, f"'{item}' is no part that is sold", remedy)
         known = [*self._general, *(name for kind in _SECTIONS[2:] for name in names(kind))]
-        near = alike(head, known) or alike(whole, known)
+        near = alike(whole, known) or alike(words[0] if words else "", known)
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
         problem = f"'{item}' is no accelerator, node, part of a network or other item"
         raise StudyError(self.path, *place, problem, hint)

@@ -41,8 +41,8 @@ class Answers:
     workload, on, gpus, network: what is trained, on which accelerators or machines, how many of
     them, and joined by what; lists are separated by commas. minimize: what counts beside speed.
     deadline, budget, power, confidence: limits, as ``dse run`` takes them. samples, tokens,
-    epochs of epoch_samples, quality: how long a run is. Properties raise :class:`ArgumentError` for
-    what cannot be.
+    epochs of epoch_samples, quality: how long a run is. prices: paths of price lists. Properties
+    raise :class:`ArgumentError` for what cannot be.
     """
 
     workload_given: str = "resnet50"
@@ -59,13 +59,14 @@ class Answers:
     epochs: str | None = None
     epoch_samples: str | None = None
     quality: str | None = None
+    prices: str | None = None
 
     def check(self) -> None:
         """Raise for all answers that cannot be, in the order in which they are asked."""
         mistakes = Mistakes()
         mistakes.parts(lambda name: getattr(self, name), (
             "workload", "machines", "counts", "networks", "target", "minimized", "limits",
-            "confidence",
+            "confidence", "price_lists",
         ))  # fmt: skip
         mistakes.told()
 
@@ -222,6 +223,13 @@ class Answers:
             raise by_option(cause, written) from None
         return f"{{{', '.join(f'{name}: {text}' for name, text in given.items())}}}"
 
+    @cached_property
+    def price_lists(self) -> tuple[str, ...]:
+        """Paths of price lists, in their order; none where nobody gave one."""
+        if self.prices is None:
+            return ()
+        return each(_price_list, _list("--prices", self.prices, "quotes.csv"))
+
     def _length_missing(self, option: str, why: str) -> ArgumentError:
         """That nobody said how long a run is, with a quality of this workload if there is one."""
         from dse.catalog import names, quality_target
@@ -235,9 +243,9 @@ class Answers:
     @property
     def name(self) -> str:
         """A name for the study, and so for the folder of its report."""
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self.workload.rpartition("/")[2]).strip("-._")
-        for ending in (".yaml", ".yml", ".json"):
-            plain = plain.removesuffix(ending)
+        from dse.catalog import named_workload
+
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", named_workload(self.workload).name).strip("-._")
         return f"{plain or 'first'}-cluster"[-100:].lstrip("-._")
 
     def told(self) -> tuple[str, ...]:
@@ -267,6 +275,12 @@ def _named(option: str, word: str, kind: str) -> str:
         _, _, problem = str(cause).partition(": ")
         said, _, remedy = problem.partition("; ")
         raise ArgumentError(option, f"'{word}': {said}", remedy) from None
+
+
+def _price_list(path: str) -> str:
+    if not os.path.isfile(path):
+        raise ArgumentError("--prices", f"no file '{path}'", "name a price list, .csv or .yaml")
+    return path
 
 
 def _or_none(kind: str, word: str) -> str | None:
@@ -351,4 +365,5 @@ def _by_option(mistake: StudyError, lines: list[str]) -> StudyError:
         return mistake
     problem = mistake.problem.removeprefix(f"{key}: ").removeprefix("target: ")
     remedy = _LENGTH.sub(lambda key: f"{_LENGTHS[key[1]]} ", mistake.remedy)
+    remedy = remedy.replace("under prices:", "in a list of --prices")
     return ArgumentError(option, problem, remedy)

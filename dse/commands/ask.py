@@ -46,6 +46,10 @@ Power = Annotated[
 Confidence = Annotated[
     str | None, typer.Option(help="Probability with which every limit must hold, such as 90%.")
 ]
+PriceList = Annotated[
+    str | None,
+    typer.Option("--prices", help="Your price lists, before the catalogue's: quotes.csv,b.yaml."),
+]
 Samples = Annotated[str | None, typer.Option(help="How long a run is, in samples: 115e6.")]
 Tokens = Annotated[str | None, typer.Option(help="How long a run is, in tokens: 300e9.")]
 Epochs = Annotated[
@@ -74,6 +78,7 @@ def ask(
     epochs: Epochs = None,
     epoch_samples: EpochSamples = None,
     quality: Quality = None,
+    prices: PriceList = None,
     save: Annotated[Path | None, typer.Option(help="Also write the study to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
     out: Annotated[
@@ -95,7 +100,7 @@ def ask(
         "workload_given": workload or "", "on": on, "gpus": gpus, "network": network,
         "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
         "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
-        "epoch_samples": epoch_samples, "quality": quality,
+        "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     })  # fmt: skip
     mistakes.part(answers.check)
     options = mistakes.part(lambda: Options(out=out, engine=engine))

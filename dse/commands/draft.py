@@ -152,6 +152,9 @@ class Draft:
         else:
             yield "# calibration: [this-machine]  # no profile at hand measured such hardware;"
             yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
+        if answers.price_lists:
+            lists = ", ".join(map(self._path, answers.price_lists))
+            yield _line(f"prices: [{lists}]", "before the catalogue's")
 
     def _space(self, batches: Sequence[int]) -> Iterable[str]:
         answers = self.answers
@@ -206,8 +209,10 @@ class Draft:
         from dse.text_source import is_path
 
         given = self.answers.workload
-        if not is_path(given):
-            return given
+        return self._path(given) if is_path(given) else given
+
+    def _path(self, given: str) -> str:
+        """A path as it counts from where the study lies."""
         there = os.path.isdir(self.folder or ".")  # else no path leads out of it
         path = os.path.relpath(given, self.folder or ".") if there else os.path.abspath(given)
         return path if re.fullmatch(r"[\w./-]+", path) else json.dumps(path)

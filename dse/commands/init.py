@@ -22,6 +22,7 @@ from dse.commands.ask import (
     Network,
     On,
     Power,
+    PriceList,
     Quality,
     Samples,
     Tokens,
@@ -93,6 +94,7 @@ def init(
     epochs: Epochs = None,
     epoch_samples: EpochSamples = None,
     quality: Quality = None,
+    prices: PriceList = None,
 ) -> None:
     """Write a study to begin with, with comments: five questions, or a copy.
 
@@ -102,7 +104,7 @@ def init(
         "workload_given": workload, "on": on, "gpus": gpus, "network": network,
         "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
         "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
-        "epoch_samples": epoch_samples, "quality": quality,
+        "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     }  # fmt: skip
     if from_ is not None:
         if yes or any(option is not None for option in options.values()):

@@ -55,6 +55,17 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
     assert (prices.as_of, prices.stated) == (datetime.date(2026, 11, 20), True)
 
 
+def test_items_are_named_as_on_a_quotation(tmp_path: Path) -> None:
+    rows = "NVIDIA H200,31000,USD\nH100 SXM hourly,2.5,USD\nInfiniBand NDR switch port,700,USD\n"
+    prices = read_prices(table(tmp_path, rows, "item,price,currency\n"))
+    assert prices.accelerator_usd["h200-sxm"].value == 31_000
+    assert prices.accelerator_hourly_usd["h100-sxm"].value == 2.5
+    assert prices.fabric_usd["ib-ndr"]["switch_port"].value == 700
+    unclear = table(tmp_path, "NVIDIA H100,24500,USD\n", "item,price,currency\n")
+    with pytest.raises(StudyError, match=r"'NVIDIA H100' is no .*; did you mean .*h100-"):
+        read_prices(unclear)
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_spreadsheets_part_cells_in_other_ways(tmp_path: Path, mark: str) -> None:
     text = HEADER.replace(",", mark)

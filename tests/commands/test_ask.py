@@ -213,6 +213,14 @@ def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None
     assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
 
 
+def test_a_study_is_called_by_its_network(tmp_path: Path) -> None:
+    config = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2, "n_positions": 128,
+              "vocab_size": 1000}  # fmt: skip
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert Answers(str(path)).name.startswith("gpt2-")
+
+
 def test_paths_count_from_where_the_study_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +264,31 @@ def test_a_wrong_answer_from_a_pipe_ends_it(
     done = typed(said, "init", cwd=tmp_path, monkeypatch=monkeypatch)
     assert why in refused(done)
     assert files(tmp_path) == {}
+
+
+def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
+    (tmp_path / "rates.yaml").write_text("currencies: {EUR: 1.1 USD}\n")
+    (tmp_path / "quotes.csv").write_text(
+        "item,price,currency\nNVIDIA H200,20000,EUR\nslingshot-11 nic,1,EUR\n"
+        "slingshot-11 switch port,1,EUR\nslingshot-11 cable,1,EUR\n"
+    )
+    asked = ("ask", "--workload", "resnet50", "--on", "h200", "--gpus", "8", "--network",
+             "slingshot", "--out", "out")  # fmt: skip
+    said = refused(dse(*asked, cwd=tmp_path))
+    assert "--network: slingshot-11 has no known price" in said
+    assert said.endswith("or give the number in a list of --prices")
+    missing = dse(*asked, "--prices", "a.csv,b.csv", cwd=tmp_path).stderr.splitlines()
+    assert [line[: len("dse: --prices: no file 'a.csv'")] for line in missing] == [
+        "dse: --prices: no file 'a.csv'", "dse: --prices: no file 'b.csv'"
+    ]  # fmt: skip
+    late = dse(*asked, "--prices", "quotes.csv,rates.yaml", cwd=tmp_path)
+    assert "quotes.csv:2:13: '20000 EUR': no rate of the currency EUR is given" in late.stderr
+    done = dse(*asked, "--prices", "rates.yaml,quotes.csv", "--save", "kept/study.yaml",
+               cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    bill = json.loads((tmp_path / "out" / "run.json").read_text())["bills"]["recommended"]
+    assert any(line["unit_usd"] == pytest.approx(22_000) for line in bill)
+    assert dse("check", "kept/study.yaml", cwd=tmp_path).returncode == 0
 
 
 def test_what_options_say_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
