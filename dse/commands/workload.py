@@ -38,8 +38,11 @@ def from_hf(
     """Print the workload that a config.json describes: > mine.yaml, then workload: mine.yaml."""
     from dse.catalog.model_config import MOST_TOKENS, workload_of_config
     from dse.catalog.workload_text import workload_text
-    from dse.errors import ArgumentError
+    from dse.errors import ArgumentError, StudyError
 
+    if not config.exists():
+        remedy = "give a model's config.json, which huggingface.co has among its files"
+        raise StudyError(str(config), 0, 0, "no such file", remedy)
     if sequence is not None and not 1 <= sequence <= MOST_TOKENS:
         raise ArgumentError("--sequence", f"is {sequence}", f"write 1 to {MOST_TOKENS} tokens")
     if name is not None and not name.strip():

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from dse import catalog, units
 from dse.calibration.profile import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
+from dse.errors import StudyError
 from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
 from dse.fleet.job_table import ENDINGS, REQUIRED
 from dse.fleet.logged_jobs import LogTerms
@@ -48,9 +49,15 @@ _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethern
              "nvlink": "50 GB/s", "efficiency": "0.7", "gpus_per_server": "8"}  # fmt: skip
 
 
+_TABLES = (".csv", ".tsv", ".psv", ".parquet")  # what people give in place of a study
+
+
 def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, a line a mistake."""
-    mistakes = Mistakes()
+    mistakes, name = Mistakes(), os.path.basename(path)
+    if os.path.splitext(name)[1].lower() in _TABLES and os.path.isfile(path):
+        remedy = f"name it in one, population: {name}; dse init --from pai-fleet writes an example"
+        raise StudyError(str(path), 0, 0, "is a table, not a fleet study", remedy)
     source = read_yaml(path, mistakes=mistakes)
     written = Cursor(source)
     if written.has("study") and not written.has("fleet"):

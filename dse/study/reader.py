@@ -85,6 +85,11 @@ def _check_kind(source: Source) -> None:
         return
     if "fleet" in source.data and "study" not in source.data:
         raise source.error(("fleet",), "this is a fleet study", "use dse fleet", key=True)
+    if "model_type" in source.data and "study" not in source.data:
+        name = os.path.basename(source.path)
+        remedy = f"name it in a study, workload: {name}, or write dse ask --workload {name}"
+        problem = "this is the configuration of a model, not a study"
+        raise source.error(("model_type",), problem, remedy, key=True)
     kind = source.data.get("format")
     if isinstance(kind, str) and kind.startswith("dse-"):
         raise source.error(("format",), f"this is a file of '{kind}', not a study", "name a study")

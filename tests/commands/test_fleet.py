@@ -165,6 +165,13 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     assert "pai-case-studies" in refused(dse("fleet", "nothing", cwd=tmp_path))
 
 
+def test_a_table_in_place_of_a_study_is_told_where_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "sacct.csv").write_text("JobID,AllocTRES\n1,gres/gpu=8\n")
+    said = refused(dse("fleet", "sacct.csv", cwd=tmp_path))
+    assert said.startswith("dse: sacct.csv: is a table, not a fleet study; name it in one, ")
+    assert "population: sacct.csv" in said
+
+
 def test_run_says_which_command_a_fleet_needs(tmp_path: Path) -> None:
     assert "use dse fleet" in refused(dse("run", "pai-fleet", cwd=tmp_path))
 

@@ -46,3 +46,14 @@ def test_no_file_and_no_model_are_one_line(tmp_path: Path) -> None:
     )
     (tmp_path / "big.json").write_bytes(b" " * 3_000_000)
     assert "too large" in refused(dse("workload", "from-hf", "big.json", cwd=tmp_path))
+
+
+def test_a_configuration_in_place_of_a_study_is_told_where_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(GPT2))
+    said = refused(dse("run", "config.json", cwd=tmp_path))
+    assert (
+        "this is the configuration of a model, not a study; name it in a study, workload: " in said
+    )
+    assert "or write dse ask --workload config.json" in said
+    absent = refused(dse("workload", "from-hf", "meta-llama/Llama-3-8B", cwd=tmp_path))
+    assert absent.endswith("give a model's config.json, which huggingface.co has among its files")

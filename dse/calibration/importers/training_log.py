@@ -40,10 +40,11 @@ LONGEST_LINE = 4_000  # characters that are looked at
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
 _NUMBER = r"(?<![\d.,])(?P<{0}>\d(?:[\d.,]{{0,26}}\d)?\.?(?:e[+-]?\d{{1,2}})?)"
-_PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|per)(?:s|sec|secs|second)\b"
-_EACH = (
-    r"(?P<each>(?:\s?/\s?|_per_|\s+per\s+)(?:gpu|device|worker|rank|chip|accelerator|process)\b)?"
-)
+_PER = r"(?:\s?/\s?|[_-]per[_-]|\s+per\s+)"
+_PER_SECOND = rf"(?:{_PER}|per)(?:s|sec|secs|second)(?![a-z0-9])"
+_ONE = r"(?:gpu|device|worker|rank|chip|accelerator|process)"
+_EACH = rf"(?P<each>{_PER}{_ONE}(?![a-z0-9]))?"
+_OF_ONE = rf"(?P<of>{_ONE}/)?"  # Composer: throughput/device/tokens_per_sec
 _SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 gpu(s)
 _SAMPLE = r"(?:samples?|images?|imgs?|examples?|sentences?|sequences?|seqs?|records?)"
 _TOKEN = r"(?:tokens?|toks?)"
@@ -55,7 +56,7 @@ def _around(unit: str) -> str:
     """A pattern of a number before or behind a unit."""
     before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[km]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
     behind = unit.replace("?P<each>", "?P<each2>")
-    after = rf"{behind}{_SETS}[\"']?\s*[=:]\s*[\"']?{_NUMBER.format('after')}"
+    after = rf"{_OF_ONE}{behind}{_SETS}[\"']?\s*[=:]\s*[\"']?{_NUMBER.format('after')}"
     return f"(?:{after}|{before})"
 
 
@@ -250,7 +251,7 @@ def _rates(text: str, gpus: int) -> tuple[Unit, list[Said]] | None:
             groups = match.groupdict()
             scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
             factor = _SCALE[scale] * _PREFIXES.get(groups.get("prefix") or "", 1.0)
-            each = groups.get("each") or groups.get("each2")
+            each = groups.get("each") or groups.get("each2") or groups.get("of")
             number = (groups["after"] or groups["before"]).rstrip(".")
             said.append(Said(number, factor * (gpus if each else 1)))
         if said:
