@@ -334,7 +334,8 @@ class Payback:
     that, both with the best software. rent_usd_per_hour: of the whole point under ``term``, None
     where it is not known. months: None where nothing is saved, or the rent is not known; interval:
     90 %, its upper end None where it may never pay back. missing: why nothing can be said, empty
-    where something can.
+    where something can. resale_usd: what the owned machines that the point does not use would sell
+    for by the study's prices, which ``months`` takes off the price; None where it has none.
     """
 
     added_usd: float
@@ -349,6 +350,7 @@ class Payback:
     months: float | None = None
     interval: tuple[float | None, float | None] | None = None
     missing: str = ""
+    resale_usd: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

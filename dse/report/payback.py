@@ -49,7 +49,8 @@ def of_point(problem: Problem, values: Values) -> Payback | None:
     usd_per_wh = math.nan if price is None else price / WATT_PER_KILOWATT
     use = problem.study.ownership.utilisation
     saved = float(_saved(point, own, usd_per_wh).item())
-    months = float(payback_months(added, saved, use).item())
+    sold = resale_usd(problem, values)
+    months = float(payback_months(max(added - (sold or 0.0), 0.0), saved, use).item())
     missing = "" if math.isfinite(point["hourly"]) else "the rent of such machines is not known"
     if not missing and math.isnan(saved):
         missing = "a power or the price of electricity is not known"
@@ -64,9 +65,31 @@ def of_point(problem: Problem, values: Values) -> Payback | None:
         utilisation=use,
         saved_usd_per_month=_finite(saved * HOURS_PER_MONTH * use),
         months=_finite(months),
-        interval=None if missing else _interval(problem, values, own_values, months),
+        interval=None if missing else _interval(problem, values, own_values, months, sold or 0.0),
         missing=missing,
+        resale_usd=sold,
     )
+
+
+def resale_usd(problem: Problem, values: Values) -> float | None:
+    """What the owned machines that a point does not use would sell for; None where the study has no
+    such price.
+
+    Of each entry ``count resale (1 - used / owned)``, with what is used and owned of all entries of
+    the same machine: which of several are sold is not known.
+    """
+    entries = [*zip(problem.study.owned, problem.standing, strict=True)]
+    if all(entry.resale_usd is None for entry, _ in entries):
+        return None
+    points = problem.points_at(values)
+    used = float(np.ravel(points.bill.accelerators - points.bill_to_buy.accelerators)[0])
+    machine = str(values.get("node") or values.get("accelerator"))
+    owned = sum(stands.accelerators for entry, stands in entries if entry.machine == machine)
+    return sum(
+        entry.count * (entry.resale_usd or 0.0)
+        * (1 - used / owned if entry.machine == machine else 1.0)
+        for entry, _ in entries
+    )  # fmt: skip
 
 
 def _saved(
@@ -82,14 +105,15 @@ def _saved(
 
 
 def _interval(
-    problem: Problem, values: Values, own: Values, best: float
+    problem: Problem, values: Values, own: Values, best: float, sold_usd: float
 ) -> tuple[float | None, float | None]:
     """90 % of the months, both points in the same draws; None where nothing is saved."""
     drawn = drawn_quantities(problem, [values, own], _NAMES)
     first, second = ({name: drawn[name][:, at] for name in _NAMES} for at in (0, 1))
     use = problem.study.ownership.utilisation
     usd_per_wh = power.electricity(problem).drawn(len(first["capital"])) / WATT_PER_KILOWATT
-    months = payback_months(first["capital"], _saved(first, second, usd_per_wh), use)
+    added = np.maximum(first["capital"] - sold_usd, 0.0)
+    months = payback_months(added, _saved(first, second, usd_per_wh), use)
     low, high = np.percentile(months, INTERVAL, method="nearest")  # never lies between
     return _finite(min(float(low), best)), _finite(max(float(high), best))
 
@@ -140,6 +164,11 @@ def said(found: Payback) -> str:
     if found.added_usd == 0:
         return "Nothing is added, so nothing has to pay back."
     added = f"adding costs {shown(found.added_usd, 'USD')}"
+    if found.resale_usd:
+        added += (
+            f", {shown(found.resale_usd, 'USD')} come back for owned machines that it does not "
+            "use, sold at the study's price,"
+        )
     if found.missing or found.times is None or found.saved_usd_per_month is None:
         return f"Payback is not computed: {found.missing or 'a speed is not known'}."
     work = f"the same work with what is owned ({found.stands})"

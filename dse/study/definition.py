@@ -244,6 +244,7 @@ class OwnedHardware:
     only parts. count: accelerators, or nodes. What is None is usual: one accelerator, one network
     card to a node; of an unknown network nothing counts. parts: how many ``hosts``, ``nics``,
     ``switches`` and ``cables`` there are, where these are other numbers than such a cluster has.
+    resale_usd: what one of the machines would sell for; None where nobody says.
     """
 
     axis: str = ""
@@ -253,6 +254,7 @@ class OwnedHardware:
     inter_node: Value | None = None
     nics_per_node: int | None = None
     parts: Mapping[str, int] = field(default_factory=dict)
+    resale_usd: float | None = None
 
 
 # A price list of a study: the path of its file, or where in the study it is written out.

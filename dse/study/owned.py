@@ -17,7 +17,10 @@ _MOST = 10**7  # of anything
 _MACHINES = ("accelerator", "node")
 _OF_NETWORK = ("nics", "switches", "cables")
 PARTS = ("hosts", *_OF_NETWORK)
-_KEYS = (*_MACHINES, "gpus", "gpus_per_node", "nodes", "inter_node", "nics_per_node", *PARTS)
+RESALE = "resale"
+_MOST_USD = 1e9  # for one machine
+_KEYS = (*_MACHINES, "gpus", "gpus_per_node", "nodes", "inter_node", "nics_per_node", *PARTS,
+         RESALE)  # fmt: skip
 _EXAMPLE = "{accelerator: v100-sxm2-16gb, gpus: 64, gpus_per_node: 8, inter_node: 100gbe}"
 _COUNT = {"type": "integer", "minimum": 1}
 _ENTRY: dict[str, Any] = {
@@ -39,6 +42,9 @@ _ENTRY: dict[str, Any] = {
         "nics": {"type": "integer", "minimum": 0, "description": "network cards, likewise"},
         "switches": {"type": "integer", "minimum": 0, "description": "switches, likewise"},
         "cables": {"type": "integer", "minimum": 0, "description": "cables, likewise"},
+        RESALE: {"type": "string", "description": "what one of these accelerators, or one machine "
+                 "of the type node, would sell for, such as 2 kUSD; counts in the payback of what "
+                 "does not use it"},
     },
 }  # fmt: skip
 OWNED_SCHEMA = {"anyOf": [_ENTRY, {"type": "array", "items": _ENTRY, "minItems": 1}]}
@@ -79,7 +85,8 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
     if machine:
         _check_machine(at, machine, axes)
     counted, of_machines = ("nodes", "gpus") if machine == "node" else ("gpus", "nodes")
-    for key in (of_machines, *(() if machine else (counted, "gpus_per_node", "nics_per_node"))):
+    for_machines = (counted, "gpus_per_node", "nics_per_node", RESALE)
+    for key in (of_machines, *(() if machine else for_machines)):
         if key in keys:
             which = machine or "spare parts"
             remedy = f"write {counted}: 8" if machine else f"name the machines: {_EXAMPLE}"
@@ -103,6 +110,10 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
         lambda key: given_value(axes.get(key, _no_axis), key, at.at(key), names)[0],
         [key for key in (*_MACHINES, "inter_node") if key in keys],
     )
+    resale = mistakes.by_key(
+        lambda key: at.at(key).quantity("usd", _MOST_USD, zero=True, example="2 kUSD"),
+        [RESALE] if RESALE in keys else [],
+    )
     mistakes.told()
     whole = {key: count() for key, count in counts.items()}
     return OwnedHardware(
@@ -113,6 +124,7 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
         inter_node=values["inter_node"]() if "inter_node" in values else None,
         nics_per_node=whole.get("nics_per_node"),
         parts={key: whole[key] for key in PARTS if key in keys},
+        resale_usd=resale[RESALE]() if RESALE in keys else None,
     )
 
 

@@ -144,6 +144,34 @@ def test_the_payback_is_as_by_hand(tmp_path: Path) -> None:
     assert high is None or high >= (result.months or 0)
 
 
+def test_what_is_not_used_is_sold_at_the_study_s_price(tmp_path: Path) -> None:
+    sold = OURS.replace("gpus: 64", "gpus: 64, resale: 1.5 kUSD")
+    assert sold != OURS
+    problem, kept = (
+        load(studies.written(tmp_path, f"{GROW}{ours}market: used\n", name))
+        for ours, name in ((sold, "sold.yaml"), (OURS, "kept.yaml"))
+    )
+    grown, replaced = (
+        priced.point(problem, gpus=128, batch_per_gpu=128, accelerator=name)
+        for name in ("v100-sxm2-16gb", "a100-sxm4-80gb")
+    )
+    assert payback.resale_usd(problem, grown) == 0.0  # it uses all of them
+    assert payback.resale_usd(problem, replaced) == 64 * 1500
+    assert payback.resale_usd(kept, replaced) is None
+    mine, other = payback.of_point(problem, replaced), payback.of_point(kept, replaced)
+    assert mine is not None
+    assert other is not None
+    assert mine.added_usd == other.added_usd  # no cost counts it
+    assert mine.months is not None
+    assert other.months is not None
+    assert mine.months == pytest.approx(other.months * (1 - 64 * 1500 / mine.added_usd))
+    assert mine.interval is not None
+    assert other.interval is not None
+    assert mine.interval[0] < other.interval[0]  # type: ignore[operator]
+    assert "USD 96 k come back for owned machines that it does not use" in payback.said(mine)
+    assert "come back" not in payback.said(other)
+
+
 def test_software_gains_are_no_savings(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, GROW + OURS))
     slow, quick = (priced.point(problem, gpus=128, batch_per_gpu=b) for b in (64, 128))

@@ -23,6 +23,8 @@ def test_an_entry_alone_and_a_list(read: Reader) -> None:
     assert first == OwnedHardware("accelerator", "v100-sxm2-16gb", 4)
     assert second == OwnedHardware(parts={"hosts": 2})
     assert read(text=VALID).owned == ()
+    (sold,) = read(text=VALID + OURS.replace("gpus: 8", "gpus: 8, resale: 0 USD")).owned
+    assert (entry.resale_usd, sold.resale_usd) == (None, 0.0)
 
 
 def test_machines_sold_whole_are_counted(read: Reader) -> None:
@@ -55,6 +57,10 @@ BAD = {
         ("the space has accelerator, not node", "write accelerator, gpus and gpus_per_node")),
     "both": ("owned: {node: dgx-h100, accelerator: p100-sxm2-16gb, gpus: 2}",
         ("both node and accelerator", "keep one")),
+    "resale without a unit": ("owned: {accelerator: p100-sxm2-16gb, gpus: 8, resale: 2}",
+        ("2 has no unit", "write for example 2 kUSD")),
+    "resale of parts": ("owned: {hosts: 2, resale: 2 kUSD}",
+        ("resale does not go with spare parts", "name the machines")),
     "text": ("owned: eight V100s", ("is not a mapping",)),
 }  # fmt: skip
 
