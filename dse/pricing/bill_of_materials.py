@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,12 @@ from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
+# What stands in the way of an order: nobody sells it new, a rack feeds too little, a network has
+# too few tiers.
+Obstacle: TypeAlias = Literal["unsold", "rack", "tiers"]
+UNSOLD: Obstacle = "unsold"
+RACK: Obstacle = "rack"
+TIERS: Obstacle = "tiers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +84,8 @@ class Item:
     where it has no date. checked: False where the price is from memory. source: a key of the
     catalogue's sources, or the name of a file; empty where there is no price. idle: how many are
     bought beyond those that train, since fewer are not sold. terms: of an offer, None where there
-    are none. remark: what else to know of it. extra: it is no part of the hardware. rent: for how
-    long it is rented, None where it is bought.
+    are none. remark: what else to know of it; obstacle: what keeps it from being ordered so. extra:
+    it is no part of the hardware. rent: for how long it is rented, None where it is bought.
     """
 
     item: str
@@ -93,6 +100,7 @@ class Item:
     idle: int = 0
     terms: Terms | None = field(default=None, metadata=_IF_ANY)
     remark: str | None = field(default=None, metadata=_IF_ANY)
+    obstacle: Obstacle | None = field(default=None, metadata=_IF_ANY)
     extra: bool | None = field(default=None, metadata=_IF_ANY)
     owned: int | None = field(default=None, metadata=_IF_ANY)
     rent: Rent | None = field(default=None, metadata=_IF_ANY)
@@ -123,14 +131,16 @@ def _items(points: Points) -> Iterator[Item]:
     device, node = machine.accelerator, machine.node
     whole = np.any(bill.accelerators > bill.training)
     boards = f", sold in units of {machine.sold_in:.0f}" if whole else ""
-    unsold = market.remark(machine) or None
+    gone: dict[str, Any] = {}
+    if remark := market.remark(machine):
+        gone = {"remark": remark, "obstacle": UNSOLD}
     devices = (bill.accelerators, buy.accelerators)
     for item in _item(points, device.title + boards, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
-        yield replace(item, idle=idle, remark=unsold if item.to_buy else None)
+        yield replace(item, idle=idle, **(gone if item.to_buy else {}))
     name = node.title if node else "Host for accelerators"
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
-        yield replace(item, remark=unsold) if node and item.to_buy else item
+        yield replace(item, **gone) if node and item.to_buy else item
     network = _network_name(points, axis)
     yield from _item(points, f"Network card, {network}", bill.nics, buy.nics, link.nic_usd)
     port = link.switch_port_usd
@@ -141,13 +151,13 @@ def _items(points: Points) -> Iterator[Item]:
     leaf, uplinks = "Switch", ""
     if np.any(tree.spines > 0):
         leaf, uplinks = "Leaf switch", _uplinks(link.switch_radix, ratio)
-    for tier, count, lacking, remark in (
-        (leaf, tree.leaves, added.leaves, uplinks),
-        ("Spine switch", tree.spines, added.spines, ""),
-        ("Core switch", tree.cores, added.cores, beyond),
+    for tier, count, lacking, remark, obstacle in (
+        (leaf, tree.leaves, added.leaves, uplinks, None),
+        ("Spine switch", tree.spines, added.spines, "", None),
+        ("Core switch", tree.cores, added.cores, beyond, TIERS if beyond else None),
     ):
         for item in _item(points, f"{tier} of {ports}, {network}", count, lacking, switch):
-            yield replace(item, remark=remark or None)
+            yield replace(item, remark=remark or None, obstacle=obstacle)
     yield from _item(points, f"Cable, {network}", tree.cables, added.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, "Host for a parameter server", bill.servers, buy.servers, host)
@@ -163,15 +173,16 @@ def _racks(points: Points) -> Iterator[Item]:
     many, draw = float(np.ravel(count)[0]), points.cost().draw
     node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / points.bill.nodes)[0])
     tight = f"a node draws {node_w * 1e-3:.1f} kW, more than such a rack feeds (rack_power)"
-    remark = tight if node_w > feeds else None
+    remark, obstacle = (tight, RACK) if node_w > feeds else (None, None)
     if price.usd == 0 and np.isfinite(many):
         yield Item(
             item=name, quantity=int(many), unit_usd=0.0, usd=0.0, price_class=OF_SITE,
             price_date="", age_years=None, checked=True, source="", remark=remark,
+            obstacle=obstacle,
         )  # fmt: skip
     elif np.isfinite(many):
         for item in _item(points, name, count, points.racks_to_buy, price):
-            yield replace(item, remark=remark)
+            yield replace(item, remark=remark, obstacle=obstacle)
 
 
 def _uplinks(radix: float, ratio: float) -> str:

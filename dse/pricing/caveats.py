@@ -15,7 +15,7 @@ from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
-from dse.pricing import hardware, market, stock, throughput, validity
+from dse.pricing import hardware, market, stock, throughput
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
@@ -32,7 +32,7 @@ UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement
 def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: profiles that price nothing, networks that look alike."""
     money = [*_hosts(problem), *market.notes(problem.study, problem.prices),
-             *stock.notes(problem.study, problem.standing), *validity.notes(problem)]  # fmt: skip
+             *stock.notes(problem.study, problem.standing)]  # fmt: skip
     if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *money, *_tables(problem),
                 *_shared_cards(problem), *_oversubscribed(problem)]  # fmt: skip

@@ -18,17 +18,10 @@ _APART = 1.25  # what another seller asks differs by more than a quotation would
 
 
 def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
-    """That recommended point and baseline are rented from two sellers, or at prices of different
-    years or without a date, what the rent does not hold, and what others ask; nothing where the
-    study rents nothing.
-    """
+    """What the rent does not hold, and what others ask; nothing where the study rents nothing."""
     if not rents(problem.study):
         return []
-    return [
-        *_of_two_sellers(problem, recommended),
-        *_by_the_accelerator(problem, recommended),
-        *_elsewhere(problem, recommended),
-    ]
+    return [*_by_the_accelerator(problem, recommended), *_elsewhere(problem, recommended)]
 
 
 def _by_the_accelerator(problem: Problem, values: Mapping[str, Value | None]) -> list[str]:
@@ -73,8 +66,13 @@ def _elsewhere(problem: Problem, values: Mapping[str, Value | None]) -> list[str
     ]
 
 
-def _of_two_sellers(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
-    """That two rents cannot simply be compared."""
+def of_two_sellers(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
+    """That recommended point and baseline are rented from two sellers, or at prices of different
+    years or without a date, so that the rents cannot simply be compared; nothing where the study
+    rents nothing.
+    """
+    if not rents(problem.study):
+        return []
     mine, theirs = _rent(problem, recommended), _rent(problem, problem.study.baseline.values)
     if mine is None or theirs is None or mine == theirs:
         return []

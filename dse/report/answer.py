@@ -18,6 +18,7 @@ from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
+from dse.report.notes import BASELINE, Note, by_weight, noted
 from dse.report.words import (
     CONFIDENCE,
     EVIDENCE,
@@ -52,7 +53,13 @@ _UNSURE = {
 
 
 def answer(document: RunDocument) -> list[str]:
-    """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
+    """What to buy, what it gains and costs, what is nearly as good for less, how sure we are, and
+    what must be known before signing, the weightiest first."""
+    return [*said(document), *(f"Note: {note.text}" for note in notes(document))]
+
+
+def said(document: RunDocument) -> list[str]:
+    """The answer without its notes."""
     best, base = document.recommended, document.baseline
     joint, *others = (
         _against(document, best, base, sense) for sense in document.objectives.minimized
@@ -78,9 +85,6 @@ def answer(document: RunDocument) -> list[str]:
             f"Within {share} of the front are {near.points:,} more points; near.csv lists the "
             f"nearest of each front point, {listed}."
         )
-    lines += [f"Note: {caveat}" for caveat in _notes(document)]
-    if base.misses:
-        lines.append(f"Note on the baseline: {' and '.join(base.misses)}.")
     return lines
 
 
@@ -101,15 +105,17 @@ def _slower(document: RunDocument) -> list[str]:
     return [f"If less speed than the baseline's is no use to you, demand speedup >= 1{least}."]
 
 
-def _notes(document: RunDocument) -> tuple[str, ...]:
-    """What the answer must be read with."""
+def notes(document: RunDocument) -> list[Note]:
+    """What the answer must be read with, the weightiest first."""
     best, base = document.recommended, document.baseline
-    return (
-        *training_runs.per_sample(document), *_left_out(best, base),
-        *([] if document.waterfall else _of_software(best, base)),
-        *bill_notes(document), *document.caveats,
-        *training_runs.no_target(document),
-    )  # fmt: skip
+    missed = [f"About the baseline: {' and '.join(base.misses)}."]
+    return by_weight([
+        *noted(missed if base.misses else [], BASELINE),
+        *noted(training_runs.per_sample(document)), *noted(_left_out(best, base)),
+        *noted([] if document.waterfall else _of_software(best, base)),
+        *bill_notes(document), *noted(document.caveats),
+        *noted(training_runs.no_target(document)),
+    ])  # fmt: skip
 
 
 def _of_software(best: Point, base: Point) -> list[str]:

@@ -14,7 +14,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.pricing import caveats, constraints, rents, stock
+from dse.pricing import caveats, constraints, rents, stock, validity
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
 from dse.pricing.part_prices import part_prices
@@ -50,6 +50,7 @@ from dse.report.document import (
     Work,
 )
 from dse.report.inputs import inputs
+from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, noted
 from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
 from dse.report.repricing.build import repricing
@@ -163,9 +164,9 @@ def build(
         target=training_runs.said(problem),
         qualities=training_runs.qualities(problem),
         caveats=(
-            *training_runs.beyond(best, baseline),
-            *([] if unbought else [NOT_TRIED]),
-            *([] if row is None else one_age.notes(problem, outcome.front, front, row, rule)),
+            *noted(training_runs.beyond(best, baseline)),
+            *noted([] if unbought else [NOT_TRIED]),
+            *noted([] if row is None else one_age.notes(problem, outcome.front, front, row, rule)),
             *_notes(problem, values),
         ),
         assumptions=tuple(assumptions(problem, values)),
@@ -187,13 +188,15 @@ def _front_point(outcome: Outcome, values: Mapping[str, Value | None]) -> FrontP
     return next((point for point in outcome.front if point.values == values), None)
 
 
-def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[str, ...]:
+def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[Note, ...]:
     """What the answer must be read with."""
     own = own_rates.said(problem, recommended, "the recommended configuration")
     return (
-        *rents.notes(problem, recommended), *caveats.caveats(problem),
-        *caveats.unsupported(problem), *([f"{own}."] if own else ()),
-        *rental.start_note(problem, recommended), *rental.spot_note(problem),
+        *noted(rents.of_two_sellers(problem, recommended), COMPARED),
+        *noted(rents.notes(problem, recommended)), *noted(caveats.caveats(problem)),
+        *noted(validity.notes(problem), EXPIRED),
+        *noted(caveats.unsupported(problem), LEFT_OUT), *noted([f"{own}."] if own else ()),
+        *noted(rental.start_note(problem, recommended)), *noted(rental.spot_note(problem)),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
+from dse.report.notes import COMPARED, DOUBTFUL, PLAIN, UNSOLD, Note
 from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
 from dse.study.quantities import PURCHASE, RENT, facts_of
@@ -242,7 +243,7 @@ def buys(document: RunDocument) -> bool:
     return PURCHASE in facts or RENT not in facts
 
 
-def bill_notes(document: RunDocument) -> Iterator[str]:
+def bill_notes(document: RunDocument) -> Iterator[Note]:
     """What the bills must be read with: idle parts, remarks, and prices that differ in kind;
     nothing of the purchase that an older version wrote down where a study rents."""
     if not buys(document) and not rent_of(document.bills.get("recommended", ())):
@@ -252,68 +253,88 @@ def bill_notes(document: RunDocument) -> Iterator[str]:
     yield from price_notes(document)
 
 
-def price_notes(document: RunDocument) -> Iterator[str]:
+def price_notes(document: RunDocument) -> Iterator[Note]:
     """What two sums must be compared with in mind: old prices, of other years, unchecked, mixed."""
     bills = {whose: document.bills.get(name, ()) for name, whose in _COMPARED}
     if document.recommended.config == document.baseline.config:
         bills.pop("the baseline's")
     ages = [item.age_years for items in bills.values() for item in items]
     known = [age for age in ages if age is not None]
-    if old := _shares(bills, lambda item: (item.age_years or 0.0) > OLD_YEARS):
+    if old := _Shares.of(bills, lambda item: (item.age_years or 0.0) > OLD_YEARS):
         apart = max(known) - min(known)
         others = f", and prices lie up to {apart:.1f} years apart" * (apart > OLD_YEARS)
-        yield f"{old} are prices more than {OLD_YEARS:g} years old{others}. Ask for them again."
-    if unchecked := _shares(bills, lambda item: not item.checked):
-        yield f"{unchecked} are prices from memory, which nobody checked."
-    if undated := _shares(bills, lambda item: item.rent is not None and item.age_years is None):
-        yield f"{undated} are rents of which no date is known. Ask for them again."
+        yield Note(
+            f"{old.said} are prices more than {OLD_YEARS:g} years old{others}. Ask for them again.",
+            COMPARED if others else DOUBTFUL,
+            old.most,
+        )
+    if unchecked := _Shares.of(bills, lambda item: not item.checked):
+        said = f"{unchecked.said} are prices from memory, which nobody checked."
+        yield Note(said, DOUBTFUL, unchecked.most)
+    if undated := _Shares.of(bills, lambda item: item.rent is not None and item.age_years is None):
+        said = f"{undated.said} are rents of which no date is known. Ask for them again."
+        yield Note(said, DOUBTFUL, undated.most)
     found = {item.price_class for items in bills.values() for item in items}
     if len(known_classes := [name for name in _CLASSES if name in found]) > 1:
         *some, rest = known_classes
-        shares = {name: _shares(bills, partial(_is_of, name)) for name in some}
-        said = [f"{share} are {_CLASSES[name]}" for name, share in shares.items() if share]
-        if said:  # where a class costs nothing it is no share of the sum
-            yield f"{'; '.join(said)}, the rest {_CLASSES[rest]}."
+        shares = {name: _Shares.of(bills, partial(_is_of, name)) for name in some}
+        classes = [f"{share.said} are {_CLASSES[name]}" for name, share in shares.items() if share]
+        if classes:  # where a class costs nothing it is no share of the sum
+            yield Note(f"{'; '.join(classes)}, the rest {_CLASSES[rest]}.")
 
 
 def _is_of(price_class: str, item: Item) -> bool:
     return item.price_class == price_class
 
 
-def remark_notes(document: RunDocument) -> Iterator[str]:
+def remark_notes(document: RunDocument) -> Iterator[Note]:
     """What the bills remark of their lines: that a part is not sold, or a network too large."""
     same = document.recommended.config == document.baseline.config
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str, bool], list[str]] = {}
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
             if item.remark:
-                found.setdefault((item.item, item.remark), []).append(whose)
-    for (item_name, remark), whoses in found.items():
-        yield f"{item_name} in {' and '.join(whoses)} bill: {remark}."
+                said = (item.item, item.remark, item.obstacle is not None)
+                found.setdefault(said, []).append(whose)
+    for (item_name, remark, hindered), whoses in found.items():
+        text = f"{item_name} in {' and '.join(whoses)} bill: {remark}."
+        yield Note(text, UNSOLD if hindered else PLAIN)
 
 
-def idle_notes(document: RunDocument) -> Iterator[str]:
+def idle_notes(document: RunDocument) -> Iterator[Note]:
     """What is bought and not used, since fewer are not sold."""
     same = document.recommended.config == document.baseline.config
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
             if item.idle:
                 why, how = _SOLD if item.rent is None else _RENTED_OUT
-                yield (
+                yield Note(
                     f"{item.idle:,} of the {item.quantity:,} accelerators in {whose} bill stay "
                     f"idle: fewer are not {why}. Fill the nodes, or give {how}."
                 )
 
 
-def _shares(bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool]) -> str:
-    """``28 % of the recommended point's sum and 60 % of the baseline's``, of those with some."""
-    parts: list[str] = []
-    for whose, items in bills.items():
-        whole = total(items)
-        part = sum(item.usd or 0.0 for item in items if chosen(item))
-        if whole and part:
-            parts.append(f"{percent(part / whole)} of {whose}{' sum' * (not parts)}")
-    return " and ".join(parts)
+class _Shares(NamedTuple):
+    """What share of which sums some prices are: ``28 % of the recommended point's sum and 60 % of
+    the baseline's``, of those with some, and the largest share."""
+
+    said: str
+    most: float
+
+    @classmethod
+    def of(
+        cls, bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool]
+    ) -> _Shares | None:
+        """Of the items that are chosen; None where they cost nothing."""
+        parts: list[str] = []
+        most = 0.0
+        for whose, items in bills.items():
+            whole = total(items)
+            part = sum(item.usd or 0.0 for item in items if chosen(item))
+            if whole and part:
+                parts.append(f"{percent(part / whole)} of {whose}{' sum' * (not parts)}")
+                most = max(most, part / whole)
+        return cls(" and ".join(parts), most) if parts else None
 
 
 def _line(item: Item) -> Line:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import constraints, profiles_at_hand
+from dse.pricing import constraints, profiles_at_hand, validity
 from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
 from dse.search import bounds
@@ -56,7 +56,7 @@ def checked(problem: Problem) -> Checked:
         priced_whole_because=tuple(bounds.steps_decide(study)),
         engine=engine,
         reason=reason,
-        caveats=(*caveats(problem), *unsupported(problem)),
+        caveats=(*validity.notes(problem), *caveats(problem), *unsupported(problem)),
         feasible=feasible(problem),
         measured=_measured(problem),
         profiles_that_fit=profiles_at_hand.fitting(problem),

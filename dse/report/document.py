@@ -25,6 +25,7 @@ from dse.report.design_point import (
     WithoutBuying,
 )
 from dse.report.json_form import IF_ANY, Flat
+from dse.report.notes import Note
 from dse.report.repricing.facts import Repricing
 
 SCHEMA_VERSION = 2
@@ -323,7 +324,7 @@ class RunDocument:
     not use. ownership: buying the recommended point beside renting it. owned: what stands there
     already, in words, and payback: of what is added to it; None where nothing does. certainty: None
     where an older version wrote it. repricing: points near the front, to be priced anew where a
-    price moves; None where no price changes the answer."""
+    price moves; None where no price changes the answer. caveats: an older version wrote texts."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -362,7 +363,7 @@ class RunDocument:
     extrapolated: Extrapolated
     target: str | None = field(default=None, metadata=IF_ANY)
     qualities: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Flat[Note] | str, ...] = ()
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]

@@ -20,6 +20,7 @@ from dse.pricing.constraints import counted_once, unmet
 from dse.pricing.validity import part
 from dse.report import (
     alternatives,
+    answer,
     bills,
     choices,
     figures,
@@ -35,7 +36,6 @@ from dse.report import (
     what_if,
     words,
 )
-from dse.report.answer import answer
 from dse.report.bills import buys
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
@@ -48,7 +48,6 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
-NOTE = "Note"  # how a sentence of the answer begins that must be known before signing
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 
@@ -86,15 +85,10 @@ def _begun(sentence: str) -> str:
 
 
 def _buy(document: RunDocument) -> dict[str, Any]:
-    offered, sentences = offers.offers(document), answer(document)
-    notes = signature.by_weight([
-        _begun(line.removeprefix(NOTE).removeprefix(":").strip())
-        for line in sentences
-        if line.startswith(NOTE)
-    ])  # fmt: skip
+    offered, notes = offers.offers(document), [_begun(one.text) for one in answer.notes(document)]
     return {
-        "answer": sentences,
-        "said": [line for line in sentences if not line.startswith(NOTE)],
+        "answer": answer.answer(document),
+        "said": answer.said(document),
         "notes": notes,
         "sign": signature.signature(document, notes),
         "offers": offered,

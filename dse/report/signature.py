@@ -1,9 +1,8 @@
 """What the page to sign holds beside the offers: whose prices they are, what would change the
-answer, and what must be known, the weightiest first."""
+answer, and what must be known."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,15 +15,6 @@ from dse.report.document import RunDocument
 MOST_LINES = 5  # of each list, so that all of it is one page
 MOST_TURNS = 3  # prices that would change the answer
 MOST_LETTERS = 230  # of a note; longer ones end with their last whole sentence before that
-_SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
-# How heavy a note is, by the first of these that its text has; amounts of money weigh their share.
-_WEIGHTS = (
-    (re.compile("Past their validity|needs .* more memory"), 4.0),
-    (re.compile("no longer sold|not for sale"), 3.0),
-    (re.compile("Ask one seller|prices lie up to"), 2.5),
-    (re.compile("these points are left out"), 0.1),
-)
-_PLAIN = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +31,7 @@ class Signature:
 
 
 def signature(document: RunDocument, notes: Sequence[str]) -> Signature:
-    """Of a run; notes: all that must be known, the weightiest first (:func:`by_weight`)."""
+    """Of a run; notes: of :func:`dse.report.answer.notes`."""
     return Signature(
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
@@ -49,20 +39,6 @@ def signature(document: RunDocument, notes: Sequence[str]) -> Signature:
         notes=tuple(map(_short, notes[:MOST_LINES])),
         more=max(0, len(notes) - MOST_LINES),
     )
-
-
-def by_weight(notes: Sequence[str]) -> list[str]:
-    """The weightiest first: what cannot be bought, what share of the sum is doubtful, the rest, and
-    last what the search left out; equals in their order."""
-    return sorted(notes, key=lambda note: -_weight(note))
-
-
-def _weight(note: str) -> float:
-    known = next((weight for pattern, weight in _WEIGHTS if pattern.search(note)), None)
-    if known is not None:
-        return known
-    share = _SHARE.search(note)
-    return _PLAIN + float(share.group(1)) / 100 if share else _PLAIN
 
 
 def _short(note: str) -> str:

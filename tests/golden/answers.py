@@ -96,7 +96,7 @@ def _study(path: Path, engine: str | None = None) -> Record:
             "chosen": chosen,
             "baseline": found["baseline"],
             "front": {_place(point): _priced(found, point) for point in found["front"]},
-            "caveats": found["caveats"],
+            "caveats": [note["text"] for note in found["caveats"]],
             "assumptions": found["assumptions"],
             "transports": found["transports"],
             "other": [found["other_aggregations"]],

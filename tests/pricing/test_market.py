@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dse.catalog.price_terms import USED
-from dse.pricing import constraints, rents
+from dse.pricing import constraints, rents, validity
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import caveats
 from dse.pricing.load import load
@@ -108,8 +108,7 @@ def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
         "host: {value: 9 kUSD, valid_until: 2026-12-31}}\n"
     )
     problem = problem_of(tmp_path, BOTH, offers)
-    lines = [line for line in caveats(problem) if "validity" in line]
-    assert lines == [
+    assert validity.notes(problem) == [
         "Past their validity on 2026-11-20: a10 (quotation Q-3, study.yaml, valid until "
         "2026-10-31). Ask for new offers."
     ], "the H100 is not of this study, the host's offer is valid"
@@ -118,7 +117,8 @@ def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
 def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None:
     text = BOTH.replace("minimize: capital", "minimize: hourly")
     problem = problem_of(tmp_path, text)
-    line, machine = rents.notes(problem, priced.point(problem, accelerator="a10"))
+    (line,) = rents.of_two_sellers(problem, priced.point(problem, accelerator="a10"))
+    (machine,) = rents.notes(problem, priced.point(problem, accelerator="a10"))
     assert machine.startswith("The rent of the recommended point is by the accelerator")
     assert line == (
         "The rent of the recommended point is a price of Lambda of 2022-08-05, the baseline's "
@@ -127,6 +127,7 @@ def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None
     )
     assert rents.notes(problem, problem.study.baseline.values) == [machine]
     bought = load(studies.written(tmp_path, BOTH, "bought.yaml"))
+    assert rents.of_two_sellers(bought, priced.point(bought, accelerator="a10")) == []
     assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
 
 
@@ -159,7 +160,7 @@ def test_what_one_quotation_offers_is_told_together(tmp_path: Path) -> None:
         f"prices: {{as_of: 2026-11-20, fabrics: {{10gbe: {{nic: {quote}, switch_port: {quote}}}}}, "
         "host: {value: 9 kUSD, quote: Q-4, valid_until: 2026-11-19}}\n"
     )
-    (line,) = (line for line in caveats(problem_of(tmp_path, BOTH, offers)) if "validity" in line)
+    (line,) = validity.notes(problem_of(tmp_path, BOTH, offers))
     assert line == (
         "Past their validity on 2026-11-20: 10gbe nic, 10gbe switch port (quotation Q-3, "
         "study.yaml, valid until 2026-10-31); host (quotation Q-4, study.yaml, valid until "

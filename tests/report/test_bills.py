@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item, Rent, Terms
 from dse.report import bills, rents
 from dse.report.document import RunDocument
+from dse.report.notes import Note
 from tests.report import documents
 
 GPU = Item(
@@ -25,6 +27,10 @@ OFFER = replace(GPU, unit_usd=10_000.0, usd=40_000.0, price_class=QUOTE, age_yea
 
 def document(**named: tuple[Item, ...]) -> RunDocument:
     return replace(documents.document(), bills=named)
+
+
+def texts(notes: Iterable[Note]) -> list[str]:
+    return [note.text for note in notes]
 
 
 def test_points_that_order_the_same_share_a_bill() -> None:
@@ -44,8 +50,8 @@ def test_points_that_order_the_same_share_a_bill() -> None:
 
 
 def test_old_unchecked_and_mixed_prices_are_told_with_their_share() -> None:
-    old, unchecked, mixed = bills.price_notes(
-        document(recommended=(OFFER, HOST), baseline=(GPU, HOST))
+    old, unchecked, mixed = texts(
+        bills.price_notes(document(recommended=(OFFER, HOST), baseline=(GPU, HOST)))
     )
     assert old == (
         "71 % of the baseline's sum are prices more than 2 years old, and prices lie up to 4.3 "
@@ -84,13 +90,14 @@ def test_the_table_of_all_bills_has_numbers_that_add_up() -> None:
 
 def test_what_is_bought_and_stays_idle_is_told() -> None:
     boards = replace(GPU, quantity=8, usd=100_000.0, idle=4)
-    (note,) = bills.idle_notes(document(recommended=(boards, HOST), baseline=(GPU,)))
+    (note,) = texts(bills.idle_notes(document(recommended=(boards, HOST), baseline=(GPU,))))
     assert note.startswith("4 of the 8 accelerators in the recommended point's bill stay idle")
 
 
 def test_every_class_of_prices_has_its_share() -> None:
     used = replace(GPU, price_class=USED, age_years=0.1)
-    note = [*bills.price_notes(document(recommended=(OFFER, used, HOST), baseline=(GPU, HOST)))][-1]
+    run = document(recommended=(OFFER, used, HOST), baseline=(GPU, HOST))
+    note = texts(bills.price_notes(run))[-1]
     assert note == (
         "36 % of the recommended point's sum are your own prices; 45 % of the recommended point's "
         "sum are prices of used hardware, the rest list prices."
@@ -131,7 +138,7 @@ def test_that_cables_have_one_price_at_any_length_is_told_where_there_are_spines
 
 def test_a_remark_of_a_line_is_in_the_answer() -> None:
     old = replace(GPU, remark="no longer sold new (until 2022)")
-    found = [*bills.remark_notes(document(recommended=(GPU,), baseline=(old,)))]
+    found = texts(bills.remark_notes(document(recommended=(GPU,), baseline=(old,))))
     assert found == ["NVIDIA A100 in the baseline's bill: no longer sold new (until 2022)."]
 
 
@@ -176,7 +183,7 @@ def test_an_hour_of_rent_is_one() -> None:
 
 def test_rents_without_a_date_or_of_old_ones_are_told_in_the_answer_and_on_the_card() -> None:
     run = rented(MACHINES)
-    assert list(bills.bill_notes(run)) == [
+    assert texts(bills.bill_notes(run)) == [
         "100 % of the recommended point's sum and 100 % of the baseline's are rents of which no "
         "date is known. Ask for them again."
     ]
@@ -185,7 +192,7 @@ def test_rents_without_a_date_or_of_old_ones_are_told_in_the_answer_and_on_the_c
         "price without a date",
     ]  # fmt: skip
     old = rented(replace(MACHINES, price_date="2018-09", age_years=8.2))
-    (note,) = bills.bill_notes(old)
+    (note,) = texts(bills.bill_notes(old))
     assert note.endswith("are prices more than 2 years old. Ask for them again.")
     assert bills.priced_in(old, old.recommended)[1] == "price of 2018-09"
 
@@ -205,7 +212,7 @@ def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
         "Not included: storage, data that leaves the cloud, and support."
     )
     idle = replace(MACHINES, item="NVIDIA H100", quantity=16, idle=8)
-    assert "fewer are not rented out (rented_in)" in next(bills.idle_notes(rented(idle)))
+    assert "fewer are not rented out (rented_in)" in next(bills.idle_notes(rented(idle))).text
 
 
 def test_the_purchase_that_an_older_version_noted_of_a_rent_is_not_compared() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import NamedTuple
 from unittest.mock import Mock
@@ -12,13 +11,16 @@ import pytest
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.catalog.prices import NEVER
 from dse.pricing import caveats, market, rents, validity
-from dse.pricing.bill_of_materials import Item, Terms, bill_of_materials
+from dse.pricing.bill_of_materials import UNSOLD, Item, Terms, bill_of_materials
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import bills, signature, training_runs
+from dse.report import answer, bills, signature, training_runs
 from dse.report.assembly import baseline_misses
 from dse.report.certainty import words
 from dse.report.document import RunDocument
+from dse.report.json_form import parsed, plain
+from dse.report.markdown import render_markdown
+from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, by_weight
 from tests.pricing import priced, studies
 from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document
@@ -43,28 +45,29 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 class Notes(NamedTuple):
     """As the functions write them that notes are from, the weightiest first."""
 
-    past: str
-    short: str
-    gone: str
-    rented: str
-    apart: str
-    old: str
-    few: str
-    per_sample: str
-    left: str
+    short: Note
+    past: Note
+    gone: Note
+    apart: Note
+    rented: Note
+    old: Note
+    few: Note
+    per_sample: Note
+    left: Note
 
 
 @pytest.fixture(scope="module")
 def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
     (past,) = validity.notes(problem)
-    (short,) = baseline_misses(problem)
     gone = bill_of_materials(problem.points_at(problem.study.baseline.values))[0]
+    base = replace(document().baseline, misses=baseline_misses(problem))
+    short = answer.notes(replace(document(), baseline=base))[0]
     (remark,) = bills.remark_notes(bought(gone))
     hourly = studies.SMALL.replace("minimize: capital", "minimize: hourly")
     rented = load(studies.written(
         tmp_path_factory.mktemp("rented"), hourly.replace(", v100-sxm2-16gb]", ", a10]")
     ))  # fmt: skip
-    sellers, _ = rents.notes(rented, priced.point(rented, accelerator="a10"))
+    (sellers,) = rents.of_two_sellers(rented, priced.point(rented, accelerator="a10"))
     old, few = bills.price_notes(bought(replace(GPU, usd=1e6), HOST))
     (apart,) = bills.price_notes(
         replace(document(), bills={"recommended": (replace(GPU, usd=1e6, age_years=0.1),),
@@ -72,7 +75,10 @@ def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
     )  # fmt: skip
     (left,) = caveats.unsupported(problem)
     (per_sample,) = training_runs.per_sample(document())
-    return Notes(past, short, remark, sellers, apart, old, few, per_sample, left)
+    return Notes(
+        short, Note(past, EXPIRED), remark, apart, Note(sellers, COMPARED), old, few,
+        Note(per_sample), Note(left, LEFT_OUT),
+    )  # fmt: skip
 
 
 def bought(*items: Item) -> RunDocument:
@@ -81,32 +87,46 @@ def bought(*items: Item) -> RunDocument:
 
 
 def test_what_weighs_most_comes_first(notes: Notes) -> None:
-    """In the words of the functions that write the notes."""
-    assert signature.by_weight(notes[::-1]) == [
-        notes.short, notes.past, notes.gone, notes.apart, notes.rented, notes.old, notes.few,
-        notes.per_sample, notes.left,
-    ]  # fmt: skip
+    """As the functions that write the notes mark them."""
+    assert by_weight(notes[::-1]) == [*notes]
 
 
-def test_every_weight_is_of_some_note(notes: Notes) -> None:
-    for pattern, _ in signature._WEIGHTS:
-        for part in pattern.pattern.split("|"):
-            if part != "not for sale":  # a machine that is in no study without its own price
-                assert any(re.search(part, note) for note in notes), part
+def test_the_answer_and_the_page_tell_notes_in_one_order(notes: Notes) -> None:
+    """An offer past its last day is not the last thing that a terminal says."""
+    bills_of = {"recommended": (replace(GPU, usd=1e6),)}
+    caveats_of = (notes.left, notes.per_sample, notes.past)
+    run = replace(document(), bills=bills_of, caveats=caveats_of)
+    told = [one.text for one in answer.notes(run)]
+    assert told[0] == notes.past.text
+    assert told[-1] == notes.left.text
+    lines = [line for line in answer.answer(run) if line.startswith("Note: ")]
+    assert lines == [f"Note: {text}" for text in told]
+    text = render_markdown(run)
+    places = [text.index(one[:60]) for one in (notes.past.text, notes.left.text)]
+    assert places == sorted(places)
 
 
 def test_what_is_only_for_rent_weighs_as_what_is_gone(notes: Notes) -> None:
     machine = Mock(sold_until=Mock(text=NEVER))
-    (note,) = bills.remark_notes(bought(replace(GPU, remark=market.remark(machine))))
-    assert signature.by_weight([notes.rented, note])[0] == note
+    item = replace(GPU, remark=market.remark(machine), obstacle=UNSOLD)
+    (note,) = bills.remark_notes(bought(item))
+    assert by_weight([notes.rented, note])[0] == note
+
+
+def test_notes_of_an_older_version_are_texts(notes: Notes) -> None:
+    older = {**plain(document()), "caveats": ["As it was written."]}
+    assert answer.notes(parsed(RunDocument, older))[-1].text
+    assert Note("As it was written.") in answer.notes(parsed(RunDocument, older))
+    again = parsed(RunDocument, plain(replace(document(), caveats=(notes.past,))))
+    assert again.caveats == (notes.past,)
 
 
 def test_a_page_has_room_for_few_notes_and_says_how_many_more(notes: Notes) -> None:
-    found = signature.signature(document(), notes)
-    assert found.notes == notes[:5]
+    found = signature.signature(document(), [note.text for note in notes])
+    assert found.notes == tuple(note.text for note in notes[:5])
     assert found.more == 4
-    (short,) = signature.signature(document(), [f"{notes.gone} {LONG * 6}".strip()]).notes
-    assert short.startswith(notes.gone)
+    (short,) = signature.signature(document(), [f"{notes.gone.text} {LONG * 6}".strip()]).notes
+    assert short.startswith(notes.gone.text)
     assert short.endswith("is known.")
     assert len(short) <= signature.MOST_LETTERS
 
