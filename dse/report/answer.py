@@ -7,6 +7,7 @@ from dse.pricing.uncertainty import OF_COST
 from dse.report import (
     alternatives,
     confidence,
+    one_age,
     payback,
     training_runs,
     waterfall,
@@ -18,7 +19,7 @@ from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
-from dse.report.notes import BASELINE, Note, by_weight, noted
+from dse.report.notes import BASELINE, COMPARED, Note, by_weight, noted
 from dse.report.words import (
     CONFIDENCE,
     EVIDENCE,
@@ -113,7 +114,8 @@ def notes(document: RunDocument) -> list[Note]:
         *noted(missed if base.misses else [], BASELINE),
         *noted(training_runs.per_sample(document)), *noted(_left_out(best, base)),
         *noted([] if document.waterfall else _of_software(best, base)),
-        *bill_notes(document), *noted(document.caveats),
+        *bill_notes(document), *noted(one_age.said(document), COMPARED),
+        *noted(document.caveats),
         *noted(training_runs.no_target(document)),
     ])  # fmt: skip
 
@@ -175,13 +177,24 @@ def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> 
         return f"{_cost(document, point, sense)}; that of the baseline is unknown"
     if theirs == 0:
         return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
-    ratio = mine / theirs
-    change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+    both = f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
+    change = _change(mine / theirs)
+    then = one_age.reversal(document) if document.objectives.named(sense) == "capital" else None
+    if then is None or document.one_age is None:
+        return f"{both}, {change}"
+    return (
+        f"{both}: {change} at prices of different ages, {_change(then)} at prices of one age "
+        f"({document.one_age.month})"
+    )
+
+
+def _change(ratio: float) -> str:
+    """A cost over another, in words: ``16 % less``."""
     if ratio >= 1.995:
-        change = f"{significant(ratio, 2)} times as much"
-    elif abs(ratio - 1) < 0.005:
-        change = "the same"
-    return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}, {change}"
+        return f"{significant(ratio, 2)} times as much"
+    if abs(ratio - 1) < 0.005:
+        return "the same"
+    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
 
 
 def _next_dollars(document: RunDocument) -> list[str]:

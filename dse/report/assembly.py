@@ -166,7 +166,6 @@ def build(
         caveats=(
             *noted(training_runs.beyond(best, baseline)),
             *noted([] if unbought else [NOT_TRIED]),
-            *noted([] if row is None else one_age.notes(problem, outcome.front, front, row, rule)),
             *_notes(problem, values),
         ),
         assumptions=tuple(assumptions(problem, values)),
@@ -175,6 +174,7 @@ def build(
         study_text=study.source.text,
         questions=study.questions or None,
         confidence=chosen.confidence,
+        one_age=None if row is None else one_age.of_one_age(problem, outcome.front, row, rule),
         ownership=ownership.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
         payback=payback.of_point(problem, values),

@@ -316,6 +316,20 @@ class Confidence:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OneAge:
+    """The purchase at prices of accelerators of one age, where those that the answer compares are
+    years apart. month: around which they were asked for, as 2022-07. capital, baseline_capital:
+    purchase prices then, in USD. instead: the row of the front, from 1, that would be recommended
+    then; None where that is the same. missing: accelerators without a price of that time."""
+
+    month: str
+    capital: float
+    baseline_capital: float
+    instead: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
     ordered for the points that the answer names, by their names here. questions: what was asked
@@ -324,7 +338,8 @@ class RunDocument:
     not use. ownership: buying the recommended point beside renting it. owned: what stands there
     already, in words, and payback: of what is added to it; None where nothing does. certainty: None
     where an older version wrote it. repricing: points near the front, to be priced anew where a
-    price moves; None where no price changes the answer. caveats: an older version wrote texts."""
+    price moves; None where no price changes the answer. one_age: None where the answer compares
+    prices of one age, or too few are known. caveats: an older version wrote texts."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -374,6 +389,7 @@ class RunDocument:
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
+    one_age: OneAge | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
 

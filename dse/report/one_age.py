@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from dse.catalog.observations import PURCHASE as BOUGHT
-from dse.catalog.observations import nearest, of_one_age
+from dse.catalog.observations import nearest
+from dse.catalog.observations import of_one_age as observed_together
 from dse.catalog.price_spread import DAYS_PER_YEAR, age_years
 from dse.pricing.problem import Problem
 from dse.report.bills import OLD_YEARS
-from dse.report.design_point import Point
+from dse.report.document import OneAge, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
 from dse.report.words import describe, significant
 from dse.search.run import FrontPoint
@@ -23,48 +24,84 @@ from dse.study.quantities import PURCHASE, facts_of
 _CLOSE_DAYS = int(DAYS_PER_YEAR)  # prices of one age lie within a year of one day
 
 
-def notes(
-    problem: Problem, front: Sequence[FrontPoint], points: Sequence[Point], best: int, rule: str
-) -> list[str]:
+def of_one_age(
+    problem: Problem, front: Sequence[FrontPoint], best: int, rule: str
+) -> OneAge | None:
     """What recommended point and baseline would cost at prices of one age, and which point would be
-    recommended then; nothing where the prices are of one age, or too few are known.
+    recommended then; None where the prices are of one age, or too few are known.
 
-    front, points: the same points. best: the one recommended.
+    best: position of the point recommended.
     """
     study = problem.study
     mine, theirs = (
         str(values.get("accelerator")) for values in (front[best].values, study.baseline.values)
     )
     if PURCHASE not in facts_of(objective.name for objective in study.objectives):
-        return []
+        return None
     if rule == LEAST_REGRET:  # that hangs on draws, not on prices alone
-        return []
+        return None
     if mine == theirs or not _apart(problem, mine, theirs):
-        return []
-    day = of_one_age(mine, theirs, BOUGHT)
+        return None
+    day = observed_together(mine, theirs, BOUGHT)
     if day is None or any(
         nearest(name, BOUGHT, day, _CLOSE_DAYS) is None for name in (mine, theirs)
     ):
-        return []
+        return None
     names = dict.fromkeys(
         str(point.values["accelerator"]) for point in (*front, front[best])
     ) | {theirs: None}  # fmt: skip
     found, missing = _aged(problem, day, list(names))
-    capital = [_capital(one, front[best].values) for one in (problem, found)]
-    base = [_capital(one, study.baseline.values) for one in (problem, found)]
+    capital, base = (
+        [_capital(one, values) for one in (problem, found)]
+        for values in (front[best].values, study.baseline.values)
+    )
     if not capital[0] or not base[0] or not base[1]:  # it stands there already
-        return []
+        return None
     then = _recommended(found, front, rule)
-    changed = "it stays the recommended point" if then == best else (
-        f"recommended would then be {describe(points[then])}"
+    return OneAge(
+        month=f"{day:%Y-%m}",
+        capital=capital[1],
+        baseline_capital=base[1],
+        instead=None if then == best else then + 1,
+        missing=tuple(missing),
+    )
+
+
+def said(document: RunDocument) -> list[str]:
+    """What both sums are at prices of one age, and whether the answer stays."""
+    found, now = document.one_age, _ratio(document)
+    if found is None or now is None:
+        return []
+    changed = "it stays the recommended point" if found.instead is None else (
+        f"recommended would then be {describe(document.front[found.instead - 1])}"
     )  # fmt: skip
-    without = f" No price of that time is known of {', '.join(missing)}." if missing else ""
+    missing = ", ".join(found.missing)
+    without = f" No price of that time is known of {missing}." if missing else ""
     return [
-        f"At prices of one age, of accelerators around {day:%Y-%m} (hosts and network as above), "
-        f"the recommended point costs USD {capital[1]:,.0f} and the baseline USD {base[1]:,.0f}: "
-        f"{significant(capital[1] / base[1], 2)} times as much instead of "
-        f"{significant(capital[0] / base[0], 2)} times; {changed}.{without}"
+        f"At prices of one age, of accelerators around {found.month} (hosts and network as above), "
+        f"the recommended point costs USD {found.capital:,.0f} and the baseline USD "
+        f"{found.baseline_capital:,.0f}: "
+        f"{significant(found.capital / found.baseline_capital, 2)} times as much instead of "
+        f"{significant(now, 2)} times; {changed}.{without}"
     ]
+
+
+def reversal(document: RunDocument) -> float | None:
+    """How many times as much as the baseline the recommended point costs at prices of one age,
+    where that turns a saving into a surcharge, or a surcharge into a saving; else None."""
+    found, now = document.one_age, _ratio(document)
+    if found is None or now is None:
+        return None
+    then = found.capital / found.baseline_capital
+    return then if (then - 1) * (now - 1) < 0 else None
+
+
+def _ratio(document: RunDocument) -> float | None:
+    """Purchase price of the recommended point over the baseline's, at the prices of the report."""
+    mine, theirs = (
+        point.quantity("capital") for point in (document.recommended, document.baseline)
+    )
+    return mine / theirs if mine and theirs else None
 
 
 def _apart(problem: Problem, *names: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,14 @@ import numpy as np
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import one_age
+from dse.report.answer import answer
+from dse.report.design_point import Baseline, Recommended
+from dse.report.document import RunDocument
 from dse.report.points import describe
 from dse.report.recommendation import recommended
 from dse.search.run import FrontPoint
 from tests.pricing import priced, studies
+from tests.report.documents import document
 
 TEXT = studies.SMALL.replace("v100-sxm2-16gb]", "a100-sxm4-40gb, a10]").replace(
     "capital <= 200 kUSD", "capital <= 900 kUSD"
@@ -30,10 +35,21 @@ def front_of(problem: Problem, *accelerators: str) -> list[FrontPoint]:
     return sorted(found, key=lambda point: point.cost)
 
 
-def said(problem: Problem, rule: str, *accelerators: str) -> list[str]:
+def document_of(problem: Problem, rule: str, *accelerators: str) -> RunDocument:
     front = front_of(problem, *accelerators)
-    points = [describe(problem, point.values) for point in front]
-    return one_age.notes(problem, front, points, recommended(front, rule), rule)
+    points = tuple(describe(problem, point.values) for point in front)
+    best = recommended(front, rule)
+    return replace(
+        document(),
+        front=points,
+        recommended=Recommended(**vars(points[best]), rule=rule, why=""),
+        baseline=Baseline(**vars(describe(problem, problem.study.baseline.values))),
+        one_age=one_age.of_one_age(problem, front, best, rule),
+    )
+
+
+def said(problem: Problem, rule: str, *accelerators: str) -> list[str]:
+    return one_age.said(document_of(problem, rule, *accelerators))
 
 
 def test_sums_are_told_at_prices_of_one_time(tmp_path: Path) -> None:
@@ -69,3 +85,20 @@ def test_prices_of_one_time_need_no_word(tmp_path: Path) -> None:
     assert said(load(studies.written(tmp_path, TEXT + own)), "fastest", "a100-sxm4-40gb") == []
     rent = TEXT.replace("minimize: capital", "minimize: hourly")
     assert said(load(studies.written(tmp_path, rent, "b.yaml")), "fastest", "a100-sxm4-40gb") == []
+
+
+def test_a_saving_that_prices_of_one_age_reverse_is_not_claimed_alone(tmp_path: Path) -> None:
+    """4 P100 of 2018 cost more than 2 A100 of 2022; both of 2022 they cost less."""
+    own = "prices: {accelerators: {p100-sxm2-16gb: {purchase: {value: 14 kUSD, date: 2018}}}}\n"
+    found = document_of(load(studies.written(tmp_path, TEXT + own)), "fastest", "a100-sxm4-40gb")
+    then = one_age.reversal(found)
+    assert then is not None
+    assert then > 1
+    (line,) = [one for one in answer(found) if " to buy against " in one]
+    assert "7.9 % less at prices of different ages" in line
+    assert "2.9 times as much at prices of one age (2022-07)." in line
+    plain = document_of(load(studies.written(tmp_path, TEXT)), "fastest", "a100-sxm4-40gb")
+    assert one_age.reversal(plain) is None, "dearer at both"
+    (line,) = [one for one in answer(plain) if " to buy against " in one]
+    assert "one age" not in line
+    assert one_age.reversal(replace(found, one_age=None)) is None
