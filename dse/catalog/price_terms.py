@@ -18,7 +18,8 @@ class PriceTerms:
     quote: the number of the quotation. valid_until: its last day. before_discount: the price of
     which ``discount``, a fraction in [0, 1), is taken off. converted: ``EUR at USD 1.08`` where it
     was given in another currency. file: name of the buyer's own price list, or of the study, that
-    has it; empty for the catalogue's.
+    has it; empty for the catalogue's. includes: what of a node it pays, ``card`` or ``node-share``;
+    empty where that is not said.
     """
 
     price_class: str
@@ -29,6 +30,7 @@ class PriceTerms:
     discount: float = 0.0
     converted: str = ""
     file: str = ""
+    includes: str = ""
 
     def expired(self, day: datetime.date) -> bool:
         """Whether it is no longer valid on a day."""

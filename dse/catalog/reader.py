@@ -302,6 +302,7 @@ class Entry:
             discount=discount,
             converted=converted,
             file="" if self.shipped else self.path.name,
+            includes=str(written.get("includes", "")),
         )
         return number, unit, offer
 

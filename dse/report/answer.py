@@ -9,6 +9,7 @@ from dse.report import (
     confidence,
     one_age,
     payback,
+    readiness,
     training_runs,
     waterfall,
     what_if,
@@ -24,6 +25,7 @@ from dse.report.words import (
     CONFIDENCE,
     EVIDENCE,
     aim,
+    change,
     choice,
     cost,
     cost_interval,
@@ -40,7 +42,6 @@ from dse.report.words import (
     show_cost,
     show_gain,
     shown,
-    significant,
     software,
 )
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
@@ -55,8 +56,9 @@ _UNSURE = {
 
 def answer(document: RunDocument) -> list[str]:
     """What to buy, what it gains and costs, what is nearly as good for less, how sure we are, and
-    what must be known before signing, the weightiest first."""
-    return [*said(document), *(f"Note: {note.text}" for note in notes(document))]
+    whether it can be signed, what must be known before, the weightiest first."""
+    noted = (f"Note: {note.text}" for note in notes(document))
+    return [*said(document), *readiness.lines(document), *noted]
 
 
 def said(document: RunDocument) -> list[str]:
@@ -107,17 +109,18 @@ def _slower(document: RunDocument) -> list[str]:
 
 
 def notes(document: RunDocument) -> list[Note]:
-    """What the answer must be read with, the weightiest first."""
+    """What the answer must be read with, the weightiest first: what else keeps it from being
+    signed, and the rest."""
     best, base = document.recommended, document.baseline
     missed = [f"About the baseline: {' and '.join(base.misses)}."]
-    return by_weight([
+    return [*noted(readiness.more(document)), *by_weight([
         *noted(missed if base.misses else [], BASELINE),
         *noted(training_runs.per_sample(document)), *noted(_left_out(best, base)),
         *noted([] if document.waterfall else _of_software(best, base)),
         *bill_notes(document), *noted(one_age.said(document), COMPARED),
         *noted(document.caveats),
         *noted(training_runs.no_target(document)),
-    ])  # fmt: skip
+    ])]  # fmt: skip
 
 
 def _of_software(best: Point, base: Point) -> list[str]:
@@ -178,23 +181,14 @@ def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> 
     if theirs == 0:
         return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
     both = f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
-    change = _change(mine / theirs)
+    now = change(mine / theirs)
     then = one_age.reversal(document) if document.objectives.named(sense) == "capital" else None
     if then is None or document.one_age is None:
-        return f"{both}, {change}"
+        return f"{both}, {now}"
     return (
-        f"{both}: {change} at prices of different ages, {_change(then)} at prices of one age "
+        f"{both}: {now} at prices of different ages, {change(then)} at prices of one age "
         f"({document.one_age.month})"
     )
-
-
-def _change(ratio: float) -> str:
-    """A cost over another, in words: ``16 % less``."""
-    if ratio >= 1.995:
-        return f"{significant(ratio, 2)} times as much"
-    if abs(ratio - 1) < 0.005:
-        return "the same"
-    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
 
 
 def _next_dollars(document: RunDocument) -> list[str]:

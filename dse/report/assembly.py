@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,7 @@ from dse.report.document import (
 from dse.report.inputs import inputs
 from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, noted
 from dse.report.points import describe, describe_front
+from dse.report.readiness import readiness
 from dse.report.recommendation import needed, recommended, why
 from dse.report.repricing.build import repricing
 from dse.report.waterfall import waterfall
@@ -89,7 +91,7 @@ def build(
         misses=baseline_misses(problem),
     )
     unbought = without_buying(problem, baseline, [values])
-    return RunDocument(
+    document = RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
             name=study.name,
@@ -181,6 +183,7 @@ def build(
         repricing=repricing(draws, chosen.position, [cheap, fast]),
         prices=part_prices(problem),
     )
+    return replace(document, readiness=readiness(document))
 
 
 def _front_point(outcome: Outcome, values: Mapping[str, Value | None]) -> FrontPoint | None:

@@ -330,6 +330,25 @@ class OneAge:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reason:
+    """Why an answer cannot be signed yet. kind: of reason, see :mod:`dse.report.readiness`. action:
+    what to get or do first, empty where nothing of its own helps. because: why, as a clause."""
+
+    kind: str
+    action: str
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readiness:
+    """Whether an answer can be signed: it can where nothing speaks against it. reasons: the
+    weightiest first."""
+
+    ready: bool
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
     ordered for the points that the answer names, by their names here. questions: what was asked
@@ -339,7 +358,8 @@ class RunDocument:
     already, in words, and payback: of what is added to it; None where nothing does. certainty: None
     where an older version wrote it. repricing: points near the front, to be priced anew where a
     price moves; None where no price changes the answer. one_age: None where the answer compares
-    prices of one age, or too few are known. caveats: an older version wrote texts."""
+    prices of one age, or too few are known. readiness: None where certainty is. caveats: an older
+    version wrote texts."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -390,6 +410,7 @@ class RunDocument:
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     one_age: OneAge | None = field(default=None, metadata=IF_ANY)
+    readiness: Readiness | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
 

@@ -69,7 +69,7 @@ def of_one_age(
 
 def said(document: RunDocument) -> list[str]:
     """What both sums are at prices of one age, and whether the answer stays."""
-    found, now = document.one_age, _ratio(document)
+    found, now = document.one_age, ratio(document)
     if found is None or now is None:
         return []
     changed = "it stays the recommended point" if found.instead is None else (
@@ -89,14 +89,14 @@ def said(document: RunDocument) -> list[str]:
 def reversal(document: RunDocument) -> float | None:
     """How many times as much as the baseline the recommended point costs at prices of one age,
     where that turns a saving into a surcharge, or a surcharge into a saving; else None."""
-    found, now = document.one_age, _ratio(document)
+    found, now = document.one_age, ratio(document)
     if found is None or now is None:
         return None
     then = found.capital / found.baseline_capital
     return then if (then - 1) * (now - 1) < 0 else None
 
 
-def _ratio(document: RunDocument) -> float | None:
+def ratio(document: RunDocument) -> float | None:
     """Purchase price of the recommended point over the baseline's, at the prices of the report."""
     mine, theirs = (
         point.quantity("capital") for point in (document.recommended, document.baseline)

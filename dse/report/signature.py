@@ -13,6 +13,7 @@ from dse.report.certainty import words as certainty_words
 from dse.report.document import RunDocument
 
 MOST_LINES = 5  # of each list, so that all of it is one page
+MOST_BELOW = 3  # notes below what keeps it from being signed
 MOST_TURNS = 3  # prices that would change the answer
 MOST_LETTERS = 230  # of a note; longer ones end with their last whole sentence before that
 
@@ -20,8 +21,8 @@ MOST_LETTERS = 230  # of a note; longer ones end with their last whole sentence 
 @dataclass(frozen=True)
 class Signature:
     """limits: each with the probability that it is met; prices: where those of the recommended
-    offer are from and of what dates; flips: which prices would change the answer; notes: the
-    weightiest, and how many more there are."""
+    offer are from and of what dates; flips: which prices would change the answer, where nothing
+    that keeps it from being signed says so; notes: the weightiest, and how many more there are."""
 
     limits: tuple[str, ...]
     prices: tuple[str, ...]
@@ -32,12 +33,14 @@ class Signature:
 
 def signature(document: RunDocument, notes: Sequence[str]) -> Signature:
     """Of a run; notes: of :func:`dse.report.answer.notes`."""
+    ready = document.readiness is None or document.readiness.ready
+    most = MOST_LINES if ready else MOST_BELOW
     return Signature(
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
-        flips=tuple(certainty_words.turn_lines(document)[:MOST_TURNS]),
-        notes=tuple(map(_short, notes[:MOST_LINES])),
-        more=max(0, len(notes) - MOST_LINES),
+        flips=tuple(certainty_words.turn_lines(document)[:MOST_TURNS]) if ready else (),
+        notes=tuple(map(_short, notes[:most])),
+        more=max(0, len(notes) - most),
     )
 
 

@@ -267,6 +267,15 @@ def software(point: Described) -> str:
     return _SOFTWARE.get(name, f"{name} software") if name else ""
 
 
+def change(ratio: float) -> str:
+    """A cost over another, in words: ``16 % less``, ``31 times as much``."""
+    if ratio >= 1.995:
+        return f"{significant(ratio, 2)} times as much"
+    if abs(ratio - 1) < 0.005:
+        return "the same"
+    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+
+
 def describe(point: Described, identified: bool = False, beside: Described | None = None) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision, software.
 

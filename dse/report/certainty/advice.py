@@ -61,9 +61,8 @@ def raising(
     """
     if knowledge and knowledge[0].worth >= LEAST_WORTH:
         first = knowledge[0]
-        means = means_for(problem, point, frozenset({first.name}), place) or first.how
         return (
-            f"{_capital(means)} would settle most: to have it before deciding is worth "
+            f"{_capital(first.how)} would settle most: to have it before deciding is worth "
             f"{percent(first.worth)} {OF_AIM[rule]}, on average."
         )
     if not sources:
@@ -98,8 +97,8 @@ def means_for(
     if _moves(problem, point, names):
         return measured(problem, point, place.transport)
     if _moves(problem, problem.study.baseline.values, names):
-        return "measuring the baseline's network, or simply the time of its step,"
-    return "measuring the network of the purchases that it is compared with"
+        return "a measurement of the baseline's network or of the time of its step"
+    return "a measurement of the network of the purchases that it is compared with"
 
 
 def _moves(problem: Problem, point: Mapping[str, Value | None], names: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from dse import catalog
 from dse.calibration.ps_part import PS
 from dse.model.arrays import Array
 from dse.pricing.uncertainty import INTERVAL
-from dse.report.certainty.advice import LEAST_WORTH, raising
+from dse.report.certainty.advice import LEAST_WORTH, means_for, raising
 from dse.report.certainty.facts import (
     Bounds,
     Certainty,
@@ -20,6 +20,7 @@ from dse.report.certainty.facts import (
     SourceEffect,
     Turn,
 )
+from dse.report.certainty.known_prices import known_price, seen_prices
 from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
@@ -62,9 +63,10 @@ def certainty(
     place = _place(values, point)
     asked = sources(found.record.asked)
     by_source = effects(problem, values, asked)
-    knowledge = [*_knowledge(found, place)]
+    knowledge = [*_knowledge(found, values, place)]
     word, why = verdict(point)
     living = [effect for effect in by_source if not effect.dead]
+    listed, own = dict(_listed(found, position, named)), int(found.purchases[position])
     return Certainty(
         draws=len(found.worths),
         points=len(found.near.points),
@@ -74,7 +76,7 @@ def certainty(
         word=word,
         why=why,
         raised_by=raising(problem, values, living, asked, knowledge, place, found.rule),
-        choices=(*_choices(found, position, named),),
+        choices=tuple(_choice(found, at, role, own) for at, role in listed.items()),
         sources=tuple(
             SourceEffect(title=title(effect.source), **vars(effect)) for effect in living
         ),
@@ -82,7 +84,7 @@ def certainty(
         dead_axes=tuple(dead_axes(problem, values)),
         knowledge=tuple(knowledge),
         all_known=value_of_all(found.worths),
-        flips=tuple(_flips(found, position)),
+        flips=tuple(_flips(found, position, [*listed])),
     )
 
 
@@ -107,22 +109,24 @@ def _machine(values: Mapping[str, object]) -> str:
     return catalog.accelerator(str(accelerator)).title
 
 
-def _choices(found: StudyDraws, position: int, named: Mapping[str, int]) -> Iterator[Choice]:
-    """The recommended purchase, the named ones, then rivals by falling probability."""
-    own = int(found.purchases[position])
-    yield _choice(found, position, "recommended", own)
-    seen = {own}
+def _listed(
+    found: StudyDraws, position: int, named: Mapping[str, int]
+) -> Iterator[tuple[int, str]]:
+    """The recommended purchase, the named ones, then rivals by falling probability: the position of
+    the point that is best of each, and what the answer calls it."""
+    yield position, "recommended"
+    seen = {int(found.purchases[position])}
     for role, place in named.items():
         at = found.near.front.index(place)
         purchase = int(found.purchases[at])
         if purchase not in seen:
             seen.add(purchase)
-            yield _choice(found, at, role, own)
+            yield at, role
     rivals = [int(one) for one in np.argsort(-found.best, kind="stable") if int(one) not in seen]
     for purchase in [one for one in rivals if found.best[one] >= LEAST_LIKELY][:RIVALS]:
         of_it = np.flatnonzero(found.purchases == purchase)
         at = int(of_it[np.argmin(found.regrets[of_it])])
-        yield _choice(found, at, "", own)
+        yield at, ""
 
 
 def _choice(found: StudyDraws, at: int, role: str, own: int) -> Choice:
@@ -163,37 +167,53 @@ def _band(drawn: Array, best: float) -> Bounds | None:
     return min(float(low), best), max(float(high), best)
 
 
-def _knowledge(found: StudyDraws, place: Place) -> Iterator[Knowledge]:
+def _knowledge(
+    found: StudyDraws, point: Mapping[str, Value | None], place: Place
+) -> Iterator[Knowledge]:
     """What is worth knowing, the most first; what is found out together counts once.
 
     What is worth less than LEAST_WORTH, or no more than chance makes of numbers that decide
     nothing, is left out.
     """
-    values = values_of(found.record.noted, found.worths)
+    problem, values = found.problem, values_of(found.record.noted, found.worths)
     least = max(LEAST_WORTH, value_by_chance(found.worths))
     told = set[str]()
     for name in sorted(values, key=lambda name: -values[name]):
-        means = how(name, place)
-        if values[name] >= least and means not in told and len(told) < MOST_KNOWLEDGE:
+        if values[name] < least:
+            return
+        means = means_for(problem, point, frozenset({name}), place) or how(name, place)
+        if means not in told and len(told) < MOST_KNOWLEDGE:
             told.add(means)
             yield Knowledge(name=name, title=title(name), worth=values[name], how=means)
 
 
-def _flips(found: StudyDraws, position: int) -> Iterator[PriceFlip]:
-    """What each price decides, among the points that are as sure as the study asks for."""
+def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[PriceFlip]:
+    """What each price decides, among the points that are as sure as the study asks for.
+
+    listed: positions of the purchases that are listed; a price that only rivals pay is left out
+    where it decides nothing.
+    """
     asked = found.problem.study.confidence
     sure = np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= (asked or 0.0))
     if position not in sure:  # the surest where none is sure enough
         return
     points = [found.near.points[at] for at in sure]
     own = int(np.flatnonzero(sure == position)[0])
-    for flip in flips(found.problem, points, found.rule, found.purchases[sure], own):
+    rivals = [int(np.flatnonzero(sure == at)[0]) for at in listed if at in sure and at != position]
+    for flip in flips(found.problem, points, found.rule, found.purchases[sure], own, rivals):
+        rise, fall = (_turn(points, found, end) for end in (flip.rise, flip.fall))
+        if not flip.share and not rise and not fall:
+            continue
+        turns = {sign: turn for sign, turn in ((1, rise), (-1, fall)) if turn}
         yield PriceFlip(
             part=flip.part,
             title=price_title(flip.part),
             share=flip.share,
-            rise=_turn(points, found, flip.rise),
-            fall=_turn(points, found, flip.fall),
+            rise=rise,
+            fall=fall,
+            compared=flip.compared,
+            known=known_price(found.problem, flip.part),
+            seen=tuple(seen_prices(found.problem, flip.part, points[own], turns)),
         )
 
 

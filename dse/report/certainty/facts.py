@@ -74,15 +74,54 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KnownPrice:
+    """What is known of the price of a part, or of the parts of a network.
+
+    usd: of one, an hour where it is rented; None of a network, which is several. bounds: the 90 %
+    interval of what is asked for it, as factors of that. own: whether it is the buyer's. expired:
+    whether an offer is past its last day. date: of the oldest; empty where one has none. age_years:
+    of the oldest, None where one has no date. checked: False where one is from memory.
+    """
+
+    usd: float | None = None
+    bounds: Bounds = (1.0, 1.0)
+    own: bool
+    expired: bool = False
+    date: str = ""
+    age_years: float | None = None
+    checked: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenPrice:
+    """Another price of the catalogue at which something else is recommended. usd: of one. source:
+    key of the catalogue. detail: whose price it is, as the catalogue tells. with_server: whether it
+    pays a share of a server. above: whether it is above what the answer bears, or below."""
+
+    usd: float
+    date: str
+    source: str
+    detail: str = ""
+    with_server: bool = False
+    above: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class PriceFlip:
-    """What the price of a part decides. share: of the cost that the study minimises. rise, fall:
-    None where a factor of ten changes nothing."""
+    """What the price of a part decides. share: of the cost that the study minimises, at the
+    recommended point, 0 where only its rivals have the part. rise, fall: None where a factor of ten
+    changes nothing. compared: False where nobody knows that, since draws are compared by another
+    rule than that which recommends. known: None where an older version wrote it. seen: the highest
+    and the lowest of the catalogue's other prices, where that changes the answer."""
 
     part: str
     title: str
     share: float
     rise: Turn | None = None
     fall: Turn | None = None
+    compared: bool = True
+    known: KnownPrice | None = None
+    seen: tuple[SeenPrice, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

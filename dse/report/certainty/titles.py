@@ -31,7 +31,7 @@ _READ: Mapping[str, Callable[[str], _Titled]] = {
     "nodes": catalog.node,
     "fabrics": catalog.fabric,
 }
-_NETWORK, _RENT, _EXTRA = "network ", " for rent", "extra "
+NETWORK, RENTED, _EXTRA = "network ", " for rent", "extra "
 _TITLES: Mapping[str, str] = {
     COMPUTING: "how fast accelerators compute",
     FITTED_COSTS: "the fit of measured communication",
@@ -74,15 +74,20 @@ def title(name: str) -> str:
 
 def price_title(part: str) -> str:
     """A price, or a rent, of what people know by its name."""
-    return f"the {'rent' if part.endswith(_RENT) else 'price'} of {part_title(part)}"
+    return f"the {'rent' if part.endswith(RENTED) else 'price'} of {part_title(part)}"
+
+
+def rented(part: str) -> bool:
+    """Whether what has a price by that name is paid by the hour."""
+    return part.endswith(RENTED)
 
 
 def part_title(part: str) -> str:
     """What a buyer asks a price for, by the name that people know."""
     part = part_of(part)
-    if part.startswith(_NETWORK):
-        return f"the network ({_named('fabrics', part.removeprefix(_NETWORK))})"
-    bare = part.removesuffix(_RENT)
+    if part.startswith(NETWORK):
+        return f"the network ({_named('fabrics', part.removeprefix(NETWORK))})"
+    bare = part.removesuffix(RENTED)
     for kind in ("accelerators", "nodes"):
         if bare in catalog.names(kind):
             return _named(kind, bare)
@@ -123,7 +128,7 @@ def how(name: str, place: Place) -> str:
     kind, _, detail = name.partition(": ")
     source = source_of(name)
     if kind == PRICE:
-        return f"a quote for {'renting ' * detail.endswith(_RENT)}{part_title(detail)}"
+        return f"a quote for {'renting ' * detail.endswith(RENTED)}{part_title(detail)}"
     if source.startswith(COMMUNICATION) or source == FITTED_COSTS:
         if place.transport == "nccl":
             link = f" --link {place.network}" * (place.nodes > 1 and place.network != "")

@@ -8,11 +8,13 @@ from typing import NamedTuple
 from dse.report import words
 from dse.report.bills import buys
 from dse.report.certainty.advice import OF_AIM
-from dse.report.certainty.facts import Bounds, Certainty, Choice, PriceFlip, Turn
+from dse.report.certainty.facts import Bounds, Certainty, Choice, PriceFlip, SeenPrice, Turn
+from dse.report.certainty.titles import rented
 from dse.report.document import RunDocument
 from dse.search.certainty.flips import FARTHEST
 from dse.study.axes import HARDWARE
 
+WITH_IT = "with the recommended"  # in whose probability that of the same choice is counted
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
 SURE = 0.995  # a probability that reads 100 %
 _WEIGHED = " (recommend: least-regret weighs that)"
@@ -43,15 +45,15 @@ def sentences(document: RunDocument) -> list[str]:
     if found is None:
         return []
     own = found.choices[0]
-    alike, rivals = _alike_and_rivals(document)
+    alike, rivals = alike_and_rivals(document)
     asked = document.confidence
     if asked is not None and asked.reached:
         said = _among_the_sure(document, [one for one in rivals if one.meets_all >= asked.asked])
     else:
         or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
-            f"in {chance(_best(own, alike))} of {words.count(found.draws)} draws of what is "
-            f"uncertain this {_deal(document)}{or_alike} is the best by the rule"
+            f"in {chance(best_of(own, alike))} of {words.count(found.draws)} draws of what is "
+            f"uncertain this {deal(document)}{or_alike} is the best by the rule"
             f"{_against(document, rivals)}.{_limits(own)}"
         )
     return [f"{_WORDS[found.word]}: {said}{flip(document)} {found.raised_by}"]
@@ -64,16 +66,16 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     assert found is not None
     with_ = f"the limits with at least {chance(asked.asked)} probability"
     if not rivals:
-        return f"no other {_deal(document)} that might be the best meets {with_}."
-    nearest = _nearest(rivals)
+        return f"no other {deal(document)} that might be the best meets {with_}."
+    rival = nearest(rivals)
     return (
-        f"of the {_deal(document)}s that meet {with_}, its nearest rival is "
-        f"{named(document, nearest.config)}; this one is the better buy in "
-        f"{chance(nearest.beaten or 0.0)} of {words.count(found.draws)} draws of what is uncertain."
+        f"of the {deal(document)}s that meet {with_}, its nearest rival is "
+        f"{named(document, rival.config)}; this one is the better buy in "
+        f"{chance(rival.beaten or 0.0)} of {words.count(found.draws)} draws of what is uncertain."
     )
 
 
-def _deal(document: RunDocument) -> str:
+def deal(document: RunDocument) -> str:
     """What is signed."""
     return "purchase" if buys(document) else "rental"
 
@@ -82,15 +84,15 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
     """Whom it beats, how often."""
     if not rivals:
         return ""
-    nearest = _nearest(rivals)
-    name = named(document, nearest.config)
-    won = nearest.beaten or 0.0
+    rival = nearest(rivals)
+    name = named(document, rival.config)
+    won = rival.beaten or 0.0
     if won < 0.5:
         return f"; more often, in {chance(1 - won)}, {name} is the better buy{_WEIGHED}"
     return f"; it beats its nearest rival, {name}, in {chance(won)}"
 
 
-def _nearest(rivals: list[Choice]) -> Choice:
+def nearest(rivals: list[Choice]) -> Choice:
     """Of the rivals that are the better buy in most draws, else of all, the one that is most often
     the best."""
 
@@ -101,17 +103,17 @@ def _nearest(rivals: list[Choice]) -> Choice:
     return max(rivals, key=nearness)
 
 
-def _alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
+def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
     """The other purchases of the certainty: those that are the same choice as the recommended one,
     since no objective differs by more than the resolution, and the rest, its rivals."""
     found = document.certainty
     assert found is not None
     others = [choice for choice in found.choices[1:] if choice.beaten is not None]
-    same = [choice for choice in others if _as_good(document, choice.config)]
+    same = [choice for choice in others if as_good(document, choice.config)]
     return same, [choice for choice in others if choice not in same]
 
 
-def _as_good(document: RunDocument, config: Mapping[str, str]) -> bool:
+def as_good(document: RunDocument, config: Mapping[str, str]) -> bool:
     """Whether a point is the same choice as the recommended one; not said of what is unknown."""
     if document.choices is None:
         return False
@@ -134,7 +136,7 @@ def _objectives_of(document: RunDocument, config: Mapping[str, str]) -> tuple[fl
     return (found.gain, found.cost) if found else ()
 
 
-def _best(own: Choice, alike: Sequence[Choice]) -> float:
+def best_of(own: Choice, alike: Sequence[Choice]) -> float:
     """In which share of the draws the recommended choice is the best, as one of its purchases."""
     return min(own.best + sum(choice.best for choice in alike), 1.0)
 
@@ -168,18 +170,18 @@ def odds(document: RunDocument) -> str:
     found = document.certainty
     if found is None:
         return ""
-    alike, rivals = _alike_and_rivals(document)
+    alike, rivals = alike_and_rivals(document)
     asked = document.confidence
     if asked is not None and asked.reached:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
         how = f"that meet{'s' * (not sure)} the limits with {chance(asked.asked)} probability"
         if not sure:
-            return f" No other {_deal(document)} {how} might be the best.{flip(document)}"
-        won = chance(_nearest(sure).beaten or 0.0)
+            return f" No other {deal(document)} {how} might be the best.{flip(document)}"
+        won = chance(nearest(sure).beaten or 0.0)
         return f" Of those {how}, it beats its nearest rival in {won} of draws.{flip(document)}"
-    best = f"best by the rule in {chance(_best(found.choices[0], alike))} of draws"
-    if rivals and (won_by := 1 - (_nearest(rivals).beaten or 0.0)) > 0.5:
-        rival = named(document, _nearest(rivals).config)
+    best = f"best by the rule in {chance(best_of(found.choices[0], alike))} of draws"
+    if rivals and (won_by := 1 - (nearest(rivals).beaten or 0.0)) > 0.5:
+        rival = named(document, nearest(rivals).config)
         best += f"; more often, in {chance(won_by)}, {rival} is the better buy"
     if alike and document.choices:
         to = words.percent(document.choices.resolution)
@@ -194,14 +196,45 @@ def flip(document: RunDocument) -> str:
     """
     found = document.certainty
     rising = [
-        (one.rise.factor, one.title)
+        (one.rise.factor, one.title, one)
         for one in (found.flips if found else ())
-        if one.rise and not _as_good(document, one.rise.config)
+        if one.share and one.rise and not as_good(document, one.rise.config)
     ]
     if not rising:
         return ""
-    factor, part = min(rising)
-    return f" It stays recommended until {part} rises {_more(factor)}."
+    factor, part, first = min(rising, key=lambda one: one[:2])
+    to = f", to {usd(first, factor)}" if first.known and first.known.usd and factor < 2 else ""
+    also = "".join(
+        f"; the catalogue also has {seen_price(one, rented(first.part))}"
+        for one in first.seen
+        if one.above
+    )
+    return f" It stays recommended until {part} rises {_more(factor)}{to}{also}."
+
+
+def usd(one: PriceFlip, factor: float = 1.0) -> str:
+    """The price of a part, so many times: ``USD 14,000``, ``USD 2.75/h``; empty of a network."""
+    if one.known is None or one.known.usd is None:
+        return ""
+    if factor == 1 and not rented(one.part):
+        return f"USD {one.known.usd:,.0f}"
+    return _money(one.known.usd * factor, rented(one.part))
+
+
+def _money(price: float, hourly: bool) -> str:
+    """To three digits, or whole dollars where these are fewer: a price at which an answer turns is
+    not known better."""
+    if hourly:
+        return f"USD {words.significant(price)}/h"
+    digits = max(0, len(f"{price:.0f}") - 3)
+    return f"USD {round(price, -digits):,.0f}"
+
+
+def seen_price(seen: SeenPrice, hourly: bool) -> str:
+    """A price of the catalogue, with whose it is: ``USD 24,875 of 2020-05-21 (...)``."""
+    price = f"USD {seen.usd:,.2f}/h" if hourly else f"USD {seen.usd:,.0f}"
+    whose = [seen.detail] * bool(seen.detail) + ["with a share of the server"] * seen.with_server
+    return f"{price} of {seen.date or 'no date'} ({', '.join([*whose, seen.source])})"
 
 
 def unsure(document: RunDocument) -> bool:
@@ -298,12 +331,14 @@ def rows(document: RunDocument) -> Iterator[Row]:
     shown = [*_objectives(document)]
     if "time_to_target" in found.choices[0].bands and "time_to_target" not in shown:
         shown.append("time_to_target")
+    alike, _ = alike_and_rivals(document)
     for choice in found.choices:
+        best = chance(best_of(choice, alike) if choice.role == "recommended" else choice.best)
         yield Row(
             named(document, choice.config),
             choice.role,
             (
-                chance(choice.best),
+                WITH_IT if choice in alike else best,
                 chance(choice.on_front),
                 "" if choice.beaten is None else chance(choice.beaten),
                 words.percent(choice.regret),
@@ -338,13 +373,16 @@ def _share(index: float) -> str:
 def flip_lines(document: RunDocument) -> list[str]:
     """What each price decides, a sentence a part."""
     found = document.certainty
-    return [_flip_line(document, one) for one in found.flips] if found else []
+    flips = found.flips if found else ()
+    return [_flip_line(document, one) for one in flips if one.compared]
 
 
 def turn_lines(document: RunDocument) -> list[str]:
     """The prices that change the answer, a sentence a part; where none does, that in a sentence."""
     found = document.certainty
     if found is None:
+        return []
+    if found.flips and not any(one.compared for one in found.flips):
         return []
     turning = [one for one in found.flips if one.rise or one.fall]
     if not turning:
@@ -353,33 +391,43 @@ def turn_lines(document: RunDocument) -> list[str]:
 
 
 def _flip_line(document: RunDocument, one: PriceFlip) -> str:
-    of = f"{one.title[:1].upper()}{one.title[1:]} ({words.percent(one.share)} of the cost)"
+    part = f"{words.percent(one.share)} of the cost" if one.share else "no part of this offer"
+    of = f"{one.title[:1].upper()}{one.title[1:]} ({part})"
     ends = [
-        f"{_until(turn.factor)}, then {_other(document, turn)}"
+        f"{_until(turn.factor)}{_at(one, turn)}, then {other(document, turn.config)}"
         for turn in (one.rise, one.fall)
         if turn is not None
     ]
     if not ends:
         return f"{of}: no price up to {FARTHEST:g} times, or down to a tenth, changes the answer."
-    return f"{of}: the answer holds {'; and '.join(ends)}."
+    also = "".join(
+        f" The catalogue also has {seen_price(seen, rented(one.part))}." for seen in one.seen
+    )
+    return f"{of}: the answer holds {'; and '.join(ends)}.{also}"
+
+
+def _at(one: PriceFlip, turn: Turn) -> str:
+    price = usd(one, turn.factor)
+    return f" ({price})" if price else ""
 
 
 def _until(factor: float) -> str:
     if factor >= 2:
         return f"until it costs {words.significant(factor, 2)} times as much"
-    return f"up to {_signed(factor)}" if factor > 1 else f"down to {_signed(factor)}"
+    return f"up to {signed(factor)}" if factor > 1 else f"down to {signed(factor)}"
 
 
-def _signed(factor: float) -> str:
+def signed(factor: float) -> str:
     share = 100 * (factor - 1)
     return f"{share:+.1f} %" if abs(share) < 9.95 else f"{share:+.0f} %"
 
 
-def _other(document: RunDocument, turn: Turn) -> str:
-    if not turn.config:
+def other(document: RunDocument, config: Mapping[str, str]) -> str:
+    """What is recommended at another price; an empty one is of nothing."""
+    if not config:
         return "nothing meets the constraints"
-    name = named(document, turn.config)
-    if document.choices and _as_good(document, turn.config):
+    name = named(document, config)
+    if document.choices and as_good(document, config):
         return f"{name}, as good to {words.percent(document.choices.resolution)}"
     return name
 
@@ -402,5 +450,7 @@ def scope(found: Certainty) -> str:
         "accelerators lose to one another, launches, decoding, prices), the same for all of "
         f"{words.count(found.points)} points on and near the front, which are "
         f"{words.count(found.purchases)} purchases: what differs in software alone is one, with "
-        f"the best software for it in each draw.{of}"
+        f"the best software for it in each draw. Purchases that differ from the recommended one by "
+        f"less than the study's resolution in every objective are the same choice, and count with "
+        f"it.{of}"
     )

@@ -186,6 +186,7 @@ def _data(document: RunDocument, found: Repricing) -> dict[str, Any]:
     return {
         **own,
         "rule": document.recommended.rule,
+        "resolution": document.choices.resolution if document.choices else 0.0,
         "gain": gain,
         "costs": costs,
         "limits": [_parsed(text) for text in found.limits],

@@ -254,8 +254,16 @@
     const regret = points.map((_, at) =>
       now.regret[at] + (at < data.near ? all[at].regret - before.regret[at] : 0));
     const known = new Map(all.map((one, at) => [points[at].purchase, one.best]));
-    const best = points.map(({ purchase }) => clip((now.best.get(purchase) ?? 0)
-      + (known.has(purchase) ? known.get(purchase) - (before.best.get(purchase) ?? 0) : 0)));
+    const alone = (purchase) => clip((now.best.get(purchase) ?? 0)
+      + (known.has(purchase) ? known.get(purchase) - (before.best.get(purchase) ?? 0) : 0));
+    // Purchases that differ by less than the resolution in every objective are one choice.
+    const same = (one, other) => compared.every((name) =>
+      Math.abs(one[name] - other[name]) <= data.resolution * Math.max(Math.abs(one[name]), Math.abs(other[name])));
+    const best = (at) => {
+      const together = new Set([points[at].purchase]);
+      numbers.forEach((one, other) => { if (ok[other] && same(one, numbers[at])) together.add(points[other].purchase); });
+      return clip([...together].reduce((sum, purchase) => sum + alone(purchase), 0));
+    };
     const by = (names) => (one, other) => {
       for (const [name, sign] of names) {
         const step = sign * (numbers[one][name] - numbers[other][name]);
@@ -361,7 +369,8 @@
     body.replaceChildren(
       row("What to buy", both.map((at) => element("td", at === null ? "nothing" : full(at)))),
       ...rows,
-      row("Best purchase by the rule, share of draws", share(found.best)),
+      row("Best by the rule, it or what is as good, share of draws", both.map((at) =>
+        element("td", at === null ? "" : percent(found.best(at)), { class: "n" }))),
       row("Meets every limit, share of draws", share(found.met)),
     );
     const table = byId("repricing-points");

@@ -30,15 +30,18 @@ _HALVINGS = 40
 class Flip:
     """What the price of a part decides.
 
-    share: of the cost that the study minimises, at the recommended point. rise, fall: the factors
+    share: of the cost that the study minimises, at the recommended point; 0 where it has none of
+    the part. rise, fall: the factors
     from which on another purchase is recommended, and its position; None where that takes more than
-    FARTHEST.
+    FARTHEST. compared: False where the rule picks another purchase to begin with, as where least
+    regret recommends, so that nobody knows at which price the answer turns.
     """
 
     part: str
     share: float
     rise: tuple[float, int] | None
     fall: tuple[float, int] | None
+    compared: bool = True
 
 
 def flips(
@@ -47,29 +50,32 @@ def flips(
     rule: str,
     purchases: NDArray[np.intp],
     recommended: int,
+    rivals: Sequence[int] = (),
 ) -> list[Flip]:
-    """For each part of the recommended point's bill, largest share first.
+    """For each part of the recommended point's bill, and of its rivals', largest share first.
 
-    purchases: of each point which purchase it is, (points,). Empty where the rule picks another one
-    than that of ``recommended`` to begin with.
+    purchases: of each point which purchase it is, (points,). rivals: positions of points.
     """
     study = problem.study
     names = sorted({*(objective.name for objective in study.objectives),
                     *(name for c in study.constraints if c.expression
                       for name in c.expression.names)})  # fmt: skip
-    parts = _parts(problem, points[recommended], names)
+    parts = _parts(problem, [points[at] for at in (recommended, *rivals)], names)
     found = _at_twice(problem, points, names, parts)
-    cost_name = study.objectives[1].name
+    cost, asked = found[study.objectives[1].name], [recommended, *rivals]
     own, flipped = purchases[recommended], []
 
     def picked(row: int, factors: Array) -> NDArray[np.intp]:
         return best(worth(rule, _priced(study, found, row, factors)))
 
-    if purchases[picked(1, np.ones(1))[0]] != own:
-        return []
+    compared = bool(parts) and purchases[picked(1, np.ones(1))[0]] == own
     for row, part in enumerate(parts, 1):
-        once, twice = (found[cost_name][at, recommended] for at in (0, row))
-        if twice == once:  # the objective does not depend on it
+        if np.array_equal(cost[0, asked], cost[row, asked]):
+            continue  # the objective does not depend on it
+        once, twice = (float(cost[at, recommended]) for at in (0, row))
+        share = twice / once - 1 if once else 0.0
+        if not compared:
+            flipped.append(Flip(part, share, None, None, compared=False))
             continue
         ends: list[tuple[float, int] | None] = []
         for farthest in (FARTHEST, 1 / FARTHEST):
@@ -86,16 +92,17 @@ def flips(
                 same = here >= 0 and purchases[here] == own
                 before, after = (middle, after) if same else (before, middle)
             ends.append((float(after), int(picked(row, np.array([after]))[0])))
-        flipped.append(Flip(part, float(twice / once - 1), *ends))
+        rise, fall = ends
+        flipped.append(Flip(part, share, rise, fall))
     return sorted(flipped, key=lambda flip: -flip.share)
 
 
 def _parts(
-    problem: Problem, point: Mapping[str, Value | None], names: Sequence[str]
+    problem: Problem, points: Sequence[Mapping[str, Value | None]], names: Sequence[str]
 ) -> Mapping[str, frozenset[str]]:
     """What a buyer asks prices for, with the parts that each stands for."""
     record = Record()
-    drawn_quantities(problem, [point], names, Variation(frozenset(), frozenset(), record=record), 1)
+    drawn_quantities(problem, points, names, Variation(frozenset(), frozenset(), record=record), 1)
     found: dict[str, set[str]] = {}
     for name in sorted(record.asked):
         kind, _, part = name.partition(": ")

@@ -16,8 +16,17 @@ from dse.report.answer import answer
 from dse.report.certainty import words
 from dse.report.certainty.advice import means_for, measured
 from dse.report.certainty.build import certainty, drawn_answer
-from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
+from dse.report.certainty.facts import (
+    Certainty,
+    Choice,
+    KnownPrice,
+    PriceFlip,
+    SeenPrice,
+    SourceEffect,
+    Turn,
+)
 from dse.report.certainty.figure import certainty_figure
+from dse.report.certainty.known_prices import seen_prices
 from dse.report.certainty.titles import Place, how, title
 from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
@@ -245,6 +254,11 @@ def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     )
     assert "then" in words.flip_lines(alike)[0]
     assert words.flip_lines(alike)[0].count("as good to 1 %") == 1
+    first, second, third = (row.cells[0] for row in words.rows(alike))
+    assert first == "99 %", "as the sentence says"
+    assert second == words.WITH_IT
+    assert third == words.chance(rival.best)
+    assert "count with it" in words.scope(of(alike))
     exact = replace(alike, choices=None)  # without a resolution every point is its own choice
     assert "more often, in 60 %" in words.sentences(exact)[0]
 
@@ -376,7 +390,7 @@ def test_what_moves_the_baseline_alone_is_measured_there() -> None:
     one_node = problem.applicable({**point, "gpus_per_node": 8})
     ring = frozenset({"communication: ring, outside"})
     place = Place("it", "nccl")
-    assert "the baseline's network, or simply the time of its step" in means_for(
+    assert "the baseline's network or of the time of its step" in means_for(
         problem, one_node, ring, place
     )
     assert means_for(problem, one_node, frozenset({"computing: family cnn"}), place) == ""
@@ -407,3 +421,55 @@ def test_what_differs_in_a_purchase_is_told_after_a_comma(small: RunDocument) ->
     other = {**own, "gpus_per_node": "1", "inter_node": "ib-edr"}
     assert words.named(small, other) == f"{machines}, on InfiniBand EDR, 1 per node"
     assert report_words.phrase("nics_per_node", "2") == "with 2 network cards per node"
+
+
+def test_a_price_that_turns_the_answer_is_told_with_what_else_the_catalogue_has(
+    tmp_path: Path,
+) -> None:
+    """A share of a complete server counts without the server that the study buys apart."""
+    text = studies.SMALL.replace("v100-sxm2-16gb]", "a100-sxm4-40gb, a10]")
+    found = built(studies.written(tmp_path, text.replace("capital <= 200 kUSD", "speedup >= 3")))
+    mine = {flip.part: flip for flip in of(found).flips if flip.share}
+    assert mine
+    for flip in mine.values():
+        assert flip.known is not None
+        low, high = flip.known.bounds
+        assert low < 1 < high
+        for seen in flip.seen:
+            assert flip.known.usd is not None
+            assert flip.rise or flip.fall
+            turn = flip.rise if seen.above else flip.fall
+            assert turn is not None
+            assert (seen.usd >= flip.known.usd * turn.factor) or not seen.above
+    flip = PriceFlip(
+        part="a100-sxm4-40gb", title="the price of NVIDIA A100 SXM4 40 GB", share=0.8,
+        rise=Turn(factor=1.1, config=of(found).choices[-1].config),
+        known=KnownPrice(usd=12_500.0, own=False),
+        seen=(SeenPrice(usd=24_875.0, date="2020-05-21", source="epoch-prices",
+                        detail="DGX A100 $199,000 / 8", with_server=True),),
+    )  # fmt: skip
+    told = replace(found, certainty=replace(of(found), flips=(flip,)))
+    also = (
+        "the catalogue also has USD 24,875 of 2020-05-21 (DGX A100 $199,000 / 8, with a share of "
+        "the server, epoch-prices)"
+    )
+    assert f"rises by 10 %, to USD 13,800; {also}." in words.flip(told)
+    assert "up to +10 % (USD 13,800), then" in words.flip_lines(told)[0]
+    assert f"T{also[1:]}." in words.flip_lines(told)[0]
+    unknown = replace(flip, rise=None, compared=False)
+    told = replace(found, certainty=replace(of(found), flips=(unknown,)))
+    assert words.turn_lines(told) == words.flip_lines(told) == []
+
+
+def test_the_highest_price_of_the_catalogue_beyond_the_turn_is_found(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.SMALL.replace(
+        "v100-sxm2-16gb]", "a100-sxm4-40gb]")))  # fmt: skip
+    point, part = problem.study.baseline.values, "a100-sxm4-40gb"
+    each = 20_000 / 4  # of its host, which has four
+    (seen,) = seen_prices(problem, part, point, {1: Turn(factor=1.1)})
+    assert (seen.usd, seen.date, seen.above, seen.with_server) == (24_875, "2020-05-21", True, True)
+    beyond = (24_875 - each) / 12_500
+    assert [*seen_prices(problem, part, point, {1: Turn(factor=beyond - 1e-9)})]
+    assert not [*seen_prices(problem, part, point, {1: Turn(factor=beyond + 1e-9)})]
+    assert not [*seen_prices(problem, part, point, {-1: Turn(factor=0.99)})]
+    assert not [*seen_prices(problem, "host", point, {1: Turn(factor=1.1)})]

@@ -245,7 +245,7 @@ def test_what_is_no_longer_sold_counts_where_its_price_is_typed_as_in_a_run(
     with browser.opened(render_page(before), tmp_path) as seen:
         enter(seen, ids(before, typed))
         assert config(before, seen) == anew.recommended.config
-        shares = seen.page.locator("#repricing-table tr", has_text="Best purchase").inner_text()
+        shares = seen.page.locator("#repricing-table tr", has_text="Best by the rule").inner_text()
         rows = seen.page.locator("#repricing-points tbody tr").all_inner_texts()
     assert seen.console == []
     shown = float(shares.split("\t")[-1].replace("\u00a0%", "").strip()) / 100

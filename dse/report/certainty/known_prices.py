@@ -1,0 +1,122 @@
+"""What is known of the price of a part: the one that counts, and the catalogue's others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import exp
+
+from dse import catalog
+from dse.catalog.facts import UNCHECKED
+from dse.catalog.price_spread import age_years, price_spread
+from dse.catalog.prices import CARD, NODE_SHARE
+from dse.pricing.problem import Problem
+from dse.report.certainty.facts import KnownPrice, SeenPrice, Turn
+from dse.report.certainty.titles import NETWORK, RENTED, rented
+from dse.study import Value
+
+_DEVIATIONS = 1.6449  # of a normal distribution, to the ends of its middle 90 %
+
+
+def known_price(problem: Problem, part: str) -> KnownPrice | None:
+    """Of a part by its name in draws of prices; None of what has no price of its own.
+
+    Of a network, whose parts are asked for together, the widest interval and the oldest day.
+    """
+    facts = [fact for fact in _facts(problem, part) if fact.value is not None]
+    if not facts:
+        return None
+    prices = problem.prices
+    spread = max(price_spread().log_spread(fact, prices.as_of) for fact in facts)
+    ages = [age_years(fact, prices.as_of) for fact in facts]
+    dated = [age for age in ages if age is not None]
+    return KnownPrice(
+        usd=facts[0].value if len(facts) == 1 else None,
+        bounds=(exp(-_DEVIATIONS * spread), exp(_DEVIATIONS * spread)),
+        own=all(catalog.own(fact) for fact in facts),
+        expired=any(fact.offer and fact.offer.expired(prices.valid_on) for fact in facts),
+        date=min(fact.date for fact in facts),
+        age_years=max(dated) if len(dated) == len(ages) else None,
+        checked=all(fact.status not in UNCHECKED for fact in facts),
+    )
+
+
+def seen_prices(
+    problem: Problem, part: str, point: Mapping[str, Value | None], turns: Mapping[int, Turn]
+) -> Iterator[SeenPrice]:
+    """The highest and the lowest price of the catalogue at which something else is recommended.
+
+    point: the recommended one. turns: by sign, what a rise (1) and a fall (-1) leads to. A price
+    with a share of a server counts without that where the study buys servers apart.
+    """
+    known = known_price(problem, part)
+    if known is None or not known.usd or known.own:  # an offer is not what others asked
+        return
+    found = [
+        (_alone(problem, part, point, fact), fact)
+        for fact in _observed(part)
+        if fact.value is not None and not catalog.own(fact)
+    ]
+    for sign, turn in turns.items():
+        if not found:
+            return
+        usd, fact = max(found, key=lambda one: sign * one[0])
+        if sign * (usd / known.usd - turn.factor) >= 0:
+            assert fact.value is not None
+            yield SeenPrice(
+                usd=fact.value,
+                date=fact.date,
+                source=fact.source,
+                detail=fact.detail.partition("http")[0].strip("; "),
+                with_server=usd != fact.value,
+                above=sign > 0,
+            )
+
+
+def _alone(
+    problem: Problem, part: str, point: Mapping[str, Value | None], fact: catalog.Fact
+) -> float:
+    """A price as the study counts it: without a share of the server that it buys apart."""
+    assert fact.value is not None
+    shared = fact.offer is not None and fact.offer.includes == NODE_SHARE
+    each = point.get("gpus_per_node")
+    host = problem.prices.host_usd.value
+    if not shared or problem.prices.includes.get(part) != CARD or not host:
+        return fact.value
+    return fact.value - host / float(each if isinstance(each, int | float) else 1)
+
+
+def _observed(part: str) -> Iterator[catalog.Fact]:
+    """All prices that the catalogue's own file of a machine has."""
+    kind = "prices.hourly" if rented(part) else "prices.purchase"
+    name = part.removesuffix(RENTED)
+    if name in catalog.names("accelerators"):
+        facts = catalog.accelerator(name).facts
+    elif name in catalog.names("nodes"):
+        facts = catalog.node(name).facts
+    else:
+        return
+    yield from (fact for fact in facts if fact.name == kind)
+
+
+def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
+    """The prices that count."""
+    prices = problem.prices
+    name = part.removesuffix(RENTED)
+    if part.startswith(NETWORK):
+        fabric = part.removeprefix(NETWORK)
+        if fabric in catalog.names("fabrics"):
+            own = prices.fabric_usd.get(fabric, {})
+            yield from {**catalog.fabric(fabric).prices_usd, **own}.values()
+    elif name in catalog.names("nodes"):
+        node = catalog.node(name)
+        fact = (
+            prices.node_hourly_usd.get(name, node.hourly_usd)
+            if rented(part)
+            else prices.node_usd.get(name, node.purchase_usd)
+        )
+        yield from [fact] if fact else []
+    else:
+        group = prices.accelerator_hourly_usd if rented(part) else prices.accelerator_usd
+        named = {"host": prices.host_usd, "rack": prices.rack_usd}
+        fact = group.get(name) or named.get(part)
+        yield from [fact] if fact else []

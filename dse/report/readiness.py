@@ -1,0 +1,401 @@
+"""Whether an answer is ready to be signed, and if not, what to get first.
+
+One list of reasons, the weightiest first: what is ordered cannot be had so; a limit that is missed;
+a price whose uncertainty alone changes the answer; what was never measured and does; prices of
+rivals that do; a comparison of prices of different ages; sums that are doubtful though they change
+no answer; odds. A price that the buyer was offered, and that is valid, is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
+from dse.report import bills, one_age, words
+from dse.report.certainty import words as sure_words
+from dse.report.certainty.advice import OF_AIM
+from dse.report.certainty.facts import Certainty, KnownPrice, PriceFlip, Turn
+from dse.report.certainty.titles import part_title, rented
+from dse.report.document import Readiness, Reason, RunDocument
+from dse.search.certainty.sources import PRICE
+from dse.spelling import enumerated
+
+MOST_ACTIONS = 3  # that are told at once
+LARGE = 0.2  # share of a sum that is not signed for on a doubtful price
+LIKELY = 0.9  # probability that a limit holds with, where the study asks for none
+MOST_RIVALS = 3  # whose quotes are asked for by name
+DECIDES = 0.01  # of the rule's aim; what is worth less to know decides between equals
+
+
+def readiness(document: RunDocument) -> Readiness | None:
+    """Of an answer; None where the document does not say how sure it is."""
+    if document.certainty is None:
+        return None
+    reasons = tuple(reason for kind in _KINDS for reason in kind(document, document.certainty))
+    return Readiness(ready=not reasons, reasons=reasons)
+
+
+def verdict(document: RunDocument) -> str:
+    """Whether it can be signed, in a sentence; empty where nobody knows."""
+    found = document.readiness
+    if found is None:
+        return ""
+    if found.ready:
+        return (
+            "Ready to sign: no price within its interval, no limit, and nothing that was not "
+            "measured changes the answer, and no large price is doubtful."
+        )
+    return "Not ready to sign. First:" if actions(document) else "Not ready to sign."
+
+
+def actions(document: RunDocument) -> list[str]:
+    """What to get or do first, each with the reason."""
+    return [_said(reason) for reason in _first(document)]
+
+
+def more(document: RunDocument) -> list[str]:
+    """The other reasons."""
+    reasons = document.readiness.reasons if document.readiness else ()
+    first = _first(document)
+    return [_said(reason) for reason in reasons if reason not in first]
+
+
+def lines(document: RunDocument) -> list[str]:
+    """The verdict for a terminal: a line, the actions below it, and how many reasons follow."""
+    said = verdict(document)
+    if not said:
+        return []
+    rest = and_more(len(more(document)))
+    numbered = [f"  {at}. {action}" for at, action in enumerate(actions(document), 1)]
+    return [said, *numbered, *([rest] if rest else [])]
+
+
+def facts(document: RunDocument) -> dict[str, Any]:
+    """For its template."""
+    return {
+        "ready": document.readiness is not None and document.readiness.ready,
+        "verdict": verdict(document),
+        "actions": actions(document),
+        "more": and_more(len(more(document))),
+    }
+
+
+def and_more(count: int) -> str:
+    """How many reasons follow among the notes; empty for none."""
+    return f"And {count} more below." if count else ""
+
+
+def _first(document: RunDocument) -> list[Reason]:
+    reasons = document.readiness.reasons if document.readiness else ()
+    return [reason for reason in reasons if reason.action][:MOST_ACTIONS]
+
+
+def _said(reason: Reason) -> str:
+    if reason.action:
+        return f"{reason.action}: {reason.because}."
+    return f"{reason.because[:1].upper()}{reason.because[1:]}."
+
+
+def _bill(document: RunDocument) -> tuple[Item, ...]:
+    return document.bills.get("recommended", ())
+
+
+def _expired(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """Offers of the recommended point that are past their last day."""
+    yield from _new_offers(_bill(document), "")
+
+
+def _rivals_expired(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """Offers past their last day of what it is compared with."""
+    own = {item.item for item in _bill(document)}
+    others = (*document.bills.get("baseline", ()), *document.prices)
+    quotes = {_quote(item) for item in _bill(document)}
+    rest = [item for item in others if item.item not in own and _quote(item) not in quotes]
+    yield from _new_offers(rest, ", which the answer is compared with")
+
+
+def _new_offers(items: tuple[Item, ...] | list[Item], which: str) -> Iterator[Reason]:
+    offers: dict[tuple[str, str, str], dict[str, None]] = {}
+    for item in items:
+        if item.terms and item.terms.expired:
+            offers.setdefault(_quote(item), {})[item.item] = None
+    for (quote, source, until), names in offers.items():
+        name = f"quotation {quote} ({source})" if quote else f"the offer in {source}"
+        yield Reason(
+            kind="expired offer",
+            action=f"Get a new offer for {enumerated([*names])}{which}",
+            because=f"{name} was valid until {until}",
+        )
+
+
+def _quote(item: Item) -> tuple[str, str, str]:
+    terms = item.terms
+    return (terms.quote, item.source, terms.valid_until) if terms else ("", item.item, "")
+
+
+def _unsold(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    for item in _bill(document):
+        if item.obstacle == UNSOLD:
+            yield Reason(
+                kind="not sold",
+                action=f"Find a seller of {item.item} and get an offer",
+                because=f"it is {item.remark}",
+            )
+
+
+def _obstacles(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """What cannot be built so."""
+    actions = {
+        RACK: "Plan racks that feed such a node (rack_power)",
+        TIERS: "Get a design and an offer for so large a network",
+    }
+    for item in _bill(document):
+        if item.obstacle in actions:
+            because = (item.remark or "").removesuffix(" (rack_power)")
+            yield Reason(kind=item.obstacle or "", action=actions[item.obstacle], because=because)
+
+
+def _missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """Limits that are met less surely than was asked."""
+    asked = document.confidence
+    if asked is not None and not asked.reached:
+        limits = " and ".join(asked.limits) or "every limit"
+        yield Reason(
+            kind="limits",
+            action="Loosen a limit, or measure more to be surer",
+            because=f"no point meets {limits} with {words.percent(asked.asked)} probability; this "
+            f"one does with {sure_words.chance(asked.recommended)}",
+        )
+
+
+def _own_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Prices of the recommended point that change the answer within their intervals."""
+    for flip in found.flips:
+        turns = _turns(document, flip)
+        if flip.share and not turns and _worth(found, flip):
+            worth = f"{words.percent(_worth(found, flip))} {OF_AIM[found.rule]}"
+            yield Reason(
+                kind="price",
+                action=_quote_for(flip),
+                because=f"{_offered(flip)}; to know it before deciding is worth {worth}",
+            )
+        if flip.share and turns:
+            seen = [
+                f"; the catalogue also has {sure_words.seen_price(one, rented(flip.part))}"
+                for one in flip.seen
+            ]
+            yield Reason(
+                kind="price",
+                action=_quote_for(flip),
+                because=f"{_offered(flip)}; {_turned(document, flip, turns)}{''.join(seen)}",
+            )
+
+
+def _worth(found: Certainty, flip: PriceFlip) -> float:
+    """What it is worth to know a price before deciding, of the rule's aim, where nobody knows at
+    which price the answer turns; 0 where that is known, or the price is certain."""
+    name = f"{PRICE}: {flip.part}"
+    worth = next((item.worth for item in found.knowledge if item.name == name), 0.0)
+    certain = flip.known is None or flip.known.own
+    return 0.0 if flip.compared or certain or worth < DECIDES else worth
+
+
+def _measurements(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """What was never measured and is most worth knowing, where that may change the answer. Asked
+    for a confidence, and sure enough, the answer already allows for it."""
+    if _sure(document):
+        return
+    decisive = [item for item in found.knowledge
+                if not item.name.startswith(f"{PRICE}: ") and item.worth >= DECIDES]  # fmt: skip
+    for item in decisive[:1]:
+        yield Reason(
+            kind="measurement",
+            action=f"Get {item.how}",
+            because=f"to know {item.title} before deciding is worth "
+            f"{words.percent(item.worth)} {OF_AIM[found.rule]}, on average",
+        )
+
+
+def _sure(document: RunDocument) -> bool:
+    """Whether the study asks for a confidence, and the answer has it."""
+    return document.confidence is not None and document.confidence.reached
+
+
+def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Prices of other purchases that change the answer within their intervals."""
+    worth = {item.name: item.worth for item in found.knowledge}
+    own = {flip.part for flip in found.flips if flip.share}
+    rivals = {
+        flip.part: f"{part_title(flip.part)} ({_turned(document, flip, turns, of=False)})"
+        for flip in found.flips
+        if not flip.share and (turns := _turns(document, flip))
+    }
+    # Where no flip is known, as of what least regret recommends.
+    for item in () if _sure(document) else found.knowledge:
+        part = item.name.removeprefix(f"{PRICE}: ")
+        if part != item.name and part not in own and item.worth >= DECIDES:
+            known = f"worth {words.percent(item.worth)} {OF_AIM[found.rule]} to know"
+            renting = "renting " * rented(part)
+            rivals.setdefault(part, f"{renting}{part_title(part)} ({known})")
+    names = sorted(rivals, key=lambda part: -worth.get(f"{PRICE}: {part}", 0.0))
+    if not names:
+        return
+    rest = len(names) - MOST_RIVALS
+    listed = [rivals[part] for part in names[:MOST_RIVALS]] + [f"{rest} more"] * (rest > 0)
+    quotes = "quotes" if listed[1:] else "a quote"
+    yield Reason(
+        kind="rival prices",
+        action=f"Get {quotes} for {enumerated(listed)}",
+        because=f"within what sellers may ask, another {sure_words.deal(document)} is the answer",
+    )
+
+
+def _ages(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """That prices of one age reverse the comparison, or change the answer."""
+    then, now, found = one_age.reversal(document), one_age.ratio(document), document.one_age
+    if found is None or (then is None and found.instead is None):
+        return
+    said, action = [], "Get prices of one day for the recommended offer and the baseline"
+    if then is not None and now is not None:
+        said.append(
+            f"the comparison with the baseline reads {words.change(then)}, not {words.change(now)}"
+        )
+    if found.instead is not None:
+        said.append(f"recommended is {words.describe(document.front[found.instead - 1])}")
+    elif any(item.obstacle == UNSOLD for item in document.bills.get("baseline", ())):
+        action = "Leave the difference to the baseline's price out of the case"
+    yield Reason(
+        kind="prices of different ages",
+        action=action,
+        because=f"at prices of one age ({found.month}) {' and '.join(said)}",
+    )
+
+
+def _large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Prices that are a large share of the sum and no valid offer, where they change the sum and
+    not the answer. What a cloud publishes of late is what it asks."""
+    for flip in found.flips:
+        told = _turns(document, flip) or _worth(found, flip)
+        if flip.share >= LARGE and not told and not _certain(flip):
+            yield Reason(
+                kind="doubtful sum",
+                action=_quote_for(flip),
+                because=f"{_offered(flip)}; that moves the sum, not the answer"
+                if flip.compared else _offered(flip),
+            )  # fmt: skip
+
+
+def _doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Limits that may well be missed, where the study does not say how sure they must be."""
+    if document.confidence is not None:
+        return
+    met = found.choices[0].met
+    unsure = [f"{text} in {sure_words.chance(share)}" for text, share in met.items()
+              if share < LIKELY]  # fmt: skip
+    if unsure:
+        yield Reason(
+            kind="limits",
+            action=f"Ask for what meets the limits surely (--confidence {LIKELY:.0%})",
+            because=f"this meets {' and '.join(unsure)} of the draws only",
+        )
+
+
+def _idle(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    for item in _bill(document):
+        if item.idle:
+            sold = "sold" if item.rent is None else "rented out"
+            yield Reason(
+                kind="idle",
+                action=f"Fill the nodes, or find a seller of fewer {item.item.split(',')[0]}",
+                because=f"{item.idle:,} of the {item.quantity:,} stay idle, since fewer are not "
+                f"{sold} at once",
+            )
+
+
+def _odds(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """That it is not the best in most draws."""
+    alike, rivals = sure_words.alike_and_rivals(document)
+    asked = document.confidence
+    if asked is not None and asked.reached:
+        sure = [one for one in rivals if one.meets_all >= asked.asked]
+        best = sure_words.nearest(sure).beaten if sure else 1.0
+        said = "it is the better buy than another that is as sure in {} of the draws only"
+    else:
+        best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
+        said = "it is the best by the rule in {} of the draws only"
+    if best is not None and best < 0.5:
+        yield Reason(kind="odds", action="", because=said.format(sure_words.chance(best)))
+
+
+_KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
+    _expired, _unsold, _obstacles, _missed, _own_prices, _measurements, _rival_prices, _ages,
+    _large_prices, _rivals_expired, _doubtful_limits, _idle, _odds,
+)  # fmt: skip
+
+
+def _turns(document: RunDocument, flip: PriceFlip) -> list[Turn]:
+    """To what the answer turns at prices within the interval of one that is no valid offer."""
+    known = flip.known
+    if known is None or (known.own and not known.expired):
+        return []
+    low, high = known.bounds
+    rise = flip.rise if flip.rise and flip.rise.factor <= high else None
+    fall = flip.fall if flip.fall and flip.fall.factor >= low else None
+    return [turn for turn in (rise, fall) if turn and not sure_words.as_good(document, turn.config)]
+
+
+def _certain(flip: PriceFlip) -> bool:
+    """Whether a price needs no other offer: the buyer's own, or a rent of late that was checked."""
+    known = flip.known
+    if known is None or known.own:  # past its last day, that is another reason
+        return True
+    fresh = known.age_years is not None and known.age_years <= bills.OLD_YEARS
+    return rented(flip.part) and known.checked and fresh
+
+
+def _quote_for(flip: PriceFlip) -> str:
+    renting = "renting " * rented(flip.part)
+    share = words.percent(flip.share)
+    return f"Get a quote for {renting}{part_title(flip.part)} ({share} of the cost)"
+
+
+def _offered(flip: PriceFlip) -> str:
+    """What is known of a price: ``the catalogue's USD 12,500 is 4.4 years old, and offers may be
+    USD 6,000 to USD 26,000``."""
+    known, price = flip.known, sure_words.usd(flip)
+    assert known is not None
+    kind = "your own" if known.own else "the catalogue's"
+    said = f"{kind} {price or 'prices'} {'is' if price else 'are'} {_age(known)}"
+    low, high = known.bounds
+    if low == high:
+        return said
+    if price:
+        return (
+            f"{said}, and offers may be {sure_words.usd(flip, low)} to {sure_words.usd(flip, high)}"
+        )
+    return f"{said}, and offers may be {sure_words.signed(low)} to {sure_words.signed(high)} off"
+
+
+def _age(known: KnownPrice) -> str:
+    if not known.checked:
+        return "from memory"
+    if known.age_years is None:
+        return "without a date"
+    if known.age_years < 1:
+        days = round(known.age_years * DAYS_PER_YEAR)
+        return f"{days} day{'s' * (days != 1)} old"
+    return f"{known.age_years:.1f} years old"
+
+
+def _turned(document: RunDocument, flip: PriceFlip, turns: list[Turn], of: bool = True) -> str:
+    """At what price the answer is another: ``above USD 14,000 the answer is ..``. of: what it is
+    then, too."""
+    said = []
+    for turn in turns:
+        side = "above" if turn.factor > 1 else "below"
+        at = sure_words.usd(flip, turn.factor) or sure_words.signed(turn.factor)
+        answer = f" the answer is {sure_words.other(document, turn.config)}" * of
+        said.append(f"{side} {at}{answer}")
+    return " and ".join(said) if of else f"the answer {' and '.join(said)}"

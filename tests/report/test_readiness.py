@@ -1,0 +1,321 @@
+"""Whether an answer is ready to be signed, and what to get first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Rent, Terms
+from dse.pricing.load import load
+from dse.report import answer, assembly, one_age, readiness
+from dse.report.certainty.facts import (
+    Certainty,
+    Choice,
+    Knowledge,
+    KnownPrice,
+    PriceFlip,
+    SeenPrice,
+    Turn,
+)
+from dse.report.document import Choices, Confidence, OneAge, Readiness, RunDocument
+from dse.report.json_form import parsed, plain
+from dse.report.markdown import render_markdown
+from dse.report.page import render_page
+from dse.search.run import run
+from tests.pricing import studies
+from tests.report.documents import document
+
+OTHER = {"accelerator": "v100-sxm2-16gb", "gpus": "8"}
+LISTED = KnownPrice(usd=12_500.0, bounds=(0.5, 2.0), own=False, date="2022-07-01", age_years=4.4)
+OWN = KnownPrice(usd=12_500.0, own=True, date="2026-11-01", age_years=0.1)
+A100 = PriceFlip(part="a100-sxm4-40gb", title="the price of NVIDIA A100 SXM4 40 GB", share=0.8,
+                 known=OWN)  # fmt: skip
+ITEM = Item(item="NVIDIA A100 SXM4 40 GB", quantity=8, unit_usd=12_500.0, usd=1e5,
+            price_class="quote", price_date="2026-11-01", age_years=0.1, checked=True,
+            source="vendor.csv")  # fmt: skip
+
+
+def made(bill: tuple[Item, ...] = (ITEM,), **changed: Any) -> RunDocument:
+    """A document of which nothing keeps from being signed but what is changed: of its certainty,
+    else of itself."""
+    run = document()
+    own = Choice(role="recommended", config=run.recommended.config, gain=1.0, cost=1.0,
+                 on_front=1.0, best=1.0, met={"capital <= 2 MUSD": 1.0}, meets_all=1.0,
+                 regret=0.0)  # fmt: skip
+    sure: dict[str, Any] = {
+        "draws": 1000, "points": 3, "purchases": 2, "whole": True, "rule": "cheapest",
+        "word": "measured", "why": "", "raised_by": "", "choices": (own,), "flips": (A100,),
+    }  # fmt: skip
+    sure |= {name: changed.pop(name) for name in tuple(changed) if name in sure or name in
+             ("knowledge",)}  # fmt: skip
+    bills = {"recommended": bill, **changed.pop("bills", {})}
+    run = replace(run, certainty=Certainty(**sure), bills=bills, prices=(), **changed)
+    return replace(run, readiness=readiness.readiness(run))
+
+
+def reasons(run: RunDocument) -> list[str]:
+    assert run.readiness is not None
+    return [reason.kind for reason in run.readiness.reasons]
+
+
+def test_own_valid_offers_and_nothing_uncertain_are_ready() -> None:
+    run = made()
+    assert run.readiness == Readiness(ready=True)
+    (line,) = readiness.lines(run)
+    assert line.startswith("Ready to sign: no price within its interval")
+    assert line in answer.answer(run)
+    assert "Ready to sign" in render_page(run)
+    assert json.loads(json.dumps(plain(run)))["readiness"] == {"ready": True, "reasons": []}
+    assert parsed(RunDocument, plain(run)) == run
+
+
+def test_without_draws_nobody_knows() -> None:
+    older = replace(document(), certainty=None)
+    assert readiness.readiness(older) is None
+    assert readiness.lines(older) == []
+    assert "eady to sign" not in "".join(answer.answer(older))
+    assert 'class="readiness' not in render_page(older)
+
+
+def test_a_price_that_changes_the_answer_within_its_interval_asks_for_a_quote() -> None:
+    seen = SeenPrice(usd=24_875.0, date="2020-05-21", source="epoch-prices", detail="DGX A100 / 8")
+    flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER), seen=(seen,))
+    (line,) = readiness.actions(made(flips=(flip,)))
+    assert line == (
+        "Get a quote for NVIDIA A100 SXM4 40 GB (80 % of the cost): the catalogue's USD 12,500 is "
+        "4.4 years old, and offers may be USD 6,250 to USD 25,000; above USD 14,000 the answer is "
+        "8 x NVIDIA Tesla V100 SXM2 16 GB; the catalogue also has USD 24,875 of 2020-05-21 (DGX "
+        "A100 / 8, epoch-prices)."
+    )
+    own = replace(flip, known=replace(OWN, bounds=(1.0, 1.0)))
+    assert reasons(made(flips=(own,))) == []
+    beyond = replace(flip, share=0.1, rise=Turn(factor=2.1, config=OTHER))
+    assert reasons(made(flips=(beyond,))) == [], "that is beyond what sellers may ask"
+    falls = replace(flip, rise=None, fall=Turn(factor=0.6, config=OTHER), seen=())
+    assert "below USD 7,500 the answer is 8 x" in readiness.actions(made(flips=(falls,)))[0]
+
+
+def test_a_turn_to_the_same_choice_changes_no_answer() -> None:
+    twin = next(one for one in document().front if one.config != document().recommended.config)
+    flip = replace(A100, share=0.1, known=LISTED, rise=Turn(factor=1.1, config=twin.config))
+    run = made(flips=(flip,))
+    assert reasons(replace(run, choices=None)) == ["price"]
+    alike = replace(run, choices=Choices(resolution=1e9, rows=()))
+    assert readiness.readiness(alike) == Readiness(ready=True)
+
+
+def test_prices_of_rivals_that_change_the_answer_are_asked_for_together() -> None:
+    names = ("h100-sxm", "a100-sxm4-80gb", "l40s", "a10")
+    flips = tuple(
+        replace(A100, part=name, title=name, share=0.0, known=LISTED,
+                fall=Turn(factor=0.9, config=OTHER))
+        for name in names
+    )  # fmt: skip
+    worth = Knowledge(name="price: l40s", title="", worth=0.2, how="a quote")
+    run = made(flips=(A100, *flips), knowledge=(worth,))
+    (line,) = readiness.actions(run)
+    assert line.startswith("Get quotes for NVIDIA L40S 48 GB (the answer below USD 11,200), ")
+    assert line.endswith("and 1 more: within what sellers may ask, another purchase is the answer.")
+
+
+def test_what_least_regret_recommends_asks_for_what_is_worth_knowing() -> None:
+    """At which price its answer turns is not known."""
+    mine = Knowledge(name="price: a100-sxm4-40gb", title="", worth=0.05, how="a quote")
+    theirs = Knowledge(name="price: h100-sxm", title="", worth=0.06, how="a quote")
+    little = Knowledge(name="price: a10", title="", worth=0.006, how="a quote")
+    flip = replace(A100, known=LISTED, compared=False)
+    own, rival = readiness.actions(made(flips=(flip,), knowledge=(mine, theirs, little)))
+    assert own.endswith("to know it before deciding is worth 5 % of the cost.")
+    assert rival.startswith("Get a quote for NVIDIA H100 SXM5 80 GB (worth 6 % of the cost")
+
+
+def test_what_was_never_measured_and_decides_is_asked_for() -> None:
+    ring = Knowledge(name="communication: ring, outside", title="communication by ring", worth=0.1,
+                     how="half an hour of nccl-tests on two such nodes")  # fmt: skip
+    (line,) = readiness.actions(made(knowledge=(ring,)))
+    assert line == (
+        "Get half an hour of nccl-tests on two such nodes: to know communication by ring before "
+        "deciding is worth 10 % of the cost, on average."
+    )
+    assert reasons(made(knowledge=(replace(ring, worth=0.009),))) == []
+    assert len(readiness.actions(made(knowledge=(ring, replace(ring, name="rate: a, b"))))) == 1
+    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
+                       considered=3)  # fmt: skip
+    assert reasons(made(knowledge=(ring,), confidence=asked)) == [], "it allows for that"
+
+
+def test_what_cannot_be_ordered_so_comes_first() -> None:
+    past = Terms(quote="Q-1", valid_until="2026-11-19", expired=True)
+    items = (
+        replace(ITEM, item="Switch", obstacle=TIERS, remark="three tiers join 100 cards, not 200"),
+        replace(ITEM, item="Rack", obstacle=RACK,
+                remark="a node draws 13 kW, more than such a rack feeds (rack_power)"),
+        replace(ITEM, item="NVIDIA Tesla P100", obstacle=UNSOLD, remark="no longer sold new"),
+        replace(ITEM, item="Host", terms=past), replace(ITEM, item="Cable", terms=past),
+    )  # fmt: skip
+    flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER))
+    run = made(items, flips=(flip,))
+    assert reasons(run) == ["expired offer", "not sold", "tiers", "rack", "price"]
+    first, second, third = readiness.actions(run)
+    assert first == (
+        "Get a new offer for Host and Cable: quotation Q-1 (vendor.csv) was valid until 2026-11-19."
+    )
+    assert second.startswith("Find a seller of NVIDIA Tesla P100 and get an offer: it is no longer")
+    assert third.startswith("Get a design and an offer for so large a network: three tiers")
+    assert [line.split(":")[0] for line in readiness.more(run)] == [
+        "Plan racks that feed such a node (rack_power)",
+        "Get a quote for NVIDIA A100 SXM4 40 GB (80 % of the cost)",
+    ]
+
+
+def test_terminal_page_text_and_notes_tell_it_in_one_order() -> None:
+    past = Terms(quote="Q-1", valid_until="2026-11-19", expired=True)
+    gone = replace(ITEM, item="NVIDIA P100", obstacle=UNSOLD, remark="no longer sold new")
+    idle = replace(ITEM, item="Board", idle=7)
+    flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER))
+    run = made((gone, replace(ITEM, terms=past), idle), flips=(flip,))
+    lines = answer.answer(run)
+    at = lines.index("Not ready to sign. First:")
+    assert lines[at + 1].startswith("  1. Get a new offer")
+    assert lines[at + 4] == "And 1 more below."
+    assert lines[at + 5].startswith("Note: Fill the nodes, or find a seller of fewer Board: 7 of")
+    assert not any(line.startswith("Note") for line in lines[:at])
+    page, text = render_page(run), render_markdown(run)
+    said = ("Get a new offer", "Find a seller", "Get a quote for", "Fill the nodes")
+    for body in (text, page[page.index('class="readiness') :]):
+        places = [body.index(one) for one in said]
+        assert places == sorted(places)
+    head, paper = page.split('class="sign"', 1)
+    assert "Not ready to sign." in head
+    assert paper.index("Not ready to sign.") < paper.index("<dt>Signature</dt>")
+
+
+def test_an_expired_offer_of_what_it_is_compared_with_weighs_less() -> None:
+    past = Terms(quote="Q-2", valid_until="2026-11-19", expired=True)
+    theirs = replace(ITEM, item="NVIDIA H100", terms=past, source="b.csv")
+    run = made(bills={"baseline": (theirs,)})
+    (line,) = readiness.actions(run)
+    assert line.startswith("Get a new offer for NVIDIA H100, which the answer is compared with")
+
+
+@pytest.mark.parametrize(("known", "share", "part", "found"), [
+    (LISTED, 0.8, "host", ["doubtful sum"]),
+    (LISTED, 0.1, "host", []),
+    (replace(LISTED, checked=False), 0.3, "host", ["doubtful sum"]),
+    (OWN, 0.8, "host", []),
+    (replace(LISTED, age_years=0.5), 0.8, "a100-sxm4-40gb for rent", []),
+    (replace(LISTED, age_years=None), 0.8, "a100-sxm4-40gb for rent", ["doubtful sum"]),
+])  # fmt: skip
+def test_a_large_share_of_the_sum_is_not_signed_on_a_doubtful_price(
+    known: KnownPrice, share: float, part: str, found: list[str]
+) -> None:
+    """A rent that a cloud publishes of late is what it asks."""
+    assert reasons(made(flips=(replace(A100, part=part, known=known, share=share),))) == found
+
+
+def test_limits_count_with_the_probability_that_was_asked_for() -> None:
+    run = made()
+    assert run.certainty is not None
+    own = replace(run.certainty.choices[0], met={"speedup >= 2": 0.78}, meets_all=0.78)
+    (line,) = readiness.actions(made(choices=(own,)))
+    assert line == (
+        "Ask for what meets the limits surely (--confidence 90%): this meets speedup >= 2 in 78 % "
+        "of the draws only."
+    )
+    asked = Confidence(asked=0.95, reached=False, recommended=0.78, best_estimate=1, front=(),
+                       considered=3, limits=("speedup >= 2",))  # fmt: skip
+    missed = made(choices=(own,), confidence=asked)
+    assert reasons(missed) == ["limits"]
+    assert (
+        "no point meets speedup >= 2 with 95 % probability; this one does with 78 %"
+        in (readiness.actions(missed)[0])
+    )
+    met = replace(asked, asked=0.7, reached=True)
+    assert reasons(made(choices=(own,), confidence=met)) == []
+
+
+def test_prices_of_one_age_that_reverse_the_comparison_are_a_reason() -> None:
+    run = made()
+    mine, theirs = (point.quantity("capital") for point in (run.recommended, run.baseline))
+    assert mine
+    assert theirs
+    turned = OneAge(month="2022-07", capital=theirs, baseline_capital=mine * 1.1)
+    if mine < theirs:
+        turned = OneAge(month="2022-07", capital=theirs * 1.1, baseline_capital=mine)
+    found = made(one_age=turned)
+    assert one_age.reversal(found) is not None
+    assert reasons(found) == ["prices of different ages"]
+    assert "Get prices of one day for" in readiness.actions(found)[0]
+    gone = replace(ITEM, obstacle=UNSOLD)
+    (line,) = readiness.actions(made(one_age=turned, bills={"baseline": (gone,)}))
+    assert line.startswith("Leave the difference to the baseline's price out of the case: at")
+    same = OneAge(month="2022-07", capital=mine, baseline_capital=theirs)
+    assert reasons(made(one_age=same)) == []
+    assert reasons(made(one_age=replace(same, instead=1))) == ["prices of different ages"]
+
+
+def test_idle_accelerators_and_odds_are_reasons_and_odds_ask_for_nothing() -> None:
+    run = made()
+    assert run.certainty is not None
+    own = replace(run.certainty.choices[0], best=0.4)
+    rival = replace(own, role="", config=OTHER, best=0.3, beaten=0.55)
+    odd = made(choices=(own, rival))
+    assert reasons(odd) == ["odds"]
+    assert readiness.lines(odd) == ["Not ready to sign.", "And 1 more below."]
+    assert answer.notes(odd)[0].text == "It is the best by the rule in 40 % of the draws only."
+    assert reasons(made(choices=(replace(own, best=0.6), rival))) == []
+    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
+                       considered=3)  # fmt: skip
+    assert reasons(made(choices=(own, rival), confidence=asked)) == [], "it beats what is as sure"
+    beaten = replace(rival, beaten=0.45)
+    assert reasons(made(choices=(own, beaten), confidence=asked)) == ["odds"]
+    unsure = replace(beaten, meets_all=0.5)
+    assert reasons(made(choices=(own, unsure), confidence=asked)) == []
+    assert reasons(made((replace(ITEM, idle=4),))) == ["idle"]
+    rented = replace(ITEM, idle=4, rent=Rent(term="spot", hours=1.0))
+    assert "fewer are not rented out at once" in readiness.actions(made((rented,)))[0]
+
+
+OFFERS = (
+    "prices: {as_of: 2026-11-20, accelerators: {p100-sxm2-16gb: {purchase: 3 kUSD, sold_in: 1}, "
+    "v100-sxm2-16gb: {purchase: 9 kUSD, sold_in: 1}}, host: 9 kUSD, "
+    "fabrics: {10gbe: {nic: 100 USD, switch_port: 100 USD, cable: 10 USD}}}\n"
+)
+
+
+def built(path: Path) -> RunDocument:
+    outcome = run(load(path), "exhaustive", None, None, lambda *_: None, 1000, 0)
+    return assembly.build(outcome, "dse run small", 0, 1.0, {})
+
+
+def test_a_study_of_own_offers_asks_for_no_quote(tmp_path: Path) -> None:
+    """And one of the catalogue's prices does, of the accelerator."""
+    own = built(studies.written(tmp_path, studies.SMALL + OFFERS))
+    assert not {"price", "rival prices", "doubtful sum", "expired offer"} & set(reasons(own))
+    listed = built(studies.written(tmp_path, studies.SMALL, "listed.yaml"))
+    assert listed.readiness is not None
+    assert not listed.readiness.ready
+    assert any("Get a quote for" in line for line in readiness.actions(listed))
+    past = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, valid_until: 2026-11-19}")
+    late = built(studies.written(tmp_path, studies.SMALL + past, "late.yaml"))
+    assert reasons(late)[0] == "expired offer"
+    assert readiness.actions(late)[0].startswith("Get a new offer for Host for accelerators")
+
+
+def test_a_single_point_is_judged_by_its_own_prices(tmp_path: Path) -> None:
+    text = json.dumps({
+        "study": "one", "workload": "resnet50", "calibration": [],
+        "space": {"accelerator": ["a10"], "gpus": [4], "gpus_per_node": [4],
+                  "inter_node": ["10gbe"], "batch_per_gpu": [32], "precision": ["fp16"],
+                  "aggregation": ["ring-mpi"], "bucket": ["25 MiB"]},
+        "baseline": {"accelerator": "a10", "gpus": 4, "gpus_per_node": 4, "inter_node": "10gbe",
+                     "batch_per_gpu": 32, "precision": "fp16", "aggregation": "ring-mpi",
+                     "bucket": "25 MiB"},
+        "objectives": {"maximize": "speedup", "minimize": "capital"},
+        "prices": {"accelerators": {"a10": {"purchase": "2 kUSD"}}, "host": "9 kUSD"},
+    })  # fmt: skip
+    assert built(studies.written(tmp_path, text)).readiness == Readiness(ready=True)
