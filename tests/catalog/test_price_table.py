@@ -176,7 +176,7 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
         ("t4,,USD\n", ":2:1: t4 has no price; write one, or unknown"),
         ("t4,1e12,USD\n", ":2:4: 1e12 USD is absurd for one; write the price of one item"),
         ("t4,10,\n", ":2:4: 10 has no unit; write for example 2 MUSD or 35000 USD"),
-        ("pue,0.9,\n", ":2:5: pue 0.9 is too small: it must be at least 1; PUE is the power of the site"),
+        ("pue,0.9,\n", ":2:5: pue 0.9 is too small: it must be at least 1; PUE is"),
         ("pue,1.2,USD\n", ":2:5: unknown key 'currency' in pue"),
         ("t4,10,USD,,,,100 %\n", ":2:14: a discount of 100 % is not between 0 and 100 %"),
         ("t4,10,USD,,,,-5 %\n", "a discount of -5 % is not between 0 and 100 %"),

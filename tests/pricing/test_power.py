@@ -145,7 +145,7 @@ def test_own_prices_go_before_the_region(tmp_path: Path) -> None:
         ("region: iowwa\n", "13:9: .*iowwa.*did you mean iowa"),
         (
             "prices: {pue: 0.9}\n",
-            r"pue 0.9 is too small: it must be at least 1; PUE is the power of the site over",
+            r"pue 0.9 is too small: it must be at least 1; PUE is",
         ),
         ("prices: {pue: -1}\n", "13:15: pue -1 is too small: it must be at least 1"),
         ("prices: {rack_power: 0 W}\n", "rack_power"),
