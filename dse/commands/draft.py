@@ -115,7 +115,7 @@ class Draft:
     @cached_property
     def _roomy(self) -> Problem:
         """The study with one batch and no regard to memory, to see what fits and what measured."""
-        return self._resolved(self._text((1,), (), roomy=True), "study.yaml")
+        return self._resolved(self._text((1,), {}, roomy=True), "study.yaml")
 
     @cached_property
     def _batches(self) -> tuple[int, ...]:
@@ -123,18 +123,21 @@ class Draft:
         return _doublings(max(1, min(fitting) // SMALLER), max(fitting))
 
     @cached_property
-    def _calibration(self) -> tuple[str, ...]:
+    def _calibration(self) -> Mapping[str, bool]:
+        """By name of a profile, whether it measured a single node."""
         from dse.pricing.profiles_at_hand import unasked
 
         return unasked(self._roomy)
 
-    def _text(self, batches: Sequence[int], calibration: Sequence[str], roomy: bool = False) -> str:
+    def _text(
+        self, batches: Sequence[int], calibration: Mapping[str, bool], roomy: bool = False
+    ) -> str:
         """roomy: whether memory is left out, and the baseline with it."""
         lines = [*self._head(calibration), *self._space(batches)]
         lines += ["memory: ignore"] if roomy else [*self._baseline(), *self._constraints()]
         return "\n".join([*lines, *self._aims(), ""])
 
-    def _head(self, calibration: Sequence[str]) -> Iterable[str]:
+    def _head(self, calibration: Mapping[str, bool]) -> Iterable[str]:
         answers = self.answers
         yield f"# {answers.title} on {answers.counts_text} accelerators: which, and how?"
         if self.made_by:
@@ -148,9 +151,13 @@ class Draft:
         yield _line(f"workload: {self._workload}", "others: dse catalog workloads")
         names = ", ".join(calibration)
         if calibration:
-            yield _line(f"calibration: [{names}]", "runs that measured such hardware")
+            inside = answers.networks and all(calibration.values())
+            measured = (
+                "runs inside one node; none between nodes" if inside else "runs of such nodes"
+            )
+            yield _line(f"calibration: [{names}]", measured)
         else:
-            yield "# calibration: [this-machine]  # no profile at hand measured such hardware;"
+            yield "# calibration: [this-machine]  # no profile at hand has runs on such hardware;"
             yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
         if answers.price_lists:
             lists = ", ".join(map(self._path, answers.price_lists))

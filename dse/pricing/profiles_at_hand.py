@@ -55,12 +55,13 @@ def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
     return _fitting(problem, _at_hand(problem))
 
 
-def unasked(problem: Problem) -> tuple[str, ...]:
-    """Names of those that a study takes where nobody is asked: own ones, and of those that come
-    with dse the ones of a single node, since on several the network that they measured would price
-    all others."""
+def unasked(problem: Problem) -> dict[str, bool]:
+    """Names of those that a study takes where nobody is asked, and whether they measured a single
+    node: own ones, and of those that come with dse the ones of a single node, since on several the
+    network that they measured would price all others."""
     found = _at_hand(problem)
-    return tuple(name for name in _fitting(problem, found) if found[name].apart)
+    return {name: found[name].of_one_node for name in _fitting(problem, found)
+            if found[name].apart}  # fmt: skip
 
 
 def _fitting(

@@ -72,21 +72,20 @@ def said(document: RunDocument) -> list[str]:
     if best.config == base.config:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     named = describe(best, identified=True, beside=base)
-    sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
     lines = [
         f"Recommended: {named}{_if_slower(document)}.", worth, *_slower(document),
         *training_runs.answer_lines(document), *waterfall.said(document),
         *without_buying.said(document), *what_if.said(document),
-        *payback.said_of(document), *_next_dollars(document), _nearly(document), sure,
+        *payback.said_of(document), *_next_dollars(document), _nearly(document),
+        *certainty_sentences(document), *confidence.said(document), *_how_sure(document),
     ]  # fmt: skip
-    lines += [*certainty_sentences(document), *confidence.said(document)]
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
         share, listed = f"{100 * near.within:g} %", f"{len(near.rows):,} in all"
         lines.append(
-            f"Within {share} of the front are {near.points:,} more points; near.csv lists the "
-            f"nearest of each front point, {listed}."
+            f"{near.points:,} more choices come within {share} of the best; near.csv lists those "
+            f"nearest to each of the best, {listed}."
         )
     return lines
 
@@ -206,7 +205,7 @@ def _next_dollars(document: RunDocument) -> list[str]:
         and (more := (gain(document, point) or 0.0) - mine) > 0
     ]
     if not dearer:
-        return ["No other point is faster."]
+        return ["No other choice is faster."]
     rate, extra, point = max(dearer, key=lambda found: found[:2])
     how = aim(document, "minimize")
     share = percent(rate / ((mine - stands) / paid))
@@ -225,11 +224,11 @@ def _nearly(document: RunDocument) -> str:
     if cheap.config == fast.config:
         if fast.config == document.recommended.config:
             return (
-                f"It is also the fastest point{_within_limits(document)}; nothing cheaper comes "
+                f"It is also the fastest choice{_within_limits(document)}; nothing cheaper comes "
                 "within 5 % of its speed."
             )
         return (
-            f"The fastest point{_within_limits(document)} reaches {_reached(document, fast)}: "
+            f"The fastest choice{_within_limits(document)} reaches {_reached(document, fast)}: "
             f"{said}; "
             "nothing cheaper comes within 5 % of its speed."
         )
@@ -237,16 +236,16 @@ def _nearly(document: RunDocument) -> str:
     if price is not None and whole:
         saved, top = percent(1 - price / whole), show_gain(document, fast)
         if show_gain(document, cheap) == top:
-            alike = f"as fast as the fastest point to three digits ({top}) and {saved} cheaper"
+            alike = f"as fast as the fastest choice to three digits ({top}) and {saved} cheaper"
             if cheap.config == document.recommended.config:
                 return f"It is {alike}."
-            return f"One point is {alike}; it {_costs(document, cheap)}: {said}."
+            return f"One choice is {alike}; it {_costs(document, cheap)}: {said}."
         less = f", {saved} cheaper than the fastest ({top})"
     if cheap.config == document.recommended.config:
         also = "" if document.recommended.rule == WITHIN else "also "
-        return f"It is {also}the {least} point within 5 % of the fastest{less}."
+        return f"It is {also}the {least} choice within 5 % of the fastest{less}."
     return (
-        f"The {least} point within 5 % of the fastest reaches {_reached(document, cheap)}"
+        f"The {least} choice within 5 % of the fastest reaches {_reached(document, cheap)}"
         f"{less}: {said}."
     )
 
@@ -280,20 +279,25 @@ def _how_far(counts: Counts) -> str:
     return f"{priced}, and others may be better."
 
 
-def _how_sure(document: RunDocument) -> str:
+def _how_sure(document: RunDocument) -> list[str]:
+    """Ranges of speed and price, and what stands behind the time of communication; a line each."""
     point = document.recommended
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None:
         again = "not computed by the version that made this run; run the study again."
-        return f"{CONFIDENCE}: {again} {sentence}{_money_interval(document)}"
-    ends = interval(bounds, aim(document, "maximize").unit)
-    errors = training_runs.errors(document)
-    text = f"{CONFIDENCE}: {ends} (errors of computing, communication{errors}){middle(document)}."
-    text += _beside_the_baseline(document)
-    if name != EVIDENCE["inside"][0]:
-        text += f" {sentence}"
-    return f"{text}{_money_interval(document)}"
+        lines = [f"{CONFIDENCE}: {again}{_money_interval(document)}"]
+    else:
+        ends = interval(bounds, aim(document, "maximize").unit)
+        errors = training_runs.errors(document)
+        lines = [
+            f"{CONFIDENCE}: {ends} (errors of computing, communication{errors})"
+            f"{middle(document)}.{_money_interval(document)}",
+            _beside_the_baseline(document),
+        ]
+    evidence = sentence if bounds is None or name != EVIDENCE["inside"][0] else ""
+    lines.append(f"{evidence}{_choice_by_rules(point)}")
+    return [line.strip() for line in lines if line]
 
 
 def _money_interval(document: RunDocument) -> str:

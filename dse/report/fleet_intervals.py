@@ -95,9 +95,9 @@ def notes(document: FleetDocument) -> list[str]:
         usual * np.exp(NORMAL_90 * sign * max(found.spreads.values())) for sign in (-1, 1)
     )
     said = [
-        f"90 % intervals of {found.draws} draws. In them are which jobs were seen, taken as a "
-        "sample of those that the fleet runs, and the share of its peak that each resource "
-        f"reaches: the model has {percent(usual)} for all, the draws give "
+        f"90 % intervals of {found.draws} simulated outcomes. In them are which jobs were "
+        "seen, taken as a sample of those that the fleet runs, and the share of its peak that "
+        f"each resource reaches: the model has {percent(usual)} for all, the outcomes give "
         "GPU, memory, PCIe, Ethernet and NVLink each its own, nine times in ten from "
         f"{percent(least)} to {percent(min(most, 1.0))}, the same for all jobs before and after a "
         "change. "

@@ -483,7 +483,7 @@ def _sure(drawn: StudyDraws, at: int, row: Row, met: float, best: float, asked: 
         shares.append(words.interval((low, high), words_of(objective.name)[1]))
     many = words.count(len(drawn.worths))
     text = f"{_said(row, asked.rule)} 90 % confidence: {' and '.join(shares)}. "
-    text += f"In {confidence.share(best)} of {many} draws it is the best purchase by the rule"
+    text += f"In {confidence.share(best)} of {many} simulated outcomes it is the best choice"
     limits = [*confidence.uncertain(drawn.problem.study)]
     if asked.confidence is None:
         return f"{text}, and in {confidence.share(met)} it meets every limit." if limits else (

@@ -16,6 +16,7 @@ from dse.report.tables import capital
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
           "time_to_target": "capital"}  # fmt: skip
 _BILLED = ("capital", "per_run", "hourly")  # what a bill is the sum of
+_ESTIMATED = " in the best estimate"  # where some purchase may miss a limit
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
 
 
@@ -46,10 +47,8 @@ def offers(document: RunDocument) -> tuple[Offer, ...]:
     """The offers by rising cost; one that is two things at once stands once."""
     cheap, best, fast = _cheapest(document), document.recommended, document.fastest
     least = capital(words.aim(document, "minimize").least) or "Least"
-    asked = document.confidence
-    sure = f" with {words.percent(asked.asked)} probability" if asked and asked.reached else ""
-    named = ((f"{least} that meets every limit{sure}", cheap), ("Recommended", best),
-             ("Fastest", fast))  # fmt: skip
+    named = ((f"{least} that meets every limit{_how_surely(document, cheap)}", cheap),
+             ("Recommended", best), ("Fastest", fast))  # fmt: skip
     titles: list[list[str]] = []
     points: list[Point] = []
     for title, point in named:
@@ -61,6 +60,17 @@ def offers(document: RunDocument) -> tuple[Offer, ...]:
     return tuple(
         _offer(document, point, called) for point, called in zip(points, titles, strict=True)
     )
+
+
+def _how_surely(document: RunDocument, point: Point) -> str:
+    """What must be added to "meets every limit" for that to be true of a point; empty where it is
+    certain."""
+    asked = document.confidence
+    if asked is not None and asked.reached:
+        return f" with {words.percent(asked.asked)} probability"
+    share = certainty_words.chances(document, point.config)
+    sure = share is not None and share >= certainty_words.SURE
+    return "" if sure or not certainty_words.unsure(document) else _ESTIMATED
 
 
 def _cheapest(document: RunDocument) -> Point:
@@ -100,7 +110,11 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
         Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
     ]  # fmt: skip
     share = certainty_words.chances(document, point.config)
-    chance = words.UNKNOWN if share is None else f"in {certainty_words.chance(share)} of draws"
+    chance = (
+        words.UNKNOWN
+        if share is None
+        else f"in {certainty_words.chance(share)} of {certainty_words.OUTCOMES}"
+    )
     meets = [Fact("Meets every limit", chance)] if certainty_words.unsure(document) else []
     return (
         *costs,
@@ -165,12 +179,13 @@ def given_up(document: RunDocument, point: Point) -> str:
     least = words.aim(document, "minimize").least or "less costly"
     if not saved and not slower:
         return "Nothing is given up: no other offer within the limits is cheaper or faster."
+    estimated = _ESTIMATED * certainty_words.unsure(document)
     if not saved:
         asked = document.confidence
-        surely = " as surely" if asked and asked.reached else ""
+        surely = " as surely" if asked and asked.reached else estimated
         return f"{slower[0]} Nothing {_more(least)} meets every limit{surely}."
     if not slower:
-        return f"{saved[0]} Nothing faster meets every limit."
+        return f"{saved[0]} Nothing faster meets every limit{estimated}."
     return f"{slower[0]} {saved[0]}"
 
 

@@ -129,7 +129,8 @@ def _spreads(problem: Problem) -> str:
     yours = f"Taken as certain, since you state it: {enumerated(certain)}. " if certain else ""
     judged = "all but the first is" if price.log_spread else "all of this is"
     return (
-        f"{yours}Nine of ten draws are within: {'; '.join(drawn)} ({judged} judged, not measured)."
+        f"{yours}Nine of ten simulated outcomes are within: {'; '.join(drawn)} ({judged} judged, "
+        "not measured)."
     )
 
 

@@ -27,8 +27,8 @@ LEAST_REGRET = "least-regret"
 # Of the rule speed-per-dollar, where the study owns hardware.
 _OVER_OWNED = ". Speed that what is owned has for nothing does not count"
 _LEAST_REGRET = (
-    "the point that is expected to miss least of what the best choice would bring, over all draws "
-    "of what is uncertain. It need not lie on the front of the best estimates"
+    "the point that is expected to miss least of what the best choice would bring, over all "
+    "simulated outcomes. It need not lie on the front of the best estimates"
 )
 RULES = {
     KNEE: "the point of the front that stands highest above the line from its cheapest to its "
@@ -53,7 +53,7 @@ RULES_OF_THREE = {
     SPEED_PER_DOLLAR: "the point with the most {gain} for its {0}; if several are equal, the one "
     "with the least {0}, then {1}",
     LEAST_REGRET: "the point that is expected to miss least of what the best choice would bring in "
-    "{gain} and {0}, over all draws of what is uncertain; {1} counts as far as the study limits "
+    "{gain} and {0}, over all simulated outcomes; {1} counts as far as the study limits "
     "it. It need not lie on the front of the best estimates",
 }
 

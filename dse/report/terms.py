@@ -33,7 +33,7 @@ TERMS = (
          PURPLE, "\\"),
     Term("waiting_s", "Waiting for the slowest", "waiting for the slowest accelerator", YELLOW,
          "."),
-    Term("exposed_s", "Communication not hidden", "communication that nothing hides", ORANGE,
+    Term("exposed_s", "Communication not hidden", "communication that computing waits for", ORANGE,
          "/"),
     Term("optimizer_s", "Optimizer", "the optimizer", GREY, ""),
     Term("stalled_s", "Waiting for input", "waiting for input", GREEN, "x"),
@@ -43,6 +43,7 @@ PAI_TERMS = (
     Term("compute_s", "Computation T_c", "computation (T_c)", BLUE, ""),
     Term("weights_s", "Weights T_w", "the exchange of weights (T_w)", ORANGE, "/"),
 )
+_FELT = 0.001  # a smaller share is not told
 # Terms of a point's ``pai`` -> those they add up to.
 _ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",
            "update_s": "compute_s", "pcie_s": "weights_s", "ethernet_s": "weights_s",
@@ -99,7 +100,8 @@ def times(document: RunDocument) -> list[str]:
 
 
 def _more(point: Point) -> str:
-    """How much of its communication a point hides; by the closed model, what it was priced as."""
+    """What communication costs a point, beside computing and after it; by the closed model, what it
+    was priced as."""
     if point.pai:
         name = CLASSES[point.pai.architecture]
         how = "all overlaps ideally" if point.pai.ideal else "nothing overlaps"
@@ -107,10 +109,19 @@ def _more(point: Point) -> str:
     comm, exposed = point.comm_s, point.terms.exposed_s or 0.0
     if not comm:
         return ""
-    hidden = 1 - exposed / comm
-    how = words.percent(hidden) if 0.001 < hidden < 0.999 else "all"
-    how = "nothing" if hidden <= 0.001 else how
-    return f" It communicates for {words.duration(comm)}; computing hides {how} of it."
+    slowed, hidden = point.terms.slowed_s or 0.0, 1 - exposed / comm
+    felt = slowed > _FELT * (point.step_s or 0.0)
+    lasts = f" It communicates for {words.duration(comm)}"
+    if hidden <= _FELT:
+        return f"{lasts}, and computing waits for all of it."
+    if hidden >= 1 - _FELT:
+        longer = f", but computing takes {words.duration(slowed)} longer beside it" * felt
+        return f"{lasts}, all of it while it computes: nothing waits for it{longer}."
+    longer = f", which takes {words.duration(slowed)} longer beside it" * felt
+    return (
+        f"{lasts}, {words.percent(hidden)} of it while it computes{longer}; for the other "
+        f"{words.duration(exposed)} computing waits."
+    )
 
 
 def note(document: RunDocument) -> str:

@@ -208,7 +208,9 @@ def test_the_first_that_fits_is_the_baseline() -> None:
 
 
 def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None:
-    study = yaml.safe_load(Draft(Answers("bert-large", "a100,h100")).text)
+    text = Draft(Answers("bert-large", "a100,h100")).text
+    assert "# runs inside one node; none between nodes" in text
+    study = yaml.safe_load(text)
     assert study["calibration"]
     assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
 

@@ -238,7 +238,9 @@ def test_chances_are_those_of_a_run(
     assert found["row"]["config"] == document.recommended.config
     assert document.certainty is not None
     own = document.certainty.choices[0]
-    assert f"In {percent(own.best)} of 1,000 draws it is the best purchase" in found["said"]
+    assert (
+        f"In {percent(own.best)} of 1,000 simulated outcomes it is the best choice" in found["said"]
+    )
     assert ("95 % was asked for" in found["said"]) == (sure is not None)
     if document.confidence is not None:
         assert [share for share in found["met"] if share is not None] == [

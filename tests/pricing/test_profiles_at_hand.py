@@ -88,7 +88,7 @@ def test_those_of_several_nodes_fit_studies_with_their_kind_of_network_alone(
 def test_nothing_fits_a_closed_model(tmp_path: Path) -> None:
     problem = load(written(tmp_path, f"{NCCL}model: pai\n"))
     assert fitting(problem) == {}
-    assert unasked(problem) == ()
+    assert unasked(problem) == {}
 
 
 def test_a_damaged_profile_is_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     assert likely.meets_all < 0.8
     (sure,) = (one for one in others if one.meets_all >= 0.8 and not one.role)
     assert likely.best > sure.best  # else the test shows nothing
-    (sentence,) = sentences(run)
+    sentence = sentences(run)[0]
     assert (
         "of the purchases that meet the limits with at least 80 % probability, its nearest rival "
         f"is {named(run, sure.config)}; this one is the better buy in"

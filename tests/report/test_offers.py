@@ -8,6 +8,7 @@ from typing import Any
 from dse.report import front_filters, offers, words
 from dse.report.certainty.verdict import verdict
 from dse.report.document import Choice, Choices, RunDocument
+from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document, read, written
 
 
@@ -27,6 +28,23 @@ def test_the_offers_are_cheapest_recommended_and_fastest() -> None:
         assert facts["Confidence"] in ("Measured", "Near", "Estimated")
     assert [one.recommended for one in found.values()] == [False, True, False]
     assert "NVIDIA" in found["Fastest"].machines
+
+
+def test_a_limit_that_may_be_missed_is_met_in_the_best_estimate() -> None:
+    """A heading says no more than is true: 78 % is not "meets every limit"."""
+    run = sure()
+    assert run.certainty is not None
+    own, rival = run.certainty.choices
+    cheap = run.front[0].config
+    likely = replace(rival, config=cheap, meets_all=0.78)
+    certain = replace(likely, meets_all=1.0)
+    titles = [
+        offers.offers(replace(run, certainty=replace(run.certainty, choices=(own, one))))[0].title
+        for one in (likely, certain)
+    ]
+    assert titles == [
+        "Cheapest that meets every limit in the best estimate", "Cheapest that meets every limit",
+    ]  # fmt: skip
 
 
 def same(run: dict[str, Any], *names: str) -> RunDocument:

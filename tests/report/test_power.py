@@ -92,10 +92,11 @@ def spread_of(folder: Path, more: str = "") -> str:
 
 def test_it_is_said_how_far_watts_and_electricity_are_off(tmp_path: Path) -> None:
     assert spread_of(tmp_path) == (
-        "Nine of ten draws are within: a factor 1.7 either way for the price of electricity; a PUE "
-        "of 1.24 to 2.23; 75 % to 99 % of the rated power of accelerators; 75 % to 99 % of the "
-        "maximum of machines whose maker states one; a factor 1.5 either way for other hosts; a "
-        "factor 1.5 either way for the network (all but the first is judged, not measured)."
+        "Nine of ten simulated outcomes are within: a factor 1.7 either way for the price of "
+        "electricity; a PUE of 1.24 to 2.23; 75 % to 99 % of the rated power of accelerators; "
+        "75 % to 99 % of the maximum of machines whose maker states one; a factor 1.5 either "
+        "way for other hosts; a factor 1.5 either way for the network (all but the first is "
+        "judged, not measured)."
     )
 
 
@@ -105,7 +106,7 @@ def test_what_is_certain_is_not_told_as_true_nine_times_in_ten(tmp_path: Path) -
     assert certain == "Taken as certain, since you state it: the price of electricity and the PUE"
     assert "electricity" not in drawn
     assert "PUE" not in drawn
-    assert drawn.startswith("Nine of ten draws are within: 75 % to 99 %")
+    assert drawn.startswith("Nine of ten simulated outcomes are within: 75 % to 99 %")
     assert drawn.endswith("(all of this is judged, not measured).")
     certain, drawn = spread_of(tmp_path, own.replace("pue", "host_power: 300 W, pue")).split(". ")
     assert certain.endswith("the price of electricity, the PUE and the watts of other hosts")

@@ -88,6 +88,26 @@ def test_of_terms_that_all_overlap_the_longest_is_the_step(tmp_path: Path) -> No
     assert "the longest of its terms" in terms.note(found)
 
 
+def test_communication_beside_computing_is_not_free() -> None:
+    """What runs beside computing is waited for by nobody, and slows it all the same: one sentence
+    says both."""
+    run = documents.written()
+    point = run["recommended"]
+    point.update(step_s=0.46, comm_s=0.249)
+    point["terms"].update(exposed_s=0.0, slowed_s=0.138)
+    (first, *_) = terms.times(documents.read(run))
+    assert first.endswith(
+        "It communicates for 249 ms, all of it while it computes: nothing waits for it, but "
+        "computing takes 138 ms longer beside it."
+    )
+    point["terms"].update(exposed_s=0.0996)
+    (first, *_) = terms.times(documents.read(run))
+    assert first.endswith(
+        "60 % of it while it computes, which takes 138 ms longer beside it; for the other 99.6 ms "
+        "computing waits."
+    )
+
+
 def test_other_reports_keep_theirs() -> None:
     """Also one of a version that knew no closed model."""
     found = documents.document()
@@ -102,4 +122,4 @@ def test_other_reports_keep_theirs() -> None:
         assert "pai" not in point
         point["pai"] = None
     assert terms.times(documents.read(newer)) == terms.times(found)
-    assert "computing hides" in terms.times(found)[0]
+    assert "It communicates for" in terms.times(found)[0]

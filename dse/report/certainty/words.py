@@ -16,6 +16,7 @@ from dse.study.axes import HARDWARE
 
 WITH_IT = "with the recommended"  # in whose probability that of the same choice is counted
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
+OUTCOMES = "simulated outcomes"  # what a draw of everything uncertain is to a reader
 SURE = 0.995  # a probability that reads 100 %
 _WEIGHED = " (recommend: least-regret weighs that)"
 OFF_THE_MIDDLE = 0.05  # a best estimate that differs so much from the median is told
@@ -52,11 +53,12 @@ def sentences(document: RunDocument) -> list[str]:
     else:
         or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
-            f"in {chance(best_of(own, alike))} of {words.count(found.draws)} draws of what is "
-            f"uncertain this {deal(document)}{or_alike} is the best by the rule"
-            f"{_against(document, rivals)}.{_limits(own)}"
+            f"in {chance(best_of(own, alike))} of {words.count(found.draws)} {OUTCOMES} this "
+            f"{deal(document)}{or_alike} is the best choice{_against(document, rivals)}."
         )
-    return [f"{_WORDS[found.word]}: {said}{flip(document)} {found.raised_by}"]
+    limits = "" if asked is not None and asked.reached else _limits(own)
+    more = (f"{limits}{flip(document)}", found.raised_by)
+    return [f"{_WORDS[found.word]}: {said}", *(line.strip() for line in more if line)]
 
 
 def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
@@ -71,7 +73,7 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     return (
         f"of the {deal(document)}s that meet {with_}, its nearest rival is "
         f"{named(document, rival.config)}; this one is the better buy in "
-        f"{chance(rival.beaten or 0.0)} of {words.count(found.draws)} draws of what is uncertain."
+        f"{chance(rival.beaten or 0.0)} of {words.count(found.draws)} {OUTCOMES}."
     )
 
 
@@ -161,7 +163,7 @@ def middle(document: RunDocument) -> str:
     if not own or not median or not own.gain or abs(own.gain / median - 1) < OFF_THE_MIDDLE:
         return ""
     side = "below" if median < own.gain else "above"
-    return f", and half of the draws lie {side} {words.shown(median, unit)}"
+    return f", and half of the {OUTCOMES} lie {side} {words.shown(median, unit)}"
 
 
 def odds(document: RunDocument) -> str:
@@ -178,15 +180,17 @@ def odds(document: RunDocument) -> str:
         if not sure:
             return f" No other {deal(document)} {how} might be the best.{flip(document)}"
         won = chance(nearest(sure).beaten or 0.0)
-        return f" Of those {how}, it beats its nearest rival in {won} of draws.{flip(document)}"
-    best = f"best by the rule in {chance(best_of(found.choices[0], alike))} of draws"
+        return (
+            f" Of those {how}, it beats its nearest rival in {won} of {OUTCOMES}.{flip(document)}"
+        )
+    best = f"the best choice in {chance(best_of(found.choices[0], alike))} of {OUTCOMES}"
     if rivals and (won_by := 1 - (nearest(rivals).beaten or 0.0)) > 0.5:
         rival = named(document, nearest(rivals).config)
         best += f"; more often, in {chance(won_by)}, {rival} is the better buy"
     if alike and document.choices:
         to = words.percent(document.choices.resolution)
         return f" It, or what is as good to {to}, is {best}.{flip(document)}"
-    return f" {best[0].upper()}{best[1:]}.{flip(document)}"
+    return f" It is {best}.{flip(document)}"
 
 
 def flip(document: RunDocument) -> str:
@@ -258,7 +262,7 @@ def chances(document: RunDocument, config: Mapping[str, str]) -> float | None:
 def _limits(own: Choice) -> str:
     """The constraints that it may miss."""
     unsure = [f"{text} in {chance(share)}" for text, share in own.met.items() if share < SURE]
-    return f" It meets {' and '.join(unsure)} of the draws." if unsure else ""
+    return f" It meets {' and '.join(unsure)} of {OUTCOMES}." if unsure else ""
 
 
 def limits(document: RunDocument) -> list[str]:
@@ -303,7 +307,7 @@ def heads(document: RunDocument) -> tuple[str, ...]:
     limits = unsure_limits(found) if found else ()
     timed = found is not None and "time_to_target" in found.choices[0].bands
     return (
-        "Best", "On the front", "Recommended is better", "Expected regret",
+        "Best choice", "On the front", "Recommended is better", "Expected regret",
         words.aim(document, "maximize").title.capitalize(),
         *(words.aim(document, sense).title.capitalize() for sense in document.objectives.minimized),
         *(("Time to target",) if timed and "time_to_target" not in _objectives(document) else ()),
@@ -446,11 +450,11 @@ def scope(found: Certainty) -> str:
     """What was drawn, in a sentence."""
     of = "" if found.whole else " The space is too large to look for more beside the front."
     return (
-        f"{words.count(found.draws)} draws of everything uncertain (computing, communication, what "
-        "accelerators lose to one another, launches, decoding, prices), the same for all of "
-        f"{words.count(found.points)} points on and near the front, which are "
-        f"{words.count(found.purchases)} purchases: what differs in software alone is one, with "
-        f"the best software for it in each draw. Purchases that differ from the recommended one by "
+        f"{words.count(found.draws)} {OUTCOMES}, each with everything uncertain (computing, "
+        "communication, what accelerators lose to one another, launches, decoding, prices) drawn "
+        f"at random, the same for all of {words.count(found.points)} points on and near the front, "
+        f"which are {words.count(found.purchases)} purchases: what differs in software alone is "
+        f"one, with the best software for it in each outcome. Purchases that differ from the recommended one by "
         f"less than the study's resolution in every objective are the same choice, and count with "
         f"it.{of}"
     )

@@ -149,7 +149,7 @@ def note(document: RunDocument, found: Repricing) -> str:
         f"front of each machine, of which the rule {document.recommended.rule} takes the best; far "
         "from the report's prices a point that is not among them may be better. A price you type "
         "counts as an offer, which is certain, as one in a study does. Once a number is moved, "
-        f"shares of draws rest on {found.drawn.count} draws of these points, and a new run may "
+        f"chances rest on {found.drawn.count} simulated outcomes, and a new run may "
         f"differ from them by {_by_chance(found.drawn.count)} points of a percentage."
     ]
     gone = {one.retired for one in found.points if one.retired is not None}

@@ -339,7 +339,7 @@
     }
     if (state.confidence !== null) {
       text += found.reached
-        ? ` It meets every limit in ${percent(found.met[at])} of the draws.`
+        ? ` It meets every limit in ${percent(found.met[at])} of simulated outcomes.`
         : ` No point meets every limit with ${percent(state.confidence)} probability; this one comes closest, with ${percent(found.met[at])}.`;
     }
     return text;
@@ -369,9 +369,9 @@
     body.replaceChildren(
       row("What to buy", both.map((at) => element("td", at === null ? "nothing" : full(at)))),
       ...rows,
-      row("Best by the rule, it or what is as good, share of draws", both.map((at) =>
+      row("Best choice, it or what is as good, share of simulated outcomes", both.map((at) =>
         element("td", at === null ? "" : percent(found.best(at)), { class: "n" }))),
-      row("Meets every limit, share of draws", share(found.met)),
+      row("Meets every limit, share of simulated outcomes", share(found.met)),
     );
     const table = byId("repricing-points");
     const heads = data.shown.filter(({ name }) => compared.includes(name));

@@ -101,8 +101,8 @@ def test_a_best_estimate_off_the_middle_of_its_draws_says_so(small: RunDocument)
         return words.middle(replace(small, certainty=replace(found, choices=choices)))
 
     assert said(0.96) == ""
-    assert said(0.8) == f", and half of the draws lie below {own.gain * 0.8:.3g}x"
-    assert said(1.2) == f", and half of the draws lie above {own.gain * 1.2:.3g}x"
+    assert said(0.8) == f", and half of the simulated outcomes lie below {own.gain * 0.8:.3g}x"
+    assert said(1.2) == f", and half of the simulated outcomes lie above {own.gain * 1.2:.3g}x"
     older = replace(found, choices=(replace(own, middles={}),))
     assert words.middle(replace(small, certainty=older)) == ""
 
@@ -132,7 +132,7 @@ def test_numbers_that_decide_nothing_are_not_worth_knowing(tmp_path: Path) -> No
 
 def test_the_answer_and_the_section_say_it(small: RunDocument) -> None:
     sentence = next(line for line in answer(small) if line.startswith("Estimated: "))
-    assert "of 1,000 draws" in sentence
+    assert "of 1,000 simulated outcomes" in sentence
     assert "it beats its nearest rival" in sentence
     text, page = render_markdown(small), render_page(small)
     for said in ("## How sure", "Which prices would change the answer", "Knowing everything"):
@@ -183,7 +183,7 @@ def test_an_older_document_says_nothing_of_it() -> None:
     old = document()
     assert old.certainty is None
     assert words.NOTHING in render_markdown(old)
-    assert not any("draws" in line for line in answer(old))
+    assert not any("simulated" in line for line in answer(old))
 
 
 def sure(**more: object) -> RunDocument:
@@ -210,13 +210,13 @@ def sure(**more: object) -> RunDocument:
 
 
 def test_the_sentence_names_rival_price_and_limit() -> None:
-    (line,) = words.sentences(sure())
-    assert line.startswith("Near what was measured: in 93 % of 1,000 draws")
-    assert "it beats its nearest rival, 64 x NVIDIA" in line
-    assert "in 94 %." in line
-    assert "until the price of the hosts rises by 18 %." in line
-    assert "It meets capital <= 1.2 MUSD in 88 % of the draws." in line
-    assert line.endswith("A quote would settle most.")
+    odds, limits, means = words.sentences(sure())
+    assert odds.startswith("Near what was measured: in 93 % of 1,000 simulated outcomes")
+    assert "it beats its nearest rival, 64 x NVIDIA" in odds
+    assert odds.endswith("in 94 %.")
+    assert limits.startswith("It meets capital <= 1.2 MUSD in 88 % of simulated outcomes.")
+    assert limits.endswith("until the price of the hosts rises by 18 %.")
+    assert means == "A quote would settle most."
 
 
 def test_a_rival_that_is_the_better_buy_in_most_draws_is_named() -> None:
@@ -225,8 +225,7 @@ def test_a_rival_that_is_the_better_buy_in_most_draws_is_named() -> None:
     often = replace(rival, best=0.3, beaten=0.55)
     better = replace(rival, config={**rival.config, "gpus": "32"}, best=0.2, beaten=0.44)
     found = sure(choices=(replace(own, best=0.25), often, better))
-    (line,) = words.sentences(found)
-    assert "more often, in 56 %, 32 x NVIDIA" in line
+    assert "more often, in 56 %, 32 x NVIDIA" in words.sentences(found)[0]
     assert "more often, in 56 %, 32 x NVIDIA" in words.odds(found)
 
 
@@ -244,14 +243,13 @@ def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     flips = (turn, *of(found).flips)
     alike = sure(choices=(own, twin, rival), flips=flips)
     alike = replace(alike, choices=RowsOfChoices(resolution=0.01, rows=()))
-    (line,) = words.sentences(alike)
-    assert "in 99 % of 1,000 draws of what is uncertain this purchase, or" in line
-    assert "on InfiniBand EDR, which is as good to 1 %, is the best by the rule" in line
+    line = " ".join(words.sentences(alike))
+    assert "in 99 % of 1,000 simulated outcomes this purchase, or" in line
+    assert "on InfiniBand EDR, which is as good to 1 %, is the best choice" in line
     assert "it beats its nearest rival, 64 x NVIDIA" in line
     assert "until the price of the hosts rises by 18 %." in line
-    assert "It, or what is as good to 1 %, is best by the rule in 99 % of draws." in words.odds(
-        alike
-    )
+    odds = "It, or what is as good to 1 %, is the best choice in 99 % of simulated outcomes."
+    assert odds in words.odds(alike)
     assert "then" in words.flip_lines(alike)[0]
     assert words.flip_lines(alike)[0].count("as good to 1 %") == 1
     first, second, third = (row.cells[0] for row in words.rows(alike))
@@ -270,7 +268,7 @@ def test_the_chance_to_meet_the_limits_is_known_of_purchases() -> None:
     assert words.chances(found, rival) == 1.0
     assert words.chances(found, {**rival, "gpus": "3"}) is None
     told = {fact.label: fact.value for fact in offers.facts(found, found.recommended)}
-    assert told["Meets every limit"] == "in 88 % of draws"
+    assert told["Meets every limit"] == "in 88 % of simulated outcomes"
     others = {fact.label: fact.value for fact in offers.facts(found, found.front[0])}
     assert others["Meets every limit"] == "unknown"
     assert others.keys() == told.keys()  # a column for each in the text

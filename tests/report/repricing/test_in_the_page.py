@@ -125,7 +125,7 @@ def test_a_confidence_asked_in_the_page_is_that_of_a_run(tmp_path: Path, rule: s
     with browser.opened(render_page(likely), tmp_path) as seen:
         enter(seen, {"confidence": "95"})
         assert config(likely, seen) == sure.recommended.config
-        assert "of the draws" in answer(seen)
+        assert "of simulated outcomes" in answer(seen)
 
 
 def test_a_dearer_accelerator_changes_the_answer_and_says_from_what(tmp_path: Path) -> None:
