@@ -174,7 +174,7 @@ def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
 
 def test_limits_and_turning_prices_are_there() -> None:
     found = signature.signature(sure(), [])
-    assert found.limits == ("capital <= 1.2 MUSD (88 %)",)
+    assert found.limits == ("fits_memory (in the best estimate)", "capital <= 1.2 MUSD (88 %)")
     assert found.flips == (words.flip_lines(sure())[0],)
     (none,) = signature.signature(sure(flips=()), []).flips
     assert none.startswith("No price alone")

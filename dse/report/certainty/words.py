@@ -266,10 +266,15 @@ def _limits(own: Choice) -> str:
 
 
 def limits(document: RunDocument) -> list[str]:
-    """Each limit of the study, with the probability that the recommended point meets it."""
+    """Each limit of the study, with the probability that the recommended point meets it, and of
+    what is not simulated, such as memory, that it is met in the best estimate."""
     found = document.certainty
     met = found.choices[0].met if found else {}
-    return [f"{text} ({chance(share)})" for text, share in met.items()]
+    others = [text for text in document.constraints if text not in met]
+    return [
+        *(f"{text} (in the best estimate)" for text in others),
+        *(f"{text} ({chance(share)})" for text, share in met.items()),
+    ]
 
 
 def _more(factor: float) -> str:
