@@ -115,3 +115,19 @@ def test_what_ran_fits() -> None:
     assert len(judged) >= 60
     assert {run[0] for run in judged} == {"bert-large-s128", "bert-large-s512"}
     assert [run for run in judged if slack_bytes(*run) < 0] == []
+
+
+def test_llama_3_8b_keeps_what_its_makers_code_was_seen_to_keep() -> None:
+    """torchtitan, docs/performance.md (accessed 2026-11-25): 82.4 GiB on each of 8 H100, two
+    samples of 8,192 tokens in bf16, weights, gradients and Adam (16 bytes a parameter) sharded,
+    some of the activations computed again. Kept whole they are more, but not twice as many; with
+    every attention score they would be ten times as many."""
+    network = catalog.workload("llama3-8b")
+    layers = model_layers(network)
+    device = devices.alone(network, "h100-sxm", "bf16", "plain")
+    assert devices.software("plain").fuses(layers.family)
+    assert np.isfinite(device.attention_flops)
+    kept = float(layers.kept.sample_bytes(PRECISIONS["bf16"], False, fused=True))
+    seen = (82.4 * 2**30 - 16 * layers.total_params / 8) / 2
+    assert seen < kept < 2 * seen
+    assert float(layers.kept.sample_bytes(PRECISIONS["bf16"], False, fused=False)) > 9 * seen
