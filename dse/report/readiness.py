@@ -298,7 +298,7 @@ def _doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason
         yield Reason(
             kind="limits",
             action=f"Ask for what meets the limits surely (--confidence {LIKELY:.0%})",
-            because=f"this meets {' and '.join(unsure)} of the draws only",
+            because=f"this meets {' and '.join(unsure)} of simulated outcomes only",
         )
 
 
@@ -321,10 +321,10 @@ def _odds(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     if asked is not None and asked.reached:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
         best = sure_words.nearest(sure).beaten if sure else 1.0
-        said = "it is the better buy than another that is as sure in {} of the draws only"
+        said = "it is the better buy than another that is as sure in {} of simulated outcomes only"
     else:
         best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
-        said = "it is the best by the rule in {} of the draws only"
+        said = "it is the best choice in {} of simulated outcomes only"
     if best is not None and best < 0.5:
         yield Reason(kind="odds", action="", because=said.format(sure_words.chance(best)))
 

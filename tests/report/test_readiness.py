@@ -224,7 +224,7 @@ def test_limits_count_with_the_probability_that_was_asked_for() -> None:
     (line,) = readiness.actions(made(choices=(own,)))
     assert line == (
         "Ask for what meets the limits surely (--confidence 90%): this meets speedup >= 2 in 78 % "
-        "of the draws only."
+        "of simulated outcomes only."
     )
     asked = Confidence(asked=0.95, reached=False, recommended=0.78, best_estimate=1, front=(),
                        considered=3, limits=("speedup >= 2",))  # fmt: skip
@@ -266,7 +266,7 @@ def test_idle_accelerators_and_odds_are_reasons_and_odds_ask_for_nothing() -> No
     odd = made(choices=(own, rival))
     assert reasons(odd) == ["odds"]
     assert readiness.lines(odd) == ["Not ready to sign.", "And 1 more below."]
-    assert answer.notes(odd)[0].text == "It is the best by the rule in 40 % of the draws only."
+    assert answer.notes(odd)[0].text == "It is the best choice in 40 % of simulated outcomes only."
     assert reasons(made(choices=(replace(own, best=0.6), rival))) == []
     asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
                        considered=3)  # fmt: skip

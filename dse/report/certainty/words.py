@@ -459,7 +459,8 @@ def scope(found: Certainty) -> str:
         "communication, what accelerators lose to one another, launches, decoding, prices) drawn "
         f"at random, the same for all of {words.count(found.points)} points on and near the front, "
         f"which are {words.count(found.purchases)} purchases: what differs in software alone is "
-        f"one, with the best software for it in each outcome. Purchases that differ from the recommended one by "
-        f"less than the study's resolution in every objective are the same choice, and count with "
+        "one, with the best software for it in each outcome. Purchases that differ from the "
+        "recommended one by less than the study's resolution in every objective are the same "
+        "choice, and count with "
         f"it.{of}"
     )
