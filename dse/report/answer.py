@@ -18,6 +18,7 @@ from dse.report import (
 from dse.report.bills import bill_notes
 from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences
+from dse.report.deal import deal
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.notes import BASELINE, COMPARED, Note, by_weight, noted
@@ -209,7 +210,7 @@ def _next_dollars(document: RunDocument) -> list[str]:
     rate, extra, point = max(dearer, key=lambda found: found[:2])
     how = aim(document, "minimize")
     share = percent(rate / ((mine - stands) / paid))
-    buys = f"buy {share} as much speed for their money"
+    buys = f"{deal(document).brings} {share} as much speed for their money"
     if not how.unit.startswith("USD"):
         buys = f"bring {share} as much speed as the first"
     return [

@@ -11,7 +11,7 @@ from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.scale import IDEAL
-from dse.pricing import caveats, hardware
+from dse.pricing import caveats, hardware, market
 from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
@@ -230,8 +230,9 @@ def _composed_by_frameworks(problem: Problem) -> list[str]:
 
 
 def _network_assumptions(problem: Problem) -> list[str]:
+    counted = "counted" if market.rents(problem.study) else "bought"
     lines = [
-        "Switches form the least full-bisection fat tree and are bought whole; where no switch "
+        f"Switches form the least full-bisection fat tree and are {counted} whole; where no switch "
         f"size is known, {hardware.DEFAULT_RADIX:g} ports are assumed."
     ]
     for name in mentioned(problem, "inter_node"):

@@ -13,12 +13,12 @@ from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
+from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.notes import COMPARED, DOUBTFUL, PLAIN, UNSOLD, Note
 from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
-from dse.study.quantities import PURCHASE, RENT, facts_of
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
@@ -235,12 +235,6 @@ def total(items: Sequence[Item]) -> float | None:
     """The sum of a bill; None where a price is not known."""
     sums = [item.usd for item in items]
     return None if None in sums else sum(usd for usd in sums if usd is not None)
-
-
-def buys(document: RunDocument) -> bool:
-    """Whether purchase prices count in what the study minimizes; a rented cluster's do not."""
-    facts = facts_of(document.objectives.named(sense) for sense in document.objectives.minimized)
-    return PURCHASE in facts or RENT not in facts
 
 
 def bill_notes(document: RunDocument) -> Iterator[Note]:

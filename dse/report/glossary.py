@@ -12,6 +12,8 @@ WORDS = {
     "batch per GPU": "How many samples one accelerator works on in a step.",
     "bucket": "Gradients that are sent together as one message.",
     "calibration": "Fitting the model to times that were measured on real machines.",
+    "cost of ownership": "The price spread over the hours of its years in which the machines are "
+    "busy, and their electricity: an hour costs more where they stand idle in others.",
     "feasible": "Meets every limit of the study.",
     "fp16": "Numbers of 16 bits: faster, and half the memory of the usual 32.",
     "front": "The choices worth considering: nothing is better than one of them in every respect.",

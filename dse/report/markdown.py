@@ -8,6 +8,7 @@ from functools import cache
 import jinja2
 
 from dse.report import sections, words
+from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.page import TEMPLATES
 
@@ -21,7 +22,8 @@ class Verbatim(str):
 def render_markdown(document: RunDocument) -> str:
     """The report of a run as GitHub-flavoured Markdown."""
     bodies = sections.bodies(document, environment(), "md")
-    text = environment().get_template("report.md.j2").render(d=document, sections=bodies)
+    template = environment().get_template("report.md.j2")
+    text = template.render(d=document, deal=deal(document), sections=bodies)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 

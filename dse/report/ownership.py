@@ -107,6 +107,18 @@ def lines(owned: Owned) -> list[str]:
     ]
 
 
+def if_busy(document: RunDocument) -> str:
+    """What a cost of owning takes for granted: for how much of the years that their price is spread
+    over the machines are in use."""
+    found = document.ownership
+    if found is None:
+        return "if the machines are busy for all the years that their price is spread over"
+    years = f"{significant(found.years)} year{'s' * (found.years != 1)}"
+    if found.utilisation == 1:
+        return f"if the machines are busy for all {years}"
+    return f"if the machines are busy {percent(found.utilisation)} of {years}"
+
+
 def section(document: RunDocument) -> dict[str, Any] | None:
     """What the report's section says of the recommended point; None where nothing is known."""
     owned = document.ownership

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from dse.report import figures, sections, words
 from dse.report.certainty.figure import certainty_figure
+from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.style import NIGHT
 
@@ -40,6 +41,7 @@ def render_page(document: RunDocument) -> str:
     }
     return template.render(
         d=document,
+        deal=deal(document),
         sections=[(section, Markup(body)) for section, body in bodies],
         **shell(document.study.name, drawn),
     )

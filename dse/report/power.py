@@ -11,9 +11,10 @@ from dse import catalog
 from dse.calibration.spread import NORMAL_90
 from dse.catalog.power_spread import stated
 from dse.model.arrays import Array
-from dse.pricing import power
+from dse.pricing import market, power
 from dse.pricing.problem import Problem
 from dse.report import words
+from dse.report.deal import deal_of
 from dse.report.design_point import Power
 from dse.spelling import enumerated
 from dse.study import Value
@@ -77,10 +78,11 @@ def lines(found: Power) -> Iterator[str]:
 def assumptions(problem: Problem) -> Iterator[str]:
     """What power, electricity and carbon of the points rest on."""
     prices, name = problem.prices, problem.study.region
+    paid = deal_of(problem.study).done
     yield (
         "Power is that of full load: accelerators at their rated power, hosts as their makers' "
         "maxima leave or as any host, cards, switches and optics by the speed of the link, and "
-        f"cooling by a PUE of {prices.pue.text}. What is bought and does not train draws "
+        f"cooling by a PUE of {prices.pue.text}. What is {paid} and does not train draws "
         f"{prices.idle_power_share.text} of its rated power."
     )
     price, carbon = prices.electricity_usd_per_kwh, prices.carbon_kg_per_kwh
@@ -96,10 +98,11 @@ def assumptions(problem: Problem) -> Iterator[str]:
         )
     yield _spreads(problem)
     if prices.rack_usd.value == 0:
+        to_buy = ": give their price under prices: {rack: 3000 USD} to buy them"
+        rack = "" if market.rents(problem.study) else to_buy
         yield (
             "Racks are counted, at most "
-            f"{words.shown(prices.rack_power_w.value, 'W')} each, and taken to be the site's: give "
-            "their price under prices: {rack: 3000 USD} to buy them."
+            f"{words.shown(prices.rack_power_w.value, 'W')} each, and taken to be the site's{rack}."
         )
 
 

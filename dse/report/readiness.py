@@ -18,6 +18,7 @@ from dse.report.certainty import words as sure_words
 from dse.report.certainty.advice import OF_AIM
 from dse.report.certainty.facts import Certainty, KnownPrice, PriceFlip, Turn
 from dse.report.certainty.titles import part_title, rented
+from dse.report.deal import deal
 from dse.report.document import Readiness, Reason, RunDocument
 from dse.search.certainty.sources import PRICE
 from dse.spelling import enumerated
@@ -248,7 +249,7 @@ def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     yield Reason(
         kind="rival prices",
         action=f"Get {quotes} for {enumerated(listed)}",
-        because=f"within what sellers may ask, another {sure_words.deal(document)} is the answer",
+        because=f"within what sellers may ask, another {deal(document).noun} is the answer",
     )
 
 
@@ -321,7 +322,8 @@ def _odds(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     if asked is not None and asked.reached:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
         best = sure_words.nearest(sure).beaten if sure else 1.0
-        said = "it is the better buy than another that is as sure in {} of simulated outcomes only"
+        better = deal(document).better
+        said = f"it is {better} than another that is as sure in {{}} of simulated outcomes only"
     else:
         best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
         said = "it is the best choice in {} of simulated outcomes only"

@@ -37,8 +37,8 @@ from dse.report import (
     what_if,
     words,
 )
-from dse.report.bills import buys
 from dse.report.certainty.section import facts as certainty_facts
+from dse.report.deal import buys, deal
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
 from dse.report.provenance import OWN
@@ -76,7 +76,7 @@ def bodies(
             titled = section
             if section.rented and not buys(document):
                 titled = replace(section, title=section.rented, link=section.rented)
-            yield titled, template.render(d=document, **facts).strip("\n")
+            yield titled, template.render(d=document, deal=deal(document), **facts).strip("\n")
 
 
 def _begun(sentence: str) -> str:
@@ -236,8 +236,12 @@ def costs_note(document: RunDocument) -> str:
     years = [row.value for row in document.sources
              if (row.item, row.fact) == ("prices", "amortisation_years")]  # fmt: skip
     over = f"{years[0]} years" if years and years[0] else "the write-off time"
+    own = document.ownership
+    use = "every hour" if own is None or own.utilisation == 1 else (
+        f"{words.percent(own.utilisation)} of all hours"
+    )  # fmt: skip
     return (
-        f"Cost of ownership: the purchase price spread over every hour of {over}, plus electricity "
+        f"Cost of ownership: the purchase price spread over {use} of {over}, plus electricity "
         "with cooling; no staff, floor space or repair. Rental: the provider's list price."
     )
 

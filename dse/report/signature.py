@@ -10,6 +10,7 @@ from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
 from dse.report import bills, rents, words
 from dse.report.certainty import words as certainty_words
+from dse.report.deal import buys
 from dse.report.document import RunDocument
 
 MOST_LINES = 5  # of each list, so that all of it is one page
@@ -56,7 +57,7 @@ def _prices(document: RunDocument) -> Iterator[str]:
     """What is rented, and the quotations and lists behind the recommended offer, the largest part
     of the sum first; nothing of the purchase that an older version noted where a study rents."""
     bill = document.bills.get("recommended", ())
-    if not bills.buys(document) and not bills.rent_of(bill):
+    if not buys(document) and not bills.rent_of(bill):
         return
     yield from (f"Rent of {said}" for said in rents.said(bill, document.recommended.config))
     items = [item for item in bill if item.usd and item.price_class != OF_SITE]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from dse.report import choices, front_columns, training_runs, words
+from dse.report.deal import deal
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 
@@ -126,7 +127,7 @@ def comparison(document: RunDocument) -> Comparison:
         ("Recommended", document.recommended),
         (f"{least} within 5 % of fastest", document.cheapest_within_5_percent),
         ("Fastest", document.fastest),
-        *([("Without buying anything", unbought)] if unbought else []),
+        *([(deal(document).kept, unbought)] if unbought else []),
     )
     for title, point in named:
         configs = [other.config for other in points]

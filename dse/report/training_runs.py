@@ -12,8 +12,8 @@ from dse import catalog
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.report import words
-from dse.report.bills import buys
+from dse.report import ownership, words
+from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
 from dse.report.rental import LEAST_START
@@ -105,13 +105,15 @@ def owned_usd(document: RunDocument, point: Point) -> float | None:
     return own * lasts / SECONDS_PER_HOUR
 
 
-def costs(document: RunDocument, point: Point) -> str:
-    """``USD 12 to own (USD 20 to rent)``, or the rent alone where the study rents."""
+def costs(document: RunDocument, point: Point, *, briefly: bool = False) -> str:
+    """``USD 12 to own if the machines are busy for all 4 years (USD 20 to rent)``, or the rent
+    alone where the study rents. briefly: without the condition, which was told just before."""
     rent, own = amount(COST.name, point.quantity(COST.name)), owned_usd(document, point)
     if own is None:
         return f"{rent} to rent"
     beside = f" ({rent} to rent)" * (point.quantity(COST.name) is not None)
-    return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
+    under = "" if briefly else f" {ownership.if_busy(document)}"
+    return f"{words.shown(own, BESIDE[COST.name].unit)} to own{under}{beside}"
 
 
 def start(point: Point) -> str:
@@ -135,9 +137,9 @@ def no_target(document: RunDocument) -> list[str]:
     ]
 
 
-def _told(document: RunDocument, point: Point, name: str) -> str:
+def _told(document: RunDocument, point: Point, name: str, *, briefly: bool = False) -> str:
     if name == COST.name:
-        return costs(document, point)
+        return costs(document, point, briefly=briefly)
     return amount(name, point.quantity(name))
 
 
@@ -148,7 +150,7 @@ def answer_lines(document: RunDocument) -> list[str]:
     if not names or document.target is None or best.run is None:
         return []
     mine = [f"{_VERBS[name]} {_told(document, best, name)}" for name in names]
-    theirs = [_told(document, base, name) for name in names]
+    theirs = [_told(document, base, name, briefly=True) for name in names]
     how = "to" if best.run.fitted_batches else "on"
     line = f"Training {how} {document.target} {enumerated(mine)}"
     if best.config != base.config:

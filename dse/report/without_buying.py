@@ -8,6 +8,7 @@ from dataclasses import replace
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.report import words
+from dse.report.deal import deal
 from dse.report.design_point import Baseline, Point, WithoutBuying
 from dse.report.document import RunDocument
 from dse.report.points import describe
@@ -17,7 +18,6 @@ from dse.search.best_software import MOST_POINTS, best_software, missed
 from dse.study import Value
 from dse.study.choices import RESOLUTION
 
-TITLE = "Without buying anything"
 UNSAID = 0.002  # a change of speed by less is not worth a word
 NOT_TRIED = (
     "What the baseline's hardware does with other software was not searched: there are more than "
@@ -70,6 +70,7 @@ def said(document: RunDocument) -> list[str]:
     point, base = document.without_buying, document.baseline
     if point is None or document.recommended.config == base.config:
         return []
+    kept = deal(document).kept
     settings = [
         f"{heading(change.axis)} {change.after or NOT_APPLICABLE}"
         for step in point.steps
@@ -78,7 +79,7 @@ def said(document: RunDocument) -> list[str]:
     ]
     mine, theirs = words.gain(document, point), words.gain(document, base)
     if not settings or not mine or not theirs or mine < (1 + RESOLUTION) * theirs:
-        return [f"{TITLE}: no software of this study makes the baseline's hardware faster."]
+        return [f"{kept}: no software of this study makes the baseline's hardware faster."]
     bounds = words.interval(
         words.gain_interval(document, point), words.aim(document, "maximize").unit
     )
@@ -86,6 +87,6 @@ def said(document: RunDocument) -> list[str]:
     fails = constraints.reasons(point.missed)
     but = f"; but {' and '.join(fails)}" if fails else ""
     return [
-        f"{TITLE}, the baseline's hardware reaches {words.show_gain(document, point)}{sure} with "
+        f"{kept}, the baseline's hardware reaches {words.show_gain(document, point)}{sure} with "
         f"{', '.join(settings)}{but}."
     ]

@@ -128,7 +128,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  _MIN, Phrase("rental", "USD/hour", "costs", "to rent", "cheapest"),
                  facts=frozenset({RENT})),
         Quantity("tco", "ownership_usd_per_hour", "usd_per_hour",
-                 "amortised purchase and electricity", lambda p: p.cost.tco_usd_per_hour,
+                 "purchase spread over the hours of its years in which the cluster is busy, all of "
+                 "them unless a study gives its utilisation, and electricity",
+                 lambda p: p.cost.tco_usd_per_hour,
                  _MIN,
                  Phrase("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest"),
                  facts=frozenset({PURCHASE, POWER})),

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dse
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import explain, ownership, rental
+from dse.report import explain, offers, ownership, rental
+from dse.report.answer import answer
+from dse.report.document_files import read_document
 from dse.report.points import explained
 from dse.report.sections import SECTIONS
 from tests.pricing import studies
@@ -85,6 +88,29 @@ def test_a_spot_machine_is_compared_by_what_it_trains(tmp_path: Path) -> None:
     usual = ownership.of_point(problem(tmp_path), values)
     assert usual is not None
     assert usual.same_work_usd_per_hour is None
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("", "if the machines are busy for all 4 years"),
+        ("ownership: {utilisation: 0.6}\n", "if the machines are busy 60 % of 4 years"),
+    ],
+)
+def test_the_cost_of_owning_a_run_says_for_how_long_machines_must_be_busy(
+    tmp_path: Path, more: str, said: str
+) -> None:
+    written = studies.written(tmp_path, studies.SMALL + TARGET + more)
+    dse.run(written, out=tmp_path / "out", executor="local")
+    run = read_document(tmp_path / "out")
+    (line,) = (one for one in answer(run) if one.startswith("Training on"))
+    assert f" to own {said} (USD " in line
+    assert line.count(said) == 1  # once, before the baseline's
+    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
+    assert said in facts["Time of the run"].note
+    text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert said in text
+    assert ("over 60 % of all hours of 4 years" in text) == bool(more)
 
 
 def test_a_rent_that_is_never_more_is_not_beaten(tmp_path: Path) -> None:

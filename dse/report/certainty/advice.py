@@ -18,6 +18,7 @@ from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import Knowledge
 from dse.report.certainty.titles import Place, how, title
+from dse.report.deal import deal_of
 from dse.report.words import many, percent
 from dse.search.certainty.sensitivity import ALONE_DRAWS, DEAD, Effect
 from dse.search.certainty.sources import COMMUNICATION
@@ -98,7 +99,8 @@ def means_for(
         return measured(problem, point, place.transport)
     if _moves(problem, problem.study.baseline.values, names):
         return "a measurement of the baseline's network or of the time of its step"
-    return "a measurement of the network of the purchases that it is compared with"
+    rivals = f"{deal_of(problem.study).noun}s"
+    return f"a measurement of the network of the {rivals} that it is compared with"
 
 
 def _moves(problem: Problem, point: Mapping[str, Value | None], names: frozenset[str]) -> bool:

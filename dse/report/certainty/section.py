@@ -19,7 +19,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
     return {
         "sure": found,
         "word": words.title(found),
-        "scope": words.scope(found),
+        "scope": words.scope(document, found),
         "heads": words.heads(document),
         "rows": [*words.rows(document)],
         "sources": words.source_rows(found),

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dse.report import words
-from dse.report.bills import buys
 from dse.report.certainty.advice import OF_AIM
 from dse.report.certainty.facts import Bounds, Certainty, Choice, PriceFlip, SeenPrice, Turn
 from dse.report.certainty.titles import rented
+from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.search.certainty.flips import FARTHEST
 from dse.study.axes import HARDWARE
@@ -54,7 +54,7 @@ def sentences(document: RunDocument) -> list[str]:
         or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
             f"in {chance(best_of(own, alike))} of {words.count(found.draws)} {OUTCOMES} this "
-            f"{deal(document)}{or_alike} is the best choice{_against(document, rivals)}."
+            f"{deal(document).noun}{or_alike} is the best choice{_against(document, rivals)}."
         )
     limits = "" if asked is not None and asked.reached else _limits(own)
     more = (f"{limits}{flip(document)}", found.raised_by)
@@ -68,18 +68,13 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     assert found is not None
     with_ = f"the limits with at least {chance(asked.asked)} probability"
     if not rivals:
-        return f"no other {deal(document)} that might be the best meets {with_}."
+        return f"no other {deal(document).noun} that might be the best meets {with_}."
     rival = nearest(rivals)
     return (
-        f"of the {deal(document)}s that meet {with_}, its nearest rival is "
-        f"{named(document, rival.config)}; this one is the better buy in "
+        f"of the {deal(document).noun}s that meet {with_}, its nearest rival is "
+        f"{named(document, rival.config)}; this one is {deal(document).better} in "
         f"{chance(rival.beaten or 0.0)} of {words.count(found.draws)} {OUTCOMES}."
     )
-
-
-def deal(document: RunDocument) -> str:
-    """What is signed."""
-    return "purchase" if buys(document) else "rental"
 
 
 def _against(document: RunDocument, rivals: list[Choice]) -> str:
@@ -90,7 +85,7 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
     name = named(document, rival.config)
     won = rival.beaten or 0.0
     if won < 0.5:
-        return f"; more often, in {chance(1 - won)}, {name} is the better buy{_WEIGHED}"
+        return f"; more often, in {chance(1 - won)}, {name} is {deal(document).better}{_WEIGHED}"
     return f"; it beats its nearest rival, {name}, in {chance(won)}"
 
 
@@ -178,7 +173,7 @@ def odds(document: RunDocument) -> str:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
         how = f"that meet{'s' * (not sure)} the limits with {chance(asked.asked)} probability"
         if not sure:
-            return f" No other {deal(document)} {how} might be the best.{flip(document)}"
+            return f" No other {deal(document).noun} {how} might be the best.{flip(document)}"
         won = chance(nearest(sure).beaten or 0.0)
         return (
             f" Of those {how}, it beats its nearest rival in {won} of {OUTCOMES}.{flip(document)}"
@@ -186,7 +181,7 @@ def odds(document: RunDocument) -> str:
     best = f"the best choice in {chance(best_of(found.choices[0], alike))} of {OUTCOMES}"
     if rivals and (won_by := 1 - (nearest(rivals).beaten or 0.0)) > 0.5:
         rival = named(document, nearest(rivals).config)
-        best += f"; more often, in {chance(won_by)}, {rival} is the better buy"
+        best += f"; more often, in {chance(won_by)}, {rival} is {deal(document).better}"
     if alike and document.choices:
         to = words.percent(document.choices.resolution)
         return f" It, or what is as good to {to}, is {best}.{flip(document)}"
@@ -451,16 +446,16 @@ def knowledge_lines(found: Certainty) -> list[str]:
     return [*lines, f"Knowing everything: {words.percent(found.all_known)} {of}."]
 
 
-def scope(found: Certainty) -> str:
+def scope(document: RunDocument, found: Certainty) -> str:
     """What was drawn, in a sentence."""
+    one = deal(document).noun
     of = "" if found.whole else " The space is too large to look for more beside the front."
     return (
         f"{words.count(found.draws)} {OUTCOMES}, each with everything uncertain (computing, "
         "communication, what accelerators lose to one another, launches, decoding, prices) drawn "
         f"at random, the same for all of {words.count(found.points)} points on and near the front, "
-        f"which are {words.count(found.purchases)} purchases: what differs in software alone is "
-        "one, with the best software for it in each outcome. Purchases that differ from the "
-        "recommended one by less than the study's resolution in every objective are the same "
-        "choice, and count with "
-        f"it.{of}"
+        f"which are {words.count(found.purchases)} {one}s: what differs in software alone is "
+        f"one, with the best software for it in each outcome. {one.capitalize()}s that differ from "
+        "the recommended one by less than the study's resolution in every objective are the same "
+        f"choice, and count with it.{of}"
     )

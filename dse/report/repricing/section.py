@@ -10,6 +10,7 @@ from typing import Any
 
 from dse.report import words
 from dse.report.certainty.titles import part_title
+from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.json_form import plain
 from dse.report.repricing.dependence import (
@@ -186,6 +187,7 @@ def _data(document: RunDocument, found: Repricing) -> dict[str, Any]:
     return {
         **own,
         "rule": document.recommended.rule,
+        "deal": {"noun": deal(document).noun, "verb": deal(document).verb},
         "resolution": document.choices.resolution if document.choices else 0.0,
         "gain": gain,
         "costs": costs,

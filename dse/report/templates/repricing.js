@@ -367,7 +367,7 @@
         (at === null ? element("td", "") : number(found.numbers[at][name], unit)))));
     const share = (values) => both.map((at) => element("td", at === null ? "" : percent(values[at]), { class: "n" }));
     body.replaceChildren(
-      row("What to buy", both.map((at) => element("td", at === null ? "nothing" : full(at)))),
+      row(`What to ${data.deal.verb}`, both.map((at) => element("td", at === null ? "nothing" : full(at)))),
       ...rows,
       row("Best choice, it or what is as good, share of simulated outcomes", both.map((at) =>
         element("td", at === null ? "" : percent(found.best(at)), { class: "n" }))),

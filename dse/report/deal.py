@@ -1,0 +1,45 @@
+"""How a study gets its machines, and the words for it: they are bought, or rented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.pricing import market
+from dse.report.document import RunDocument
+from dse.study import Study
+from dse.study.quantities import PURCHASE, RENT, facts_of
+
+
+@dataclass(frozen=True)
+class Deal:
+    """noun: what is signed; verb, done: what one does with machines; better: what the better one of
+    two is; kept: the baseline's hardware with other software; brings: what money does for speed."""
+
+    noun: str
+    verb: str
+    done: str
+    better: str
+    kept: str
+    brings: str
+
+
+BOUGHT = Deal("purchase", "buy", "bought", "the better buy", "Without buying anything", "buy")
+RENTED = Deal(
+    "rental", "rent", "rented", "the better deal", "Without renting anything else", "bring"
+)
+
+
+def buys(document: RunDocument) -> bool:
+    """Whether purchase prices count in what the study minimizes; a rented cluster's do not."""
+    facts = facts_of(document.objectives.named(sense) for sense in document.objectives.minimized)
+    return PURCHASE in facts or RENT not in facts
+
+
+def deal(document: RunDocument) -> Deal:
+    """The words for what the study of a document does."""
+    return BOUGHT if buys(document) else RENTED
+
+
+def deal_of(study: Study) -> Deal:
+    """The words for what a study does."""
+    return RENTED if market.rents(study) else BOUGHT
