@@ -69,13 +69,15 @@ def _capital(problem: Problem, values: Mapping[str, Value | None], years: float)
 
 
 def _held_hours(problem: Problem, values: Mapping[str, Value | None]) -> float:
-    """Hours that rented machines are held to do the work of an owned hour: more than 1 where they
-    are taken away (spot)."""
-    if problem.study.rental.term != SPOT:
+    """Hours of rent that the work of an owned hour takes: more than 1 where machines are taken away
+    (spot), and where each run to the study's target waits for them to start."""
+    if problem.study.rental.term != SPOT and not problem.rental.awaited:
         return 1.0
     kept = replace(problem, study=replace(problem.study, rental=StudyRental()))
-    own, rented = (one.point(values).running for one in (kept, problem))
-    return float(np.ravel(own.share * rented.held / rented.share)[0])
+    own, rented = (one.point(values) for one in (kept, problem))
+    if problem.rental.awaited:
+        return float(np.ravel(rented.billed_s / own.running_s)[0])
+    return float(np.ravel(own.running.share * rented.running.held / rented.running.share)[0])
 
 
 def said(owned: Owned) -> str:
@@ -86,6 +88,7 @@ def said(owned: Owned) -> str:
     if owned.same_work_usd_per_hour is not None:
         work = shown(owned.same_work_usd_per_hour, "USD")
         rent += f", which is {work} for the work of an owned hour"
+        rent += ", as each run waits for its machines to start" * (owned.term != SPOT)
     over = f"over {significant(owned.years)} years"
     share = owned.break_even_utilisation
     if share is None or share > 1:

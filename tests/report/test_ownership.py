@@ -90,6 +90,23 @@ def test_a_spot_machine_is_compared_by_what_it_trains(tmp_path: Path) -> None:
     assert usual.same_work_usd_per_hour is None
 
 
+def test_a_rented_run_is_compared_with_its_start(tmp_path: Path) -> None:
+    """An own machine is there; a rented one is paid from its start on."""
+    text = studies.SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
+    found = load(studies.written(tmp_path, text + "rental: {start_up: 5 h}\nfailures: ideal\n"))
+    values = found.study.baseline.values
+    owned = ownership.of_point(found, values)
+    assert owned is not None
+    assert owned.rent_usd_per_hour is not None
+    run_h = float(np.ravel(found.point(values)["time_to_target"])[0]) / 3600
+    work = owned.rent_usd_per_hour * run_h / (run_h - 5)
+    assert owned.same_work_usd_per_hour == pytest.approx(work, rel=1e-4)  # whole seconds
+    assert "as each run waits for its machines to start" in ownership.said(owned)
+    bought = ownership.of_point(problem(tmp_path), values)
+    assert bought is not None
+    assert (owned.break_even_utilisation or 1.0) < (bought.break_even_utilisation or 0.0)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
