@@ -44,8 +44,8 @@ def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     said = answer(timed(512, 128))
     assert (
         "Training to accuracy 0.9 takes 3.2 days, costs USD 691 to own if the machines are busy "
-        "for all the years that their price is spread over (USD 1.23 k to rent) and uses 2 MWh (the "
-        "baseline's: 33 days, USD 1.58 k to own (USD 1.23 k to rent) and 2 MWh)." in said
+        "for all the years that their price is spread over (USD 1.23 k to rent) and uses 2 MWh "
+        "(the baseline's: 33 days, USD 1.58 k to own (USD 1.23 k to rent) and 2 MWh)." in said
     )
     assert any(
         s.startswith("Training on 2 M samples takes") for s in answer(timed(1, 1, fitted=False))
