@@ -109,13 +109,39 @@ def violation(evaluation: Evaluation, study: Study) -> Array:
     Every constraint counts relative to its own bound; a built-in demand that fails counts 1, and
     memory besides as far as it is short.
     """
-    total: Array = np.zeros(())
-    for _, mask in built_in(evaluation, study):
-        total = total + np.where(mask, 0.0, 1.0)
+    total = _unmet_count(evaluation, study)
     if _memory_counts(evaluation, study):
         short = np.maximum(-evaluation["memory_slack"], 0.0)
         total = total + short / (short + TYPICAL_BYTES)
     for _, expression in _compared(study):
         past = expression.violation(evaluation)
         total = total + np.where(np.isnan(past), 1.0, past)
+    return total
+
+
+def excesses(evaluation: Evaluation, study: Study) -> list[Array]:
+    """How far points are past each limit, below 0 as far as they are within it; each of the points'
+    shape or smaller.
+
+    First how many built-in demands they fail, which knows no "within"; then memory, as a share of
+    what is short or spare and :data:`TYPICAL_BYTES` together; then every comparison of the study
+    (:meth:`.Expression.excess`).
+    """
+    memory: Array = np.zeros(())
+    if _memory_counts(evaluation, study):
+        slack = evaluation["memory_slack"]
+        memory = np.asarray(-slack / (np.abs(slack) + TYPICAL_BYTES))
+    compared = [expression.excess(evaluation) for _, expression in _compared(study)]
+    return [_unmet_count(evaluation, study), memory, *compared]
+
+
+def limits(study: Study) -> int:
+    """How many :func:`excesses` there are of a study."""
+    return 2 + sum(1 for _ in _compared(study))
+
+
+def _unmet_count(evaluation: Evaluation, study: Study) -> Array:
+    total: Array = np.zeros(())
+    for _, mask in built_in(evaluation, study):
+        total = total + np.where(mask, 0.0, 1.0)
     return total

@@ -93,6 +93,25 @@ class Expression:
             past = np.where(np.isnan(past), np.inf, np.maximum(past, TOLERANCE))
             return np.asarray(np.where(self._holds(left, right), 0.0, past))
 
+    def excess(self, columns: Mapping[str, npt.ArrayLike]) -> FloatArray:
+        """ln of the factor by which the left side is past the right; below 0 as far as it may go.
+
+        Sides that are not both positive have no such factor: there d/(1+|d|) of their distance d,
+        in units of the right side or, where that is 0, in base units. Of an equality never below 0.
+        Above 0 exactly where the constraint does not hold; NaN where that is not known.
+        """
+        with np.errstate(all="ignore"):
+            left, right = _value(self.left, columns), _value(self.right, columns)
+            distance = (left - right) / np.where(right == 0, 1.0, np.abs(right))
+            far = distance / (1 + np.abs(distance))
+            past = np.where((left > 0) & (right > 0), np.log(left / right), far)
+            if self.comparison == "==":
+                past = np.abs(past)
+            elif self.comparison in (">=", ">"):
+                past = -past
+            holds = self._holds(left, right)
+            return np.asarray(np.where(holds, np.minimum(past, 0.0), np.maximum(past, TOLERANCE)))
+
     def _holds(self, left: FloatArray, right: FloatArray) -> BoolArray:
         slack = TOLERANCE * np.sign(right)  # a factor, since inf - inf would be NaN
         if self.comparison == "<=":

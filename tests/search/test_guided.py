@@ -257,6 +257,7 @@ def test_points_survive_the_log(continuous: Problem) -> None:
     assert list(block.points) == list(blocks[0].points)
     np.testing.assert_array_equal(block.values, blocks[0].values)
     np.testing.assert_array_equal(block.violation, blocks[0].violation)
+    np.testing.assert_array_equal(block.excesses, blocks[0].excesses)
     assert block.rejected == blocks[0].rejected
 
 
@@ -391,7 +392,7 @@ def test_surrogate_learns_which_axes_matter() -> None:
 
 
 def test_the_next_pick_is_beyond_the_last() -> None:
-    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
+    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
     guesses = np.array([[0.4, 0.4, 0.0], [0.41, 0.41, 0.0], [0.1, 0.7, 0.0], [0.9, 0.9, 0.0]])
     sure = np.zeros_like(guesses)
     assert frame.picked(guesses, sure, 3).tolist() == [0, 2, 1]
@@ -401,16 +402,46 @@ def test_the_next_pick_is_beyond_the_last() -> None:
 
 
 def test_what_ties_with_the_front_is_picked_last() -> None:
-    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
+    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
     guesses = np.array([[1.0, -1e-5, 0.0], [0.5, 0.9, 0.0]])
     doubts = np.full_like(guesses, 0.2)
     assert frame.picked(guesses, doubts, 1).tolist() == [1]
 
 
+def test_what_may_well_be_within_its_limits_is_hoped_for() -> None:
+    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
+    guesses = np.array([[0.2, 0.2, 0.4], [0.4, 0.5, -1.0], [0.0, 0.0, 4.0]])
+    doubts = np.zeros_like(guesses)
+    assert frame.picked(guesses, doubts, 1).tolist() == [1]  # what is surely feasible comes first
+    doubts[0, 2] = 0.5
+    assert 0 in frame.picked(guesses, doubts, 2).tolist()
+    assert 2 not in frame.picked(guesses, doubts, 2).tolist()
+
+
+def test_excesses_are_above_nothing_where_a_point_is_not_feasible(small: Problem) -> None:
+    coded = Coded(small)
+    archive = Archive(small, coded.space)
+    archive.price(coded.points(coded.spread(200, np.random.default_rng(4))))
+    infeasible = archive.numbers[:, -1] > 0
+    assert 0 < np.count_nonzero(infeasible) < len(infeasible)
+    np.testing.assert_array_equal((archive.excesses > 0).any(axis=1), infeasible)
+    capital = archive.excesses[:, 2]  # after built-in demands and memory
+    np.testing.assert_allclose(capital, np.log(archive.numbers[:, 1] / 200e3), atol=1e-9)
+
+
+def test_what_is_no_longer_sold_is_not_priced(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a10]")
+    for market, sold in (("", {"a10"}), ("market: used\n", {"a10", "p100-sxm2-16gb"})):
+        coded = Coded(load(studies.written(tmp_path, text + market)))
+        codes = coded.any(200, np.random.default_rng(0))
+        points = coded.points(codes[coded.buildable(codes)])
+        assert {str(coded.space.values(point)["accelerator"]) for point in points} == sold
+
+
 def test_shortfall_is_zero_on_the_front_and_negative_beyond() -> None:
     front = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     points = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.2, 0.2, 0.0], [0.2, 0.2, 10.0]])
-    short = Frame(front).shortfall(points)
+    short = Frame(front, 2).shortfall(points)
     assert short[0] == 0
     assert short[1] == pytest.approx(0.0)
     assert short[2] < 0 < short[3]
@@ -418,7 +449,7 @@ def test_shortfall_is_zero_on_the_front_and_negative_beyond() -> None:
 
 def test_where_nothing_is_feasible_the_violation_alone_counts() -> None:
     points = np.array([[0.0, 0.0, 3.0], [9.0, 9.0, 1.0]])
-    assert Frame(np.array([[1.0, 1.0, 2.0]])).shortfall(points).tolist() == [3.0, 1.0]
+    assert Frame(np.array([[1.0, 1.0, 2.0]]), 2).shortfall(points).tolist() == [3.0, 1.0]
 
 
 def test_guided_finds_nearly_the_exact_front(small: Problem) -> None:
@@ -485,6 +516,6 @@ def test_every_sampler_takes_three_objectives(tmp_path: Path, sampler: str) -> N
 
 def test_losses_count_gains_down_and_costs_up() -> None:
     numbers = np.array([[np.e, 1.0, np.e**2, 0.0], [np.nan, 1.0, 1.0, 3.0]])
-    losses, usable = losses_of(numbers)
-    assert losses[0] == pytest.approx([-1.0, 0.0, 2.0, 0.0])
+    losses, usable = losses_of(numbers, np.array([[0.0, -0.5], [0.0, 3.0]]))
+    assert losses[0] == pytest.approx([-1.0, 0.0, 2.0, 0.0, -0.5])
     assert usable.tolist() == [True, False]

@@ -151,11 +151,12 @@ def test_distances_from_a_point_that_costs_nothing() -> None:
 
 def test_what_costs_nothing_teaches_a_guided_search() -> None:
     numbers = np.array([[2.0, 0.0, 0.0], [3.0, 100.0, 0.0], [3.0, 200.0, 1.0]])
-    losses, usable = losses_of(numbers)
+    within = np.array([[0.0], [0.0], [1.0]])
+    losses, usable = losses_of(numbers, within)
     assert usable.all()
     assert np.isfinite(losses).all()
     assert losses[0, 1] < losses[1, 1] < losses[2, 1]
-    assert losses_of(numbers[:1])[1].all()
+    assert losses_of(numbers[:1], within[:1])[1].all()
     assert numbers[0, 1] == 0.0, "the archive is left as it is"
 
 

@@ -77,6 +77,23 @@ def test_violation_of_a_limit_of_zero_still_ranks() -> None:
     assert far > near > 0 == fine
 
 
+def test_excess_is_the_logarithm_of_a_factor_on_both_sides_of_a_limit() -> None:
+    capital = {"capital": np.array([1e6, 2e6, 4e6, np.nan])}
+    half = np.log(2)
+    found = parse_constraint("capital <= 2 MUSD").excess(capital)
+    np.testing.assert_allclose(found, [-half, 0, half, np.nan])
+    found = parse_constraint("capital >= 2 MUSD").excess(capital)
+    np.testing.assert_allclose(found, [half, 0, -half, np.nan])
+    assert parse_constraint("capital == 2 MUSD").excess(capital)[:3].tolist() == [half, 0, half]
+    assert parse_constraint("capital < 2 MUSD").excess({"capital": 2e6}) > 0
+
+
+def test_excess_of_a_limit_of_zero_still_ranks() -> None:
+    constraint = parse_constraint("memory_slack >= 0 GB")
+    far, near, fine = constraint.excess({"memory_slack": np.array([-1e6, -1e3, 5.0])})
+    assert 1 >= far > near > 0 > fine
+
+
 def test_nan_meets_nothing() -> None:
     for sign in COMPARE:
         assert not parse_constraint(f"gpus {sign} 8").evaluate({"gpus": np.nan})

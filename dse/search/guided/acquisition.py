@@ -12,24 +12,25 @@ from dse.search.guided.archive import Archive
 
 STALE = 8  # rounds that gain less than this share of hypervolume, all together
 LEAST_GAIN = 1e-6
-INFEASIBLE = 0.3  # of the front's extent, per unit of log(1 + violation)
+INFEASIBLE = 1.0  # of the front's extent, per unit that a limit is exceeded by
 # A part of the points is picked by each: (deviations that a point is hoped to be better than
 # expected, how far it must be from all that is known, in units of the front's extent).
-HOPES = ((0.0, 1e-4), (0.5, 1e-3), (1.5, 1e-3))
+HOPES = ((0.0, 1e-4), (0.2, 1e-3), (0.7, 1e-3))
 LAST = 100.0  # added to the shortfall of what is taken last
-HOPELESS = 1e6  # violations beyond are not told apart
+HOPELESS = 14.0  # excesses beyond, either way, are not told apart
 
 
 class Frame:
     """The front's extent, in which distances are counted.
 
-    front: shape (points, objectives + 1), the last column its violation: where nothing feasible is
-    known, points fall short by theirs alone.
+    front: shape (points, objectives + limits), see :func:`losses_of`; where nothing feasible is
+    known, points fall short by how far they are past limits alone.
     """
 
-    def __init__(self, front: Array) -> None:
-        self._nothing_feasible = bool(front[:, -1].any())
-        front = front[:, :-1]
+    def __init__(self, front: Array, objectives: int) -> None:
+        self._objectives = objectives
+        self._nothing_feasible = bool(self._past(front).any())
+        front = front[:, :objectives]
         self._low = front.min(axis=0)
         self._extent = np.maximum(np.ptp(front, axis=0), 1e-6)
         self._front = (front - self._low) / self._extent
@@ -37,19 +38,23 @@ class Frame:
     def shortfall(self, losses: Array) -> Array:
         """How much each point must gain in some objective to be on the front; < 0: it is beyond.
 
-        losses: shape (points, objectives + 1).
+        losses: shape (points, objectives + limits).
         """
         if self._nothing_feasible:
-            return np.asarray(losses[:, -1])
+            return self._past(losses)
         return _behind(self._placed(losses), self._front)
+
+    def _past(self, losses: Array) -> Array:
+        """Past limits, altogether, shape (points,)."""
+        return np.asarray(np.maximum(losses[:, self._objectives :], 0.0).sum(axis=1))
 
     def _placed(self, losses: Array) -> Array:
         """In units of the front's extent, shape (objectives, points).
 
         What is infeasible loses more in all of them.
         """
-        placed = (losses[:, :-1] - self._low) / self._extent
-        return np.ascontiguousarray((placed + INFEASIBLE * np.maximum(losses[:, -1:], 0.0)).T)
+        placed = (losses[:, : self._objectives] - self._low) / self._extent
+        return np.ascontiguousarray((placed + INFEASIBLE * self._past(losses)[:, None]).T)
 
     def picked(self, losses: Array, doubts: Array, count: int) -> NDArray[np.int64]:
         """Positions of the points to take, each the one that is furthest beyond the front and
@@ -60,10 +65,10 @@ class Frame:
         if self._nothing_feasible:
             return np.argsort(self.shortfall(losses), kind="stable")[:count]
         count = min(count, len(losses))
-        expected, doubts = self._placed(losses), (doubts[:, :-1] / self._extent).T
+        expected = self._placed(losses)
         taken: list[int] = []
         for turn, (hope, alike) in enumerate(HOPES, 1):
-            placed = expected - hope * doubts
+            placed = self._placed(losses - hope * doubts)
             behind = np.full(len(losses), -np.inf)
             last = np.zeros(len(losses), dtype=bool)
             for point in (*self._front, *expected[:, taken].T):
@@ -97,18 +102,18 @@ def _reckon(
 
 
 def front_of(archive: Archive) -> Array:
-    """Losses of the archive's front, shape (points, objectives + 1)."""
-    losses, usable = losses_of(archive.numbers)
+    """Losses of the archive's front, shape (points, objectives + limits)."""
+    losses, usable = losses_of(archive.numbers, archive.excesses)
     return np.asarray(losses[[at for at in archive.best() if usable[at]]])
 
 
-def stale(fronts: list[Array]) -> bool:
+def stale(fronts: list[Array], objectives: int) -> bool:
     """Whether the last rounds gained next to nothing; a front that is not feasible never has."""
     import moocore
 
-    if len(fronts) <= STALE or not len(fronts[-1]) or fronts[-1][:, -1].any():
+    if len(fronts) <= STALE or not len(fronts[-1]) or (fronts[-1][:, objectives:] > 0).any():
         return False
-    now, then = fronts[-1][:, :-1], fronts[-1 - STALE][:, :-1]
+    now, then = fronts[-1][:, :objectives], fronts[-1 - STALE][:, :objectives]
     low, extent = now.min(axis=0), np.maximum(np.ptp(now, axis=0), 1e-6)
     before, after = (
         float(moocore.hypervolume((front - low) / extent, ref=[1.1] * now.shape[1]))
@@ -117,18 +122,19 @@ def stale(fronts: list[Array]) -> bool:
     return after - before < LEAST_GAIN * after
 
 
-def losses_of(numbers: Array) -> tuple[Array, Mask]:
-    """(what to have little of, which rows are usable), from objectives and violation.
+def losses_of(numbers: Array, excesses: Array) -> tuple[Array, Mask]:
+    """(what to have little of, which rows are usable), from what an archive knows.
 
-    Objectives by logarithm, and violations, which begin at 0, by log(1 + x). A cost of nothing, of
-    hardware that is owned, counts as a tenth of the least that is not.
+    The objectives by logarithm, then the excesses. A cost of nothing, of hardware that is owned,
+    counts as a tenth of the least that is not.
     """
-    values, violation = numbers[:, :-1].copy(), numbers[:, -1]
+    values = numbers[:, :-1].copy()
     for cost in values.T[1:]:
         least = np.min(cost[cost > 0], initial=np.inf)
         cost[cost == 0] = least / 10 if np.isfinite(least) else 1.0
     usable = np.all(np.isfinite(values) & (values > 0), axis=1)
     losses = np.log(np.where(usable[:, None], values, 1.0))
     losses[:, 0] *= -1.0  # the one to have much of
-    past = np.where(usable, np.log1p(np.clip(violation, 0.0, HOPELESS)), np.log1p(HOPELESS))
+    past = np.clip(excesses, -HOPELESS, HOPELESS)
+    past[~usable] = HOPELESS
     return np.column_stack([losses, past]), usable

@@ -15,6 +15,7 @@ from dse.search.guided.points import Point, Points
 from dse.search.pareto import Front, Indices
 
 UNKNOWN = 1e9  # violation of a point that cannot be computed
+UNSURE = 1.0  # excess over a limit where it is not known
 LARGEST_INDEX = 2**62  # points of larger spaces are numbered as they come
 
 
@@ -22,14 +23,16 @@ LARGEST_INDEX = 2**62  # points of larger spaces are numbered as they come
 class Block:
     """Points priced together.
 
-    values: their objectives in the order of the study, shape (points,
-    objectives). violation (0: feasible): shape (points,). rejected: reason -> how many of the
-    points it rejects.
+    values: their objectives in the order of the study, shape (points, objectives). violation (0:
+    feasible): shape (points,). excesses: over every limit, negative within it, shape (points,
+    limits), see :func:`.constraints.excesses`. rejected: reason -> how many of the points it
+    rejects.
     """
 
     points: Sequence[Point]
     values: Array
     violation: Array
+    excesses: Array
     rejected: dict[str, int]
 
 
@@ -51,6 +54,7 @@ class Archive:
     position: dict[int, int] = field(default_factory=dict)
     priced: int = 0
     _numbers: list[list[float]] = field(default_factory=list)
+    _excesses: list[list[float]] = field(default_factory=list)
     _index: list[int] = field(default_factory=list)
     _known: dict[Point, int] = field(default_factory=dict)
 
@@ -65,6 +69,12 @@ class Archive:
         """Shape (points, objectives + 1): the objectives, then the violation."""
         columns = len(self.problem.study.objectives) + 1
         return np.array(self._numbers, dtype=np.float64).reshape(-1, columns)
+
+    @property
+    def excesses(self) -> Array:
+        """Over every limit, shape (points, limits)."""
+        columns = constraints.limits(self.problem.study)
+        return np.array(self._excesses, dtype=np.float64).reshape(-1, columns)
 
     @property
     def feasible(self) -> int:
@@ -86,6 +96,7 @@ class Archive:
     def _take(self, block: Block) -> None:
         finite = self.problem.points is not None and self.problem.points < LARGEST_INDEX
         rows = np.column_stack([block.values, block.violation]).tolist()
+        self._excesses += block.excesses.tolist()
         for point, numbers in zip(block.points, rows, strict=True):
             at = len(self.points)
             self._known[point] = at
@@ -124,6 +135,7 @@ def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block
     study = problem.study
     names = [objective.name for objective in study.objectives]
     values, violation = np.zeros((len(points), len(names))), np.zeros(len(points))
+    excesses = np.zeros((len(points), constraints.limits(study)))
     rejected: dict[str, int] = {}
     for where, evaluation in problem.rows([space.values(point) for point in points]):
         passed = np.ones(len(where), dtype=bool)
@@ -134,6 +146,10 @@ def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block
                 rejected[reason] = rejected.get(reason, 0) + failed
         past = np.nan_to_num(constraints.violation(evaluation, study), nan=UNKNOWN, posinf=UNKNOWN)
         violation[where] = np.where(passed, 0.0, np.maximum(past, 1e-9))
+        for column, past in enumerate(constraints.excesses(evaluation, study)):
+            excesses[where, column] = np.nan_to_num(
+                past, nan=UNSURE, posinf=UNKNOWN, neginf=-UNKNOWN
+            )
         for column, name in enumerate(names):
             values[where, column] = evaluation[name]
-    return Block(points, values, violation, rejected)
+    return Block(points, values, violation, excesses, rejected)

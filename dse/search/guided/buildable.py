@@ -23,7 +23,7 @@ class Buildable:
         machine = next((name for name in ("node", "accelerator") if name in plain), None)
         rows = hardware.machines(machine, plain[machine].values, problem.prices) if machine else ()
         per_node: list[float] = []
-        self._gpus = self._nodes = self._machine = -1
+        self._gpus = self._nodes = self._machine = self._precision = -1
         if "gpus_per_node" in plain:
             per_node = [size(v) for v in plain["gpus_per_node"].values]
             self._nodes = columns["gpus_per_node"]
@@ -36,8 +36,12 @@ class Buildable:
             per = np.array(per_node)[:, None]
             self._full = (np.mod(gpus, per) == 0) | (gpus < per)
             self._nearest = _nearest(gpus, self._full)
+        if machine is not None:
+            self._machine = columns[machine]
+            bought = problem.buys_new and not problem.study.owned
+            self._sold = np.array([not bought or row.sold_until is None for row in rows])
         if machine is not None and "precision" in plain:
-            self._machine, self._precision = columns[machine], columns["precision"]
+            self._precision = columns["precision"]
             self._computes = np.array(
                 [[np.isfinite(row.accelerator.peak_flops_per_s.get(str(p), np.nan))
                   for p in plain["precision"].values] for row in rows]
@@ -49,6 +53,8 @@ class Buildable:
         if self._gpus >= 0:
             found &= self._full[_at(codes, self._nodes), _at(codes, self._gpus)]
         if self._machine >= 0:
+            found &= self._sold[_at(codes, self._machine)]
+        if self._precision >= 0:
             found &= self._computes[_at(codes, self._machine), _at(codes, self._precision)]
         return found
 

@@ -20,6 +20,7 @@ def block_record(block: Block, space: Points) -> dict[str, Any]:
         "points": [space.codes(point) for point in block.points],
         "values": [[_finite(x) for x in row] for row in block.values],
         "violation": block.violation.tolist(),
+        "excesses": block.excesses.tolist(),
         "rejected": dict(block.rejected),
     }
 
@@ -31,10 +32,13 @@ def block_from(record: Mapping[str, Any], space: Points) -> Block:
         [[math.nan if x is None else float(x) for x in row] for row in record["values"]]
     )
     violation = np.array([float(x) for x in record["violation"]])
-    if values.shape != (len(points), len(space.study.objectives)) or len(violation) != len(points):
+    excesses = np.array([[float(x) for x in row] for row in record["excesses"]])
+    if values.shape != (len(points), len(space.study.objectives)) or not (
+        len(violation) == len(points) == len(excesses)
+    ):
         raise ValueError("a block of points has numbers for others")
     rejected = {str(reason): int(count) for reason, count in record["rejected"].items()}
-    return Block(points, values, violation, rejected)
+    return Block(points, values, violation, excesses, rejected)
 
 
 def block_tally(block: Block) -> Tally:

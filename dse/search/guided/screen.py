@@ -16,7 +16,7 @@ from dse.model.arrays import Array, Mask
 from dse.search.guided.acquisition import Frame, front_of, losses_of, stale
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded, Codes
-from dse.search.guided.surrogate import FITTED, Features, Scales, regression
+from dse.search.guided.surrogate import FITTED, Features, Regression, Scales, regression
 
 BLOCK = 48  # points priced at once
 ROUNDS = 60  # a larger budget has larger blocks
@@ -24,6 +24,7 @@ LEARNED = 700  # points the surrogate goes through, mostly those near the front
 CANDIDATES = 1200  # per descent
 DESCENTS = 3
 PARENTS = 150  # of a descent
+SAME = 1e-6  # an objective and a limit on it differ by a constant
 REFIT = 6  # rounds between fits of the length scales
 Predict = Callable[[Codes], tuple[Array, Array]]
 
@@ -41,7 +42,8 @@ class Screen:
         self._features = Features(self.coded.space)
         self._codes = np.zeros((0, self.coded.width))
         self._near: dict[bytes, Codes] = {}
-        self._scales = [None] * (len(self.archive.problem.study.objectives) + 1)
+        self._objectives = len(self.archive.problem.study.objectives)
+        self._scales = [None] * (self._objectives + self.archive.excesses.shape[1])
 
     def run(self, budget: int) -> None:
         """Price points until the archive has ``budget`` of them."""
@@ -50,7 +52,7 @@ class Screen:
         block = max(BLOCK, (budget - len(self.archive)) // ROUNDS)
         fronts: list[Array] = []
         number = 0
-        while len(self.archive) < budget and not stale(fronts):
+        while len(self.archive) < budget and not stale(fronts, self._objectives):
             batch = self._next_points(number, min(block, budget - len(self.archive)))
             before = len(self.archive)
             self.archive.price(self.coded.points(batch))
@@ -62,11 +64,11 @@ class Screen:
     def _next_points(self, number: int, count: int) -> Codes:
         fresh = self.archive.points[len(self._codes) :]
         self._codes = np.vstack([self._codes, self.coded.of(fresh)])
-        losses, usable = losses_of(self.archive.numbers)
+        losses, usable = losses_of(self.archive.numbers, self.archive.excesses)
         front = front_of(self.archive)
         if len(front) == 0 or np.count_nonzero(usable) < 3:
             return self.coded.spread_buildable(count, self.rng)
-        frame = Frame(front)
+        frame = Frame(front, self._objectives)
         predict = self._learned(losses, usable, frame, number)
         centres = self._codes[self.archive.best()]
         known = {row.tobytes() for row in self._codes}
@@ -93,18 +95,30 @@ class Screen:
         used = np.concatenate([close, far])
         sample = self.rng.permutation(len(used))[:FITTED]
         features = self._features(self._codes[used])
-        models = []
+        models: dict[int, Regression] = {}
+        copies: dict[int, tuple[int, float]] = {}  # a limit on an objective is learned with it
         for column in range(len(self._scales)):
+            for other in range(self._objectives if column >= self._objectives else 0):
+                apart = losses[used, column] - losses[used, other]
+                if np.ptp(apart) < SAME:
+                    copies[column] = other, float(apart.mean())
+            if column in copies:
+                continue
             model, self._scales[column] = regression(
                 features, losses[used, column], self._features.groups, sample,
                 self._scales[column], number % REFIT == 0,
             )  # fmt: skip
-            models.append(model)
+            models[column] = model
 
         def predict(codes: Codes) -> tuple[Array, Array]:
             seen = self._features(codes)
-            means, deviations = zip(*(model(seen) for model in models), strict=True)
-            return np.column_stack(means), np.column_stack(deviations)
+            means, doubts = np.empty((2, len(codes), len(self._scales)))
+            for column, model in models.items():
+                means[:, column], doubts[:, column] = model(seen)
+            for column, (other, apart) in copies.items():
+                means[:, column] = means[:, other] + apart
+                doubts[:, column] = doubts[:, other]
+            return means, doubts
 
         return predict
 

@@ -28,7 +28,7 @@ FITTED = 300  # points that the length scales are fitted to
 CHUNK = 256  # points predicted at once: their kernel stays in the cache
 _FIRST_NOISE = 1e-4
 _BOUNDS = (-5.0, 3.0)  # of ln w
-_NOISE_BOUNDS = (np.log(1e-8), np.log(1e-1))
+_NOISE_BOUNDS = (np.log(1e-6), np.log(1e-1))
 _PRIOR = 0.05  # pulls ln w to 0 where the sample says nothing
 
 
