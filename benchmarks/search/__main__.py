@@ -115,11 +115,11 @@ def measure(studies: list[str], methods: list[str], seconds: float) -> None:
             return
         if study not in problems:
             problems[study] = problem_of(study)
-        started = time.perf_counter()
+        started = time.process_time()
         long = method == LONG
         how = dse if long else METHODS[method]
         numbers = how(problems[study], LONG_BUDGET if long else BUDGET, 1000 if long else seed)
-        elapsed = time.perf_counter() - started
+        elapsed = time.process_time() - started
         line = {"study": study, "method": method, "seed": seed, "evaluations": len(numbers),
                 "seconds": round(elapsed, 1), "front": front_of(numbers).tolist()}  # fmt: skip
         with RUNS.open("a", encoding="utf-8") as file:
@@ -147,11 +147,12 @@ def table() -> str:
             runs = [r for r in mine if r["method"] == method]
             if not runs:
                 continue
+            timed = [r["seconds"] for r in runs if r["seconds"] is not None]
             got = shares([np.array(r["front"]).reshape(-1, 2) for r in runs], reference)
             lines.append(
                 f"| {study} | {kind}, {len(reference)} points | {method} | {len(runs)} "
                 f"| {np.mean(got):.5f} | {min(got):.5f} | {max(r['evaluations'] for r in runs)} "
-                f"| {np.median([r['seconds'] for r in runs]):.0f} |"
+                f"| {f'{np.median(timed):.0f}' if timed else '-'} |"
             )
     return "\n".join(lines) + "\n"
 

@@ -1,14 +1,16 @@
 """The searches that are compared; each returns the points it priced, in order.
 
 An evaluation is one pricing of one point by the model. The rivals run as their documentation shows
-them, one objective function with their defaults; a point that they ask for again counts again, as
-it would there.
+them, one objective function with their defaults, but with dse's cache and filter before it: only
+points that dse would price count, each once.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,10 +18,13 @@ from dse.model.arrays import Array
 from dse.pricing.problem import Problem
 from dse.search.guided import Guided, Point, Points
 from dse.search.guided.archive import evaluated
+from dse.search.guided.codes import Coded
 from dse.search.guided.points import at_fraction
 from dse.search.guided.proposals import suggested
 
 Method = Callable[[Problem, int, int], Array]  # (problem, budget, seed) -> gain, cost, violation
+
+MOST_ASKED = 3  # times the budget: who has converged asks for what is known
 
 
 def dse(problem: Problem, budget: int, seed: int) -> Array:
@@ -30,11 +35,54 @@ def dse(problem: Problem, budget: int, seed: int) -> Array:
     return search.archive.numbers
 
 
+@dataclass
+class Counted:
+    """The model as the rivals see it: with dse's cache and filter, and a budget.
+
+    A point that was priced before is answered again, and one whose nodes are not full, whose
+    accelerator lacks the number format or is no longer sold is infeasible, without counting.
+    """
+
+    problem: Problem
+    budget: int
+    rows: list[Array] = field(default_factory=list)
+    known: dict[Point, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.coded = Coded(self.problem)
+
+    @property
+    def spent(self) -> bool:
+        """Whether no further point may be priced."""
+        return len(self.rows) >= self.budget
+
+    def __call__(self, points: Sequence[Point]) -> Array:
+        """Gain, cost, violation of every point, shape (points, 3)."""
+        built = self.coded.buildable(self.coded.of(points))
+        fresh = [p for p, there in zip(points, built, strict=True) if there]
+        fresh = [p for p in dict.fromkeys(fresh) if p not in self.known]
+        fresh = fresh[: self.budget - len(self.rows)]
+        if fresh:
+            block = evaluated(self.problem, self.coded.space, fresh)
+            rows = np.column_stack([block.values, block.violation])
+            self.rows.extend(rows)
+            self.known.update(zip(fresh, rows, strict=True))
+        unbuilt = np.array([np.nan, np.nan, 1.0])
+        return np.array([self.known.get(point, unbuilt) for point in points])
+
+
 def optuna_nsga2(problem: Problem, budget: int, seed: int) -> Array:
     """Optuna's NSGA-II with its defaults."""
     from optuna.samplers import NSGAIISampler
 
     return _optuna(problem, budget, NSGAIISampler(seed=seed))
+
+
+def optuna_nsga3(problem: Problem, budget: int, seed: int) -> Array:
+    """Optuna's NSGA-III with its defaults."""
+    from optuna.samplers import NSGAIIISampler
+
+    return _optuna(problem, budget, NSGAIIISampler(seed=seed))
 
 
 def optuna_tpe(problem: Problem, budget: int, seed: int) -> Array:
@@ -48,18 +96,18 @@ def _optuna(problem: Problem, budget: int, sampler: object) -> Array:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    space = Points(problem.study)
-    rows: list[Array] = []
+    model = Counted(problem, budget)
 
     def objective(trial: optuna.Trial) -> tuple[float, float]:
-        numbers = _numbers(problem, space, [suggested(trial, space)])
-        rows.append(numbers[0])
-        trial.set_constraint("violation", float(numbers[0, 2]))
-        return _bounded(numbers[0, 0], -1.0), _bounded(numbers[0, 1], 1.0)
+        ((gain, cost, violation),) = model([suggested(trial, model.coded.space)])
+        trial.set_constraint("violation", float(violation))
+        if model.spent:
+            trial.study.stop()
+        return _bounded(gain, -1.0), _bounded(cost, 1.0)
 
     study = optuna.create_study(directions=["maximize", "minimize"], sampler=sampler)
-    study.optimize(objective, n_trials=budget)
-    return np.array(rows)
+    study.optimize(objective, n_trials=MOST_ASKED * budget)
+    return np.array(model.rows)
 
 
 def _bounded(number: float, worst: float) -> float:
@@ -68,35 +116,58 @@ def _bounded(number: float, worst: float) -> float:
 
 
 def pymoo_nsga2(problem: Problem, budget: int, seed: int) -> Array:
-    """pymoo's NSGA-II with its defaults (population 100, SBX, polynomial mutation).
+    """pymoo's NSGA-II with its defaults (population 100, SBX, polynomial mutation)."""
+    from pymoo.algorithms.moo.nsga2 import NSGA2
 
-    Every axis is a real variable from 0 to 1, cut into as many parts as the axis has values; a
+    return _pymoo(problem, budget, NSGA2(), seed)
+
+
+def pymoo_sms(problem: Problem, budget: int, seed: int) -> Array:
+    """pymoo's SMS-EMOA, which selects by hypervolume, with its defaults."""
+    from pymoo.algorithms.moo.sms import SMSEMOA
+
+    return _pymoo(problem, budget, SMSEMOA(), seed)
+
+
+def pymoo_spea2(problem: Problem, budget: int, seed: int) -> Array:
+    """pymoo's SPEA2 with its defaults."""
+    from pymoo.algorithms.moo.spea2 import SPEA2
+
+    return _pymoo(problem, budget, SPEA2(), seed)
+
+
+def _pymoo(problem: Problem, budget: int, algorithm: object, seed: int) -> Array:
+    """Every axis is a real variable from 0 to 1, cut into as many parts as the axis has values; a
     conditional axis has a variable of its own, which is not read where the axis does not apply.
     """
-    from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.core.problem import Problem as Plain
     from pymoo.optimize import minimize
 
-    space = Points(problem.study)
+    model = Counted(problem, budget)
+    space = model.coded.space
     width = len(space.axes) + len(space.conditional)
-    rows: list[Array] = []
 
     class Ours(Plain):
         def __init__(self) -> None:
             super().__init__(n_var=width, n_obj=2, n_ieq_constr=1, xl=0.0, xu=1.0)
 
         def _evaluate(self, x: Array, out: dict[str, Array], *_: object, **__: object) -> None:
-            numbers = _numbers(problem, space, [_read(space, genes) for genes in x])
-            rows.extend(numbers)
+            numbers = model([_read(space, genes) for genes in x])
             gain = np.nan_to_num(numbers[:, 0], nan=-1e300)
             cost = np.nan_to_num(numbers[:, 1], nan=1e300, posinf=1e300)
             out["F"] = np.column_stack([-gain, cost])
             out["G"] = numbers[:, 2:]
+            if model.spent:
+                raise _Spent
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), suppress(_Spent):
         warnings.simplefilter("ignore")
-        minimize(Ours(), NSGA2(), ("n_eval", budget), seed=seed, verbose=False)
-    return np.array(rows)[:budget]
+        minimize(Ours(), algorithm, ("n_eval", MOST_ASKED * budget), seed=seed, verbose=False)
+    return np.array(model.rows)
+
+
+class _Spent(Exception):
+    """The budget is."""
 
 
 def _read(space: Points, genes: Array) -> Point:
@@ -108,14 +179,12 @@ def _read(space: Points, genes: Array) -> Point:
     return tuple(chosen[name] for name in space.names)
 
 
-def _numbers(problem: Problem, space: Points, points: Sequence[Point]) -> Array:
-    block = evaluated(problem, space, points)
-    return np.column_stack([block.values, block.violation])
-
-
 METHODS: dict[str, Method] = {
     "dse": dse,
     "Optuna NSGA-II": optuna_nsga2,
+    "Optuna NSGA-III": optuna_nsga3,
     "Optuna TPE": optuna_tpe,
     "pymoo NSGA-II": pymoo_nsga2,
+    "pymoo SMS-EMOA": pymoo_sms,
+    "pymoo SPEA2": pymoo_spea2,
 }
