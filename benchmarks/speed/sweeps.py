@@ -27,7 +27,7 @@ from benchmarks.speed.table import Table, at_least, at_most
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from dse.search import cells, exhaustive, pareto, screening
-from dse.search.executors import RayExecutor
+from dse.search.executors import LocalExecutor, RayExecutor
 from dse.search.fingerprint import fingerprint
 from dse.search.run import run
 from dse.search.runlog import RunLog
@@ -40,7 +40,10 @@ KIBIBYTE = 1024
 
 def sweep(problem: Problem) -> int:
     """Counts and front of every point, in this process; how many points were priced for it."""
-    return exhaustive.search(problem, problem.space.boxes(exhaustive.BOX_POINTS)).priced
+    front, priced = pareto.empty_front(), 0
+    for done in LocalExecutor().run(problem, exhaustive.scattered(problem.space), front):
+        priced += done.tally.priced
+    return priced
 
 
 def sweep_priced(problem: Problem) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +131,9 @@ class Evaluation(Mapping[str, Array]):
     def known(self, objectives: Iterable[str]) -> Mask:
         """Nothing that the step or an objective needs is unknown (NaN, or without bound)."""
         around = self.step.forward_s + self.step.optimizer_s + self.step.input_s
-        mask = np.isfinite(around) & np.isfinite(self.step.comm_s)
-        for name in objectives:
-            if name not in FROM_STEP:  # those follow from the step and the baseline
-                mask = mask & np.isfinite(self[name])
-        return np.asarray(mask)
+        needed = [around, self.step.comm_s]
+        # Those that are left out follow from the step and the baseline.
+        needed += [self[name] for name in objectives if name not in FROM_STEP]
+        known = [np.isfinite(values) for values in needed]
+        # What is known of all points decides nothing: the mask stays small.
+        return reduce(np.logical_and, [mask for mask in known if not mask.all()], np.asarray(True))

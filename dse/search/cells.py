@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -13,10 +14,12 @@ from dse.pricing.coordinates import Coordinate
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
+from dse.search import bounds
 from dse.search.pareto import Indices
 from dse.study import Value
 from dse.study.space import Box, Slab
 
+SCREENED_CLUSTERS = 1 << 18  # of a grid: two megabytes per array
 PRICED_POINTS = 1 << 17  # priced in one call: a megabyte per array
 # Axes that change neither network nor layout: all their values share the terms of communication.
 _COMPUTE_AXES = ("optimizer", "batch_per_gpu", "accumulation")
@@ -29,7 +32,7 @@ class Cells:
 
     The list is long and the grid short: last, it is what numpy's inner loops run over. fixed,
     coordinates: as points want them. base: index of every cell's first point. shape:
-    (*grid, cells), the grid with an axis for each of the box. strides: of the box, in points.
+    (*grid, cells), the grid with an axis for each of the box. strides: of the slab, in points.
     """
 
     fixed: Mapping[str, Value | None]
@@ -69,13 +72,38 @@ def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[C
     shared = tuple(names.index(name) for name in _COMPUTE_AXES if name in names)
     alive = np.logical_or.reduce(alive, axis=shared, keepdims=True)
     for row in _rows(names, alive):
-        yield from _listed(slab, _narrowed(box, row, shared, possible), _at(alive, row), box)
+        yield from _listed(slab, _narrowed(box, row, shared, possible), _at(alive, row))
+
+
+def grids(problem: Problem, box: Box, largest: int) -> Iterator[Box]:
+    """A box cut into grids that are screened with arrays of at most ``largest`` numbers.
+
+    What a box costs does not depend on the batch, as a rule, so a grid may have all batch sizes of
+    a number of clusters. Where a cost depends on the step, one array may be as large as the grid.
+    """
+    if any(objective.name in bounds.OF_THE_STEP for objective in problem.study.objectives[1:]):
+        yield from box.pieces(largest)
+        return
+    names = [axis.name for axis in problem.space.slabs[box.slab].axes]
+    axes = [at for at, name in enumerate(names) if name not in _COMPUTE_AXES]
+    pending = [box]
+    while pending:
+        grid = pending.pop()
+        clusters = math.prod(grid.shape[axis] for axis in axes)
+        if clusters <= SCREENED_CLUSTERS:
+            yield grid
+            continue
+        axis = next(at for at in axes if grid.shape[at] > 1)
+        length = grid.shape[axis]
+        run = max(1, SCREENED_CLUSTERS * length // clusters)
+        cut = [grid.part(axis, at, min(at + run, length)) for at in range(0, length, run)]
+        pending.extend(reversed(cut))
 
 
 def whole(problem: Problem, box: Box) -> Cells:
     """All points of a box."""
     slab = problem.space.slabs[box.slab]
-    (found,) = _listed(slab, box, np.ones((1,) * len(box.shape), dtype=bool), box)
+    (found,) = _listed(slab, box, np.ones((1,) * len(box.shape), dtype=bool))
     return found
 
 
@@ -113,9 +141,9 @@ def _narrowed(box: Box, row: Row, shared: Sequence[int], possible: Mask) -> Box:
     return found
 
 
-def _listed(slab: Slab, narrow: Box, alive: Mask, box: Box) -> Iterator[Cells]:
-    """The cells of a part of a box: as wide as the box on all axes on which cells are listed."""
-    strides, slices, first = _strides(box.shape), narrow.slices, narrow.first
+def _listed(slab: Slab, narrow: Box, alive: Mask) -> Iterator[Cells]:
+    """The cells of a part of a box that is as wide as the box on all axes with cells listed."""
+    strides, slices, first = narrow.strides, narrow.slices, narrow.first
     listed = [axis for axis, length in enumerate(alive.shape) if length > 1]
     grid = tuple(
         1 if axis in listed else part.stop - part.start for axis, part in enumerate(slices)
@@ -136,11 +164,3 @@ def _listed(slab: Slab, narrow: Box, alive: Mask, box: Box) -> Iterator[Cells]:
                 every = np.arange(part.start, part.stop).reshape(shape)
                 coordinates[known.name] = Coordinate(known.values, every, (part.start, part.stop))
         yield Cells(slab.fixed, coordinates, base, (*grid, len(base)), strides)
-
-
-def _strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """How far apart neighbours on each axis of a grid are, in C order."""
-    strides = [1]
-    for length in reversed(shape[1:]):
-        strides.append(strides[-1] * length)
-    return tuple(reversed(strides)) if shape else ()

@@ -99,7 +99,7 @@ def _sampled(problem: Problem) -> list[Box]:
     """Boxes spread over the space, the middle first; small ones where every point is priced."""
     size = problem.space.size
     whole = bool(bounds.steps_decide(problem.study))
-    largest = cells.PRICED_POINTS if whole else exhaustive.BOX_POINTS
+    largest = cells.PRICED_POINTS if whole else exhaustive.unit_points(problem.space)
     step = size // SAMPLES
     firsts = sorted(
         (step // 2 + k * step for k in range(SAMPLES)), key=lambda f: abs(f - size // 2)

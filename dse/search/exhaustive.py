@@ -6,6 +6,7 @@ by arithmetic: a unit is a number, and its boxes are made when they are searched
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -19,21 +20,46 @@ from dse.search.tally import Tally, total
 from dse.study.space import Box, Space
 
 BOX_POINTS = 1 << 21  # counted and screened in one go
-CHUNK_POINTS = 1 << 21  # points per unit of work that is logged, resumed and sent to a worker
+CHUNK_POINTS = 1 << 21  # least points of a unit of work that is logged, resumed, sent to a worker
+MOST_UNITS = 1 << 10  # of a larger space units are larger, and so are their boxes
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def unit_points(space: Space) -> int:
+    """Points of a unit of work: CHUNK_POINTS, doubled until there are at most MOST_UNITS."""
+    points = CHUNK_POINTS
+    while points * MOST_UNITS < space.size:
+        points *= 2
+    return points
 
 
 def units(space: Space) -> int:
     """Number of units of work in a space."""
-    return -(-space.size // CHUNK_POINTS)
+    return -(-space.size // unit_points(space))
+
+
+def scattered(space: Space) -> Iterator[int]:
+    """All units, neighbours far apart: the first few hold something of everything.
+
+    The front that they leave is nearly the whole space's, and rules out most of what follows. Steps
+    of the golden ratio do that at any number of units.
+    """
+    whole = units(space)
+    step = round(whole * GOLDEN)
+    while math.gcd(step, whole) > 1:
+        step += 1
+    return (at * step % whole for at in range(whole))
 
 
 def unit_boxes(space: Space, unit: int) -> Iterator[Box]:
-    """Boxes of a unit, which has CHUNK_POINTS points, give or take a box.
+    """Boxes of a unit, which has :func:`unit_points`, give or take a box.
 
     They begin in the unit's index range and the last may end beyond it, so a unit may be empty.
     """
-    first = unit * CHUNK_POINTS
-    return space.boxes(BOX_POINTS, first, first + CHUNK_POINTS)
+    points = unit_points(space)
+    first = unit * points
+    return space.boxes(points // CHUNK_POINTS * BOX_POINTS, first, first + points)
 
 
 def search(problem: Problem, boxes: Iterable[Box], rival: Front | None = None) -> Tally:
@@ -49,11 +75,15 @@ def search(problem: Problem, boxes: Iterable[Box], rival: Front | None = None) -
 
 
 def _tallies(problem: Problem, box: Box, rival: Front) -> Iterator[Tally]:
-    if bounds.screens(problem, box):
-        yield screening.screened_box(problem, box, rival)
+    if not bounds.screens(problem, box):
+        for piece in box.pieces(cells.PRICED_POINTS):
+            yield screening.whole_box(problem, piece, rival)
         return
-    for piece in box.pieces(cells.PRICED_POINTS):
-        yield screening.whole_box(problem, piece, rival)
+    for grid in cells.grids(problem, box, BOX_POINTS):
+        tally = screening.screened_box(problem, grid, rival)
+        if len(tally.front):
+            rival = pareto.merge([rival, tally.front])
+        yield tally
 
 
 def least_violating(problem: Problem, boxes: Iterable[Box]) -> int:

@@ -61,6 +61,7 @@ def fingerprint(
         "catalogue": installed["catalogue"],
         "workload and prices": problem.inputs_hash,
         "points per unit of work": exhaustive.CHUNK_POINTS,
+        "units of work": exhaustive.MOST_UNITS,
         "points per block": exhaustive.BOX_POINTS,
     }
 

@@ -128,7 +128,7 @@ def _exhaustive(
     tally = log.before if log else total([])
     repeated = log.repeated if log else 0
     progress(tally.points, whole)
-    todo = (unit for unit in range(exhaustive.units(problem.space)) if unit not in done)
+    todo = (unit for unit in exhaustive.scattered(problem.space) if unit not in done)
     for unit, found, attempts in where.run(problem, todo, tally.front):
         tally = total([tally, found])
         repeated += attempts - 1

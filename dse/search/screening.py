@@ -6,8 +6,10 @@ took no time depends on few axes. Points that a known front dominates even so ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,9 +54,39 @@ def counted(evaluation: Evaluation, problem: Problem, shape: tuple[int, ...]) ->
         if failed:
             rejected[reason] = failed * (size // passed.size)
             masks.append(_full_rank(passed, len(shape)))
-    joint = _joint(masks, len(shape))
-    feasible = int(np.count_nonzero(joint)) * (size // joint.size)
-    return Counts(tuple(masks), rejected, feasible)
+    return Counts(tuple(masks), rejected, common(masks, shape))
+
+
+def common(masks: Iterable[Mask], shape: tuple[int, ...]) -> int:
+    """How many points of a grid all masks hold for; masks: an axis for each of ``shape`` or 1 long.
+
+    Axis by axis, as sums of products: what some masks leave of batch sizes, say, is counted for
+    each number of accelerators, and multiplied by what others leave of the networks. No array is as
+    large as the grid unless one mask is.
+    """
+    alike: dict[tuple[int, ...], Mask] = {}
+    for mask in masks:
+        known = alike.get(mask.shape)
+        alike[mask.shape] = mask if known is None else known & mask
+    counts = [mask.astype(np.int64) for mask in alike.values()]
+    left = set(range(len(shape)))
+    number = 1
+    while left:
+        used = {axis: [c for c in counts if c.shape[axis] > 1] for axis in left}
+        sizes = {axis: _joined(used[axis]) for axis in left}
+        axis = min(left, key=lambda axis: (sizes[axis], axis))
+        left.discard(axis)
+        if not used[axis]:
+            number *= shape[axis]
+            continue
+        counts = [c for c in counts if c.shape[axis] == 1]
+        counts.append(reduce(np.multiply, used[axis]).sum(axis=axis, keepdims=True))
+    return number * math.prod(int(count.item()) for count in counts)
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> int:
+    """Numbers in the product of arrays."""
+    return math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
 
 
 def wanted_cells(problem: Problem, box: Box, wanted: Wanted) -> tuple[Counts, Iterator[Cells]]:

@@ -48,17 +48,24 @@ class Slab:
         """Number of design points."""
         return math.prod(self.shape)
 
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart the indices of neighbours on each data axis are: C order."""
+        return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
+
 
 @dataclass(frozen=True)
 class Box:
     """A grid of points of one slab, a slice per data axis; ``first``: the first one's index.
 
-    Those that the space is cut into are contiguous index ranges.
+    strides: how far apart the indices of neighbours on each axis are. Boxes that the space is cut
+    into are contiguous index ranges.
     """
 
     slab: int
     first: int
     slices: tuple[slice, ...]
+    strides: tuple[int, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,7 +85,7 @@ class Box:
         start = self.slices[axis].start
         span = slice(start + begin, start + end)
         slices = (*self.slices[:axis], span, *self.slices[axis + 1 :])
-        return Box(self.slab, self.first + begin * math.prod(self.shape[axis + 1 :]), slices)
+        return Box(self.slab, self.first + begin * self.strides[axis], slices, self.strides)
 
     def pieces(self, largest: int) -> Iterator[Box]:
         """The box cut into boxes of at most ``largest`` points, in index order."""
@@ -217,7 +224,7 @@ def _cut(slab: Slab, number: int, largest: int, first: int, stop: int) -> Iterat
         end = min(begin + run, rows)
         inner = (slice(begin, end),) if cut else ()
         outers = tuple(slice(p, p + 1) for p in _position(outer, outer_shape))
-        yield Box(number, slab.first + at, (*outers, *inner, *whole))
+        yield Box(number, slab.first + at, (*outers, *inner, *whole), slab.strides)
         outer, begin = (outer, end) if end < rows else (outer + 1, 0)
 
 

@@ -423,7 +423,8 @@ def test_rules_are_as_sure_as_what_they_choose_at_a_point(tmp_path: Path) -> Non
     for number, slab in enumerate(slabs):
         if str(slab.fixed.get("aggregation")) != "auto-mpi":
             continue
-        box = Box(number, 0, tuple(slice(0, len(axis.values)) for axis in slab.axes))
+        slices = tuple(slice(0, len(axis.values)) for axis in slab.axes)
+        box = Box(number, 0, slices, slab.strides)
         grid = problem.placed(box)
         shape = tuple(len(axis.values) for axis in slab.axes)
         wide = np.broadcast_to(grid.summing.evidence.log_spread(grid.gradients, grid), shape)

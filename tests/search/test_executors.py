@@ -193,7 +193,7 @@ def test_tasks_of_a_node_that_went_are_given_up_after_a_while(
     assert nodes.look(["t5", "t6"], 1.0) == []
     now += 2.0
     assert nodes.look(["t5", "t6"], 1.0) == ["t5"]  # whatever has gone since
-    assert nodes.cpus == 1  # work is asked for all the same: it may bring a node up
+    assert nodes.cpus == 0
 
 
 def test_the_task_says_so_where_there_is_no_dse_like_it(tmp_path: Path) -> None:
@@ -298,6 +298,7 @@ def test_units_cover_the_space_once(
     space = load(studies.written(tmp_path)).space
     monkeypatch.setattr(exhaustive, "BOX_POINTS", box)
     monkeypatch.setattr(exhaustive, "CHUNK_POINTS", unit)
+    monkeypatch.setattr(exhaustive, "MOST_UNITS", space.size)
     boxes = boxes_of(space)
     assert boxes == list(space.boxes(box))
     ends = [found.first + found.size for found in boxes]
@@ -308,6 +309,19 @@ def test_units_cover_the_space_once(
         assert (number, position) == (found.slab, tuple(part.start for part in found.slices))
         number, position = space.locate(found.first + found.size - 1)
         assert (number, position) == (found.slab, tuple(part.stop - 1 for part in found.slices))
+
+
+def test_units_come_scattered_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first hundredth of the units has some of every tenth of the space."""
+    space = load(studies.written(tmp_path)).space
+    for unit in (1, 3, 100, space.size):
+        monkeypatch.setattr(exhaustive, "CHUNK_POINTS", unit)
+        monkeypatch.setattr(exhaustive, "MOST_UNITS", space.size)
+        whole, order = exhaustive.units(space), list(exhaustive.scattered(space))
+        assert sorted(order) == list(range(whole))
+        if whole >= 2000:
+            assert {at * 10 // whole for at in order[: whole // 100]} == set(range(10))
+    assert order == [0]
 
 
 def axis(name: str, count: int) -> Axis:
@@ -328,14 +342,15 @@ def test_a_trillion_points_are_cut_without_listing_them() -> None:
     finally:
         tracemalloc.stop()
     assert space.size == 10**12
-    assert units == math.ceil(space.size / exhaustive.CHUNK_POINTS)
+    assert exhaustive.MOST_UNITS / 2 < units <= exhaustive.MOST_UNITS
+    assert units == math.ceil(space.size / exhaustive.unit_points(space))
     assert peak < 20e6
     assert cut[0][0].first == 0
     assert cut[last][-1].first + cut[last][-1].size == space.size
     for unit, boxes in cut.items():
         ends = [box.first + box.size for box in boxes]
         assert [box.first for box in boxes[1:]] == ends[:-1]
-        assert max(box.size for box in boxes) <= exhaustive.BOX_POINTS
+        assert max(box.size for box in boxes) <= exhaustive.unit_points(space)
         following = next(exhaustive.unit_boxes(space, unit + 1), None)
         assert ends[-1] == (following.first if following else space.size)
 

@@ -19,7 +19,7 @@ from dse.model.links import Link, StepCost
 from dse.model.overlap import Bucket
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
-from dse.search import bounds, exhaustive, pareto, screening
+from dse.search import bounds, cells, exhaustive, pareto, screening
 from dse.search.tally import Tally, total
 from tests.pricing import studies
 from tests.pricing.priced import feasible
@@ -127,6 +127,52 @@ def same(found: Tally, expected: Tally) -> None:
     assert found.front.other.tolist() == expected.front.other.tolist()
     assert found.front.ties.tolist() == expected.front.ties.tolist()
     assert [i.tolist() for i in found.front.indices] == [i.tolist() for i in expected.front.indices]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_what_masks_have_in_common_is_counted_without_the_whole_grid(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 4), max_size=5)))
+    chance = np.random.default_rng(data.draw(st.integers(0, 99)))
+    masks = [
+        chance.random([length if wide else 1 for length, wide in zip(shape, axes, strict=True)])
+        < 0.8
+        for axes in data.draw(
+            st.lists(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)), max_size=4)
+        )
+    ]
+    whole = np.ones(shape, dtype=bool)
+    for mask in masks:
+        whole = whole & mask
+    assert screening.common(masks, shape) == np.count_nonzero(whole)
+
+
+def test_masks_of_a_hundred_billion_points_are_counted() -> None:
+    """As batches and layouts are: no array of all points could be made."""
+    few, many = np.arange(100).reshape(-1, 1, 1) < 30, np.arange(10**5).reshape(1, 1, -1) % 2 == 0
+    both = np.arange(100).reshape(-1, 1, 1) < np.arange(10**4).reshape(1, -1, 1)
+    found = screening.common([few, many, both], (100, 10**4, 10**5))
+    assert found == sum(10**4 - 1 - at for at in range(30)) * 5 * 10**4
+
+
+def test_a_box_is_screened_in_grids_of_few_clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with all its batch sizes, so their points are no range of indices."""
+    clusters = 150
+    problem = load(studies.written(tmp_path, WIDE))
+    monkeypatch.setattr(cells, "SCREENED_CLUSTERS", clusters)
+    box = max(problem.space.boxes(1 << 21), key=lambda box: box.size)
+    names = [axis.name for axis in problem.space.slabs[box.slab].axes]
+    batches = box.shape[names.index("batch_per_gpu")]
+    found = [
+        cells.whole(problem, grid).index(np.arange(grid.size))
+        for grid in cells.grids(problem, box, box.size)
+    ]
+    assert max(map(len, found)) <= clusters * batches * box.shape[names.index("optimizer")]
+    indices = np.sort(np.concatenate(found))
+    assert indices.tolist() == list(range(box.first, box.first + box.size))
+    same(screened(problem, 1 << 21), priced_whole(problem))
 
 
 def fewer_are_priced_for_the_same(problem: Problem) -> None:
