@@ -142,7 +142,7 @@ def run_plan(
     if done:
         say("this search was finished before; its report is unchanged")
     else:
-        with closing(Executors()) as executors:
+        with closing(Executors(say)) as executors:
             shown = shown_progress(quiet)
             done = searched(plan, executors, options.resume, command, shown, say, started)
     if show_json:

@@ -99,7 +99,7 @@ def _results(
             tell(study, plan)
     whole = sum(plan.points for _, plan in plans if isinstance(plan, Plan))
     results: list[Result] = []
-    with closing(Executors()) as executors, shown_progress(quiet) as progress:
+    with closing(Executors(say)) as executors, shown_progress(quiet) as progress:
         before = 0
         for number, (study, plan) in enumerate(plans, 1):
             if isinstance(plan, DseError):

@@ -109,6 +109,8 @@ def test_one_version_of_ray_is_spoken_of() -> None:
 def test_the_numbers_are_those_of_the_code() -> None:
     assert exhaustive.CHUNK_POINTS == 2**21
     assert "A unit of work is 2^21 points" in TEXT
+    assert exhaustive.MOST_UNITS == 1024
+    assert "at most 1,024 units" in TEXT
     assert (Lots.LOT_S, Lots.LOT_S_PER_CPU) == (0.25, 0.005)
     assert "a quarter of a\nsecond (with more than 50 CPUs, 5 ms for each CPU" in TEXT
     assert RayExecutor.IN_FLIGHT_PER_CPU == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dse.search.executors.executor import Executor, Finished
 from dse.search.executors.local import LocalExecutor
 from dse.search.executors.ray_executor import RayExecutor
@@ -10,9 +12,13 @@ __all__ = ["Executor", "Executors", "Finished", "LocalExecutor", "RayExecutor"]
 
 
 class Executors:
-    """What studies ask for, opened when first asked for: one is open, for all that ask alike."""
+    """What studies ask for, opened when first asked for: one is open, for all that ask alike.
 
-    def __init__(self) -> None:
+    say: takes a line for the user, of what an executor waits for.
+    """
+
+    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
+        self._say = say
         self._wanted: tuple[bool, str | None] | None = None
         self._open: Executor | None = None
 
@@ -22,7 +28,7 @@ class Executors:
         wanted = (ray, address if ray else None)
         if self._open is None or self._wanted != wanted:
             self.close()
-            self._open = RayExecutor(address) if ray else LocalExecutor()
+            self._open = RayExecutor(address, self._say) if ray else LocalExecutor()
             self._wanted = wanted
         return self._open
 

@@ -6,7 +6,7 @@ import math
 import pickle
 import socket
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from dse.errors import ClusterError
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.executors.executor import Finished
-from dse.search.executors.ray_lots import Begun, Lots, Nodes
+from dse.search.executors.ray_lots import Begun, Lots, Nodes, Waiting
 from dse.search.executors.ray_worker import Lot, lot_task
 from dse.search.fingerprint import installation
 from dse.search.pareto import Front
@@ -28,7 +28,7 @@ class RayExecutor:
     """Lots of units as Ray tasks; a unit whose worker or node is lost is begun again elsewhere.
 
     address: None starts Ray on this machine; else a cluster to join ("auto", "ray://host:10001",
-    "host:6379").
+    "host:6379"). say: takes a line for the user where the cluster takes up no work.
     """
 
     name = "ray"
@@ -39,7 +39,8 @@ class RayExecutor:
     # process, without a word that is ours, when it has not reached the head for a minute.
     HEAD_S = 10.0
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, say: Callable[[str], None] = lambda _: None) -> None:
+        self._say = say
         self._session = ExitStack()
         self._ray = self._session.enter_context(ray_session(address))
         self._head = _head(self._ray, address)
@@ -62,15 +63,17 @@ class RayExecutor:
         task = ray.remote(max_retries=0)(lot_task())  # begun again, and counted, here
         lots = Lots(units, exhaustive.units(problem.space))
         flying: dict[Any, list[Begun]] = {}
-        nodes, looked = Nodes(ray), -math.inf
+        nodes, looked, waiting = Nodes(ray), -math.inf, Waiting(time.monotonic())
         while True:
             if time.monotonic() - looked >= self.LOOK_S:
                 self._check_head()
                 for reference in nodes.look(flying, lots.longest_s):
                     lots.lost(flying.pop(reference))
                 looked = time.monotonic()
-            room = nodes.cpus * self.IN_FLIGHT_PER_CPU
-            while len(flying) < room and (lot := lots.next(nodes.cpus)):
+                if line := waiting.told(nodes.cpus, looked):
+                    self._say(line)
+            cpus = max(1, nodes.cpus)  # of a cluster that has none yet some are to be wanted
+            while len(flying) < cpus * self.IN_FLIGHT_PER_CPU and (lot := lots.next(cpus)):
                 flying[task.remote(held, [begun.unit for begun in lot], rival)] = lot
             if not flying:
                 return
@@ -82,6 +85,7 @@ class RayExecutor:
                     lots.lost(lot)
                     continue
                 lots.took(done.searched_s, len(lot))
+                waiting.over()
                 found = [tally.front for tally in done.tallies if len(tally.front)]
                 if found:
                     front = pareto.merge([front, *found])

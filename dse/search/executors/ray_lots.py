@@ -71,12 +71,12 @@ class Nodes:
         self._ray = ray
         self._alive: set[str] = set()
         self._doubtful: dict[Any, float] = {}  # a task, and since when
-        self.cpus = 1
+        self.cpus = 0
 
     def look(self, flying: Collection[Any], longest_s: float) -> list[Any]:
         """Count the CPUs; returns those of the tasks under way that are to be given up."""
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
-        self.cpus = max(1, int(sum(node["Resources"].get("CPU", 0) for node in nodes)))
+        self.cpus = int(sum(node["Resources"].get("CPU", 0) for node in nodes))
         now_s, alive = time.monotonic(), {node["NodeID"] for node in nodes}
         doubtful = {task: self._doubtful[task] for task in flying if task in self._doubtful}
         if self._alive - alive:
@@ -86,3 +86,35 @@ class Nodes:
         given_up = [task for task, since_s in doubtful.items() if since_s <= oldest_s]
         self._doubtful = {task: since_s for task, since_s in doubtful.items() if since_s > oldest_s}
         return given_up
+
+
+class Waiting:
+    """What to say where nobody takes up the first lot: a cluster without a CPU may be scaled up,
+    and one whose CPUs are taken may be given back to us, but it may also be a mistake.
+    """
+
+    NODE_S = 5.0  # without any CPU
+    BUSY_S = 60.0  # with CPUs, of which none has done a lot: they may have to start first
+
+    def __init__(self, begun_s: float) -> None:
+        self._begun_s = begun_s
+        self._told: set[bool] = set()
+        self._over = False
+
+    def told(self, cpus: int, now_s: float) -> str:
+        """The line to say at this time, each once; empty where there is nothing to say."""
+        some = cpus > 0
+        patience_s = self.BUSY_S if some else self.NODE_S
+        if self._over or some in self._told or now_s - self._begun_s < patience_s:
+            return ""
+        self._told.add(some)
+        if some:
+            return (
+                f"waiting: none of the {cpus:,} CPUs of the Ray cluster has finished any work; "
+                "other jobs may hold them (ray status tells)"
+            )
+        return "waiting for a node: the Ray cluster has no CPU that could search"
+
+    def over(self) -> None:
+        """Work has come back."""
+        self._over = True
