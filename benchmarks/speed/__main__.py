@@ -9,13 +9,14 @@ import argparse
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dse
 from benchmarks.page import put
-from benchmarks.speed import evaluations, filters, scaling, sweeps
+from benchmarks.speed import evaluations, filters, growth, scaling, sweeps
 from benchmarks.speed.table import Table, number
 from dse.calibration.experiment import this_machine, today
 
@@ -28,12 +29,14 @@ MEASURES: dict[str, Callable[[bool], Any]] = {
     "sweeps": sweeps.measure,
     "workers": lambda _: scaling.measure(),
     "filters": lambda _: filters.measure(),
+    "growth": growth.measure,
 }
 TABLES: dict[str, Callable[[Any], Table]] = {
     "evaluations": evaluations.table,
     "sweeps": sweeps.table,
     "workers": scaling.table,
     "filters": filters.table,
+    "growth": growth.table,
 }
 
 
@@ -64,16 +67,26 @@ def summary(found: dict[str, Any], said: str) -> str:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--no-billion", action="store_true", help="leave out the billion points")
-    parser.add_argument("--only", choices=list(MEASURES), help="this part; nothing is written")
+    parser.add_argument("--no-billion", action="store_true", help="leave out what takes longest")
+    parser.add_argument(
+        "--only", choices=list(MEASURES), help="this part; nothing is written, but of growth"
+    )
+    parser.add_argument(
+        "--part", type=int, metavar="SECONDS", default=growth.WHOLE_S,
+        help="of growth search no more than takes so much CPU time a size",
+    )  # fmt: skip
     given = parser.parse_args()
+    measures = {**MEASURES, "growth": partial(growth.measure, most_s=given.part)}
     said = where()
     print(said, flush=True)
     found, texts = {}, []
     for name in [given.only] if given.only else MEASURES:
-        found[name] = MEASURES[name](not given.no_billion)
+        found[name] = measures[name](not given.no_billion)
         texts.append(TABLES[name](found[name]).text())
         print(f"\n{texts[-1]}", flush=True)
+    if "growth" in found and not given.no_billion:
+        growth.draw(found["growth"])
+        put(PAGE, "growth", f"Measured on {said}\n\n{texts.pop()}")
     if given.only:
         return
     OUT.parent.mkdir(parents=True, exist_ok=True)
