@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
-from dse.pricing import constraints
+from dse.model.money import WATT_PER_KILOWATT, Cost
+from dse.pricing import constraints, market
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.point_arrays import PointArrays
 from dse.pricing.problem import Problem
@@ -66,11 +67,28 @@ def best_software(
 
 
 def missed(problem: Problem, owned: Values, values: Values) -> tuple[str, ...]:
-    """The demands that a point fails that costs what ``owned`` costs. It is there already, so that
-    nobody needs to sell it."""
-    evaluation = replace(problem.point(values), cost=problem.point(owned).cost, _known={})
+    """The demands that a point fails on the hardware of ``owned``, which stands there already.
+
+    Nobody needs to sell it, and where the study buys its machines, nothing is paid for it: its
+    purchase price is 0, and owning it costs its electricity alone.
+    """
+    evaluation = problem.point(values)
+    evaluation = replace(evaluation, cost=_standing(problem, owned), _known={})
     checks = constraints.demands(evaluation, problem.study)
     return tuple(name for name, mask in checks if not mask.all() and name != constraints.SOLD)
+
+
+def _standing(problem: Problem, owned: Values) -> Cost:
+    """What a point costs of which nothing must be bought; rent is paid on."""
+    cost = problem.point(owned).cost
+    if market.rents(problem.study):
+        return cost
+    known = problem.prices.electricity_usd_per_kwh.value
+    electricity = cost.power_w / WATT_PER_KILOWATT * (np.nan if known is None else known)
+    nothing = np.zeros_like(cost.capital_usd)
+    return replace(
+        cost, capital_usd=nothing, hardware_usd=nothing, tco_usd_per_hour=np.asarray(electricity)
+    )
 
 
 def restricted(

@@ -62,6 +62,27 @@ def test_it_is_the_fastest_on_that_hardware(tmp_path: Path, text: str) -> None:
     assert ("power <= 1 W" in missed(problem, owned, found)) == (text == TIGHT)
 
 
+def test_limits_on_what_is_bought_do_not_apply_to_what_stands_there(tmp_path: Path) -> None:
+    """Buying nothing costs nothing; its electricity, power and time are still limited."""
+    limits = (
+        '"capital <= 1 USD"', '"tco <= 1 USD/hour"', '"tco <= 0.01 USD/hour"', '"power <= 1 W"',
+        '"step <= 1 us"', '"capital <= 200 kUSD"',
+    )  # fmt: skip
+    text = studies.SMALL.replace('"capital <= 200 kUSD"', ", ".join(limits))
+    problem = load(studies.written(tmp_path, text))
+    owned = problem.study.baseline.values
+    priced = problem.point(owned)
+    assert priced["capital"] > 1
+    assert priced["tco"] > 1
+    found = missed(problem, owned, owned)
+    assert found == ("tco <= 0.01 USD/hour", "power <= 1 W", "step <= 1 us")
+    rented = text.replace("minimize: capital", "minimize: hourly").replace(
+        '"tco <= 1 USD/hour"', '"hourly <= 0.01 USD/hour"'
+    )
+    renting = load(studies.written(tmp_path, rented))
+    assert "hourly <= 0.01 USD/hour" in missed(renting, owned, owned), "rent is paid on"
+
+
 def test_the_baseline_itself_wins_where_nothing_is_faster(tmp_path: Path) -> None:
     text = studies.SMALL.replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", "[ps-grpc]")
     text = text.replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [1]")
