@@ -113,10 +113,13 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
         elif what != "missing":
             problem = f"{name}: {message[:1].lower()}{message[1:]}"
             mistakes.note(source.error(loc, problem, remedy))
+    by_mapping: dict[Loc, list[str]] = {}
     for loc in lacking:
         if loc not in spelt:
-            problem = f"the key '{'.'.join(map(str, loc))}' is missing"
-            mistakes.note(source.error(loc, problem, remedy))
+            by_mapping.setdefault(loc[:-1], []).append(f"'{'.'.join(map(str, loc))}'")
+    for loc, keys in by_mapping.items():
+        listed = f"keys {', '.join(keys)} are" if len(keys) > 1 else f"key {keys[0]} is"
+        mistakes.note(source.error(loc, f"the {listed} missing", remedy))
     return Part()
 
 

@@ -220,7 +220,7 @@ class Answers:
         try:
             read_target(Cursor(parse_yaml(written, "")))
         except StudyError as cause:
-            raise by_option(cause, written) from None
+            raise by_option(cause, written, "") from None
         return f"{{{', '.join(f'{name}: {text}' for name, text in given.items())}}}"
 
     @cached_property
@@ -343,13 +343,16 @@ def _count(word: str, whole: str) -> int:
     return int(word)
 
 
-def by_option(cause: StudyError, text: str) -> StudyError:
+def by_option(cause: StudyError, text: str, file: str) -> StudyError:
     """Mistakes of a study that answers made, each as that of the option that it came from.
 
-    text: of the study. What no option says is left as it is.
+    text, file: of the study. What no option says is left as it is, and so are mistakes in other
+    files, such as price lists.
     """
     lines = text.splitlines()
-    return together([_by_option(one, lines) for one in cause.mistakes])
+    return together([
+        _by_option(one, lines) if one.file == file else one for one in cause.mistakes
+    ])  # fmt: skip
 
 
 def _by_option(mistake: StudyError, lines: list[str]) -> StudyError:

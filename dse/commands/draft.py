@@ -55,11 +55,11 @@ class Draft:
         from dse.study.reader import study_of
         from dse.yaml_source import parse_yaml
 
+        path = os.path.join(self.folder, name)
         try:
-            path = os.path.join(self.folder, name)
             return resolve(study_of(parse_yaml(text, path), known_names()))
         except StudyError as cause:
-            raise by_option(cause, text) from None
+            raise by_option(cause, text, path) from None
 
     @cached_property
     def baseline(self) -> Mapping[str, str]:

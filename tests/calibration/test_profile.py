@@ -160,6 +160,16 @@ def test_all_mistakes_of_a_profile_are_told_in_order_of_place(
     assert misspelt.remedy == "did you mean library?"
 
 
+def test_keys_that_are_missing_are_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "bare.yaml"
+    path.write_text("format: dse-profile/1\nname: bare\ntransport: mpi\n")
+    with pytest.raises(StudyError) as caught:
+        read_profile(path)
+    assert re.match(r"\S+:1:1: the keys '\w+', '\w+', .* are missing; ", str(caught.value))
+    assert all(f"'{key}'" in str(caught.value) for key in ("library", "split", "cores"))
+    assert "\n" not in str(caught.value)
+
+
 def test_all_that_does_not_fit_together_is_told(profile_file: Path, tmp_path: Path) -> None:
     text = profile_file.read_text().replace("ranks: [2, 8]", "ranks: [8, 2]", 1)
     path = tmp_path / "bad.yaml"

@@ -293,6 +293,24 @@ def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
     assert dse("check", "kept/study.yaml", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("far.csv", "item,price\n" + "\n" * 90 + "h100-sxm,-5 USD\n", "far.csv:92:10: "),
+        ("near.yaml", "# ours\n" * 7 + "accelerators:\n  h100-sxm: {purchase:          -5 USD}\n",
+         "near.yaml:9:33: "),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_price_list_keeps_its_place(
+    name: str, text: str, place: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    said = refused(dse("ask", "--workload", "resnet50", "--on", "h100-sxm", "--gpus", "8",
+                       "--prices", name, cwd=tmp_path))  # fmt: skip
+    assert said.startswith(place)
+    assert "-5 USD" in said
+
+
 def test_what_options_say_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = typed("h100\n8\n\n", "init", "--workload", "vgg16", "--budget", "1 MUSD", cwd=tmp_path,
                  monkeypatch=monkeypatch)  # fmt: skip
