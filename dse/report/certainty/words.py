@@ -90,14 +90,9 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
 
 
 def nearest(rivals: list[Choice]) -> Choice:
-    """Of the rivals that are the better buy in most draws, else of all, the one that is most often
-    the best."""
-
-    def nearness(choice: Choice) -> tuple[bool, float, float]:
-        beaten = choice.beaten or 0.0
-        return beaten < 0.5, choice.best, -beaten
-
-    return max(rivals, key=nearness)
+    """Of the rivals the one that is most likely to be the better buy than the recommended purchase;
+    of several, the one that is most often the best of all."""
+    return min(rivals, key=lambda choice: (choice.beaten or 0.0, -choice.best))
 
 
 def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
@@ -278,8 +273,16 @@ def _more(factor: float) -> str:
     return f"by {words.percent(factor - 1)}"
 
 
+_MACHINES = ("accelerator", "node", "gpus")
+_AROUND = tuple(axis for axis in reversed(HARDWARE) if axis not in _MACHINES)
+
+
 def named(document: RunDocument, config: Mapping[str, str]) -> str:
-    """A purchase in a phrase: what is bought of it, by the names that people know."""
+    """A purchase in a phrase: what is bought of it, by the names that people know.
+
+    Machines alone, and in what the rest differs from the recommended purchase if that has the same
+    machines, else from the others that are listed with the same.
+    """
     name, gpus = config.get("accelerator"), config.get("gpus", "")
     if name:
         phrase = f"{gpus} x {words.title('accelerator', name)}"
@@ -287,13 +290,18 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
         node = config.get("node", "")
         phrase = f"{gpus} GPUs in {words.title('node', node)}" if node else f"{gpus} GPUs"
     own = document.recommended.config
-    machines = ("accelerator", "node", "gpus")
-    alike = all(config.get(axis) == own.get(axis) for axis in machines)
-    others = [axis for axis in HARDWARE if axis not in machines]
-    rest = [axis for axis in others if config.get(axis) and config[axis] != own.get(axis)]
-    if not alike:
-        return phrase
+    listed = [choice.config for choice in document.certainty.choices] if document.certainty else []
+    beside = [own] if _same_machines(config, own) else [
+        other for other in listed if _same_machines(config, other)
+    ]  # fmt: skip
+    rest = [axis for axis in _AROUND
+            if config.get(axis) and any(other.get(axis) != config[axis] for other in beside)
+            ]  # fmt: skip
     return ", ".join([phrase, *(words.phrase(axis, config[axis]) for axis in rest)])
+
+
+def _same_machines(config: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    return all(config.get(axis) == other.get(axis) for axis in _MACHINES)
 
 
 def title(found: Certainty) -> str:

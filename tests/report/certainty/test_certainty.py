@@ -229,6 +229,23 @@ def test_a_rival_that_is_the_better_buy_in_most_draws_is_named() -> None:
     assert "more often, in 56 %, 32 x NVIDIA" in words.odds(found)
 
 
+def test_the_nearest_rival_is_the_one_that_most_often_wins() -> None:
+    """Not the one that is most often the best of all; two of the same machines tell their networks
+    apart, in the sentence and in the table."""
+    own, rival = of(sure()).choices
+    often = replace(rival, best=0.12, beaten=0.63)
+    near = replace(rival, config={**rival.config, "gpus": "32", "inter_node": "ib-edr"}, best=0.11,
+                   beaten=0.55)  # fmt: skip
+    other = replace(near, config={**near.config, "inter_node": "25gbe"}, best=0.09, beaten=0.56)
+    found = sure(choices=(own, often, near, other))
+    line = words.sentences(found)[0]
+    assert "its nearest rival, 32 x NVIDIA A100 SXM4 80 GB, on InfiniBand EDR, in 55 %" in line
+    names = [row.name for row in words.rows(found)]
+    assert len(set(names)) == 4
+    assert names[-1].endswith(", on 25 Gbps Ethernet")
+    assert names[1] == words.named(found, rival.config) == "64 x NVIDIA A100 SXM4 80 GB"
+
+
 def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     """Half as likely each, and as good: together they are the answer, and no price between them
     changes it."""
@@ -256,7 +273,7 @@ def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     assert first == "99 %", "as the sentence says"
     assert second == words.WITH_IT
     assert third == words.chance(rival.best)
-    assert "count with it" in words.scope(of(alike))
+    assert "count with it" in words.scope(alike, of(alike))
     exact = replace(alike, choices=None)  # without a resolution every point is its own choice
     assert "more often, in 60 %" in words.sentences(exact)[0]
 
