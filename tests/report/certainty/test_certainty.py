@@ -434,7 +434,7 @@ def test_what_differs_in_a_purchase_is_told_after_a_comma(small: RunDocument) ->
     own = small.recommended.config
     machines = words.named(small, own)
     other = {**own, "gpus_per_node": "1", "inter_node": "ib-edr"}
-    assert words.named(small, other) == f"{machines}, on InfiniBand EDR, 1 per node"
+    assert words.named(small, other) == f"{machines}, 1 per node, on InfiniBand EDR"
     assert report_words.phrase("nics_per_node", "2") == "with 2 network cards per node"
 
 
