@@ -92,7 +92,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "said": answer.said(document),
         "notes": notes,
         "readiness": readiness.facts(document),
-        "sign": signature.signature(document, notes),
+        "sign": signature.signature(document),
         "offers": offered,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),

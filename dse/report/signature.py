@@ -1,5 +1,5 @@
-"""What the page to sign holds beside the offers: whose prices they are, what would change the
-answer, and what must be known."""
+"""What the page to sign holds beside the offers and the notes: whose prices they are, the limits,
+and what would change the answer."""
 
 from __future__ import annotations
 
@@ -13,44 +13,29 @@ from dse.report.certainty import words as certainty_words
 from dse.report.deal import buys
 from dse.report.document import RunDocument
 
-MOST_LINES = 5  # of each list, so that all of it is one page
-MOST_BELOW = 3  # notes below what keeps it from being signed
+MOST_LINES = 5  # of prices
 MOST_TURNS = 3  # prices that would change the answer
-MOST_LETTERS = 230  # of a note; longer ones end with their last whole sentence before that
 
 
 @dataclass(frozen=True)
 class Signature:
     """limits: each with the probability that it is met; prices: where those of the recommended
     offer are from and of what dates; flips: which prices would change the answer, where nothing
-    that keeps it from being signed says so; notes: the weightiest, and how many more there are."""
+    that keeps it from being signed says so."""
 
     limits: tuple[str, ...]
     prices: tuple[str, ...]
     flips: tuple[str, ...]
-    notes: tuple[str, ...]
-    more: int
 
 
-def signature(document: RunDocument, notes: Sequence[str]) -> Signature:
-    """Of a run; notes: of :func:`dse.report.answer.notes`."""
+def signature(document: RunDocument) -> Signature:
+    """Of a run."""
     ready = document.readiness is None or document.readiness.ready
-    most = MOST_LINES if ready else MOST_BELOW
     return Signature(
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
         flips=tuple(certainty_words.turn_lines(document)[:MOST_TURNS]) if ready else (),
-        notes=tuple(map(_short, notes[:most])),
-        more=max(0, len(notes) - most),
     )
-
-
-def _short(note: str) -> str:
-    """The note, or as many of its whole sentences as a page has room for."""
-    if len(note) <= MOST_LETTERS:
-        return note
-    end = note.rfind(". ", 0, MOST_LETTERS)
-    return note[: end + 1] if end > 0 else f"{note[:MOST_LETTERS].rsplit(' ', 1)[0]} …"
 
 
 def _prices(document: RunDocument) -> Iterator[str]:

@@ -9,12 +9,12 @@ import pytest
 from pypdf import PageObject, PdfReader
 
 from dse.errors import OutputError
-from dse.report import glossary, page, pdf, sections
+from dse.report import answer, glossary, page, pdf, sections
 from tests.report import browser
 from tests.report.documents import read, written
 
 FOOT_PT = 40.0  # below it stands the number of the page
-HALF = 0.5
+MOST_EMPTY = 0.35
 
 
 def said(*sheets: PageObject) -> str:
@@ -75,6 +75,25 @@ def test_a_summary_of_one_page_comes_first_and_can_be_signed(printed: PdfReader)
         assert word in first
     assert "Signature" not in second
     assert "Theanswerinwords" in second
+    notes = [bare(note.text)[1:] for note in answer.notes(read(written()))]
+    accepted = first.split("Whoeversignsaccepts:")[1].split("Signature")[0]
+    assert len(notes) == 3
+    assert all(note in accepted for note in notes), "all that is signed stands above the signature"
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+def test_what_needs_more_than_a_page_is_signed_at_its_end(tmp_path: Path) -> None:
+    run = written()
+    last = "This is the last of the conditions."
+    run["caveats"] = [*(f"Condition {at}: {'a long story ' * 30}." for at in range(40)), last]
+    html = tmp_path / "report.html"
+    html.write_text(page.render_page(read(run)), encoding="utf-8")
+    sheets = [*map(said, PdfReader(pdf.print_page(html, tmp_path / "out.pdf")).pages)]
+    (signed,) = [at for at, text in enumerate(sheets) if "Signature" in text]
+    assert signed > 0
+    text = "".join(sheets[: signed + 1])
+    assert text.index("Condition0:") < text.index(bare(last)) < text.index("Signature")
 
 
 @pytest.mark.slow
@@ -89,9 +108,11 @@ def test_every_sheet_says_whose_it_is_and_which(printed: PdfReader) -> None:
 
 @pytest.mark.slow
 @browser.needs_chromium
-def test_no_sheet_but_the_last_is_half_empty(printed: PdfReader) -> None:
+def test_no_sheet_but_the_signed_and_the_last_is_more_than_a_third_empty(
+    printed: PdfReader,
+) -> None:
     ends = [lowest(sheet) for sheet in printed.pages[:-1]]
-    assert max(ends) < HALF, ends
+    assert max(ends[1:]) < MOST_EMPTY, ends
 
 
 def test_where_nothing_prints_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

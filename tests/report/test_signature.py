@@ -27,7 +27,6 @@ from tests.report.documents import document
 from tests.report.test_bills import GPU, HOST, MACHINES, RENT
 
 OFFERS = "prices: {as_of: 2026-11-20, host: {value: 9 kUSD, quote: Q-1, valid_until: 2026-11-19}}\n"
-LONG = "Its price is the last list price, since no other is known. "
 
 
 @pytest.fixture(scope="module")
@@ -121,16 +120,6 @@ def test_notes_of_an_older_version_are_texts(notes: Notes) -> None:
     assert again.caveats == (notes.past,)
 
 
-def test_a_page_has_room_for_few_notes_and_says_how_many_more(notes: Notes) -> None:
-    found = signature.signature(document(), [note.text for note in notes])
-    assert found.notes == tuple(note.text for note in notes[:5])
-    assert found.more == 4
-    (short,) = signature.signature(document(), [f"{notes.gone.text} {LONG * 6}".strip()]).notes
-    assert short.startswith(notes.gone.text)
-    assert short.endswith("is known.")
-    assert len(short) <= signature.MOST_LETTERS
-
-
 def test_prices_are_told_by_quotation_and_date_with_their_share_of_the_sum() -> None:
     terms = Terms(quote="Q-7", valid_until="2026-12-31")
     quoted = replace(GPU, usd=90_000.0, price_class=QUOTE, price_date="2026-11-02",
@@ -140,14 +129,14 @@ def test_prices_are_told_by_quotation_and_date_with_their_share_of_the_sum() -> 
     site = Item(item="Rack", quantity=1, unit_usd=0.0, usd=0.0, price_class="of the site",
                 price_date="", age_years=None, checked=True, source="")  # fmt: skip
     run = replace(document(), bills={"recommended": (recalled, listed, quoted, site)})
-    assert signature.signature(run, []).prices == (
+    assert signature.signature(run).prices == (
         "Quotation Q-7 (vendor.csv, valid until 2026-12-31) of 2026-11-02: 90 % of the sum",
         "List prices (epoch-prices) of 2024-08-01: 6 % of the sum",
         "Prices from memory, not checked: 4 % of the sum",
     )
     gone = replace(quoted, terms=replace(terms, expired=True))
     run = replace(run, bills={"recommended": (gone,)})
-    assert "valid until 2026-12-31, which is past)" in signature.signature(run, []).prices[0]
+    assert "valid until 2026-12-31, which is past)" in signature.signature(run).prices[0]
 
 
 def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
@@ -156,26 +145,26 @@ def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
     item = replace(MACHINES, unit_usd=1.377, usd=27.54, price_date="2026-05", rent=three_years)
     run = replace(document("speedup", "per_run"), bills={"recommended": (item,)})
     said = "Rent of 8 accelerators for 2.5 h at USD 1.38 an hour each, for three years, Nebius"
-    assert signature.signature(run, []).prices == (
+    assert signature.signature(run).prices == (
         said, "Cloud prices (skypilot-nebius) of 2026-05: 100 % of the sum",
     )  # fmt: skip
     own = replace(item, price_class=QUOTE, price_date="", source="vendor.csv",
                   terms=Terms(vendor="Nebius", quote="Q-7"))  # fmt: skip
-    assert signature.signature(replace(run, bills={"recommended": (own,)}), []).prices == (
+    assert signature.signature(replace(run, bills={"recommended": (own,)})).prices == (
         said, "Quotation Q-7 (vendor.csv) without a date: 100 % of the sum",
     )  # fmt: skip
     recalled = replace(item, checked=False)
-    assert signature.signature(replace(run, bills={"recommended": (recalled,)}), []).prices == (
+    assert signature.signature(replace(run, bills={"recommended": (recalled,)})).prices == (
         said, "Prices from memory of 2026-05, not checked: 100 % of the sum",
     )  # fmt: skip
     purchase = replace(run, bills={"recommended": (GPU, HOST)})
-    assert signature.signature(purchase, []).prices == (), "an older version noted a purchase"
+    assert signature.signature(purchase).prices == (), "an older version noted a purchase"
 
 
 def test_limits_and_turning_prices_are_there() -> None:
-    found = signature.signature(sure(), [])
+    found = signature.signature(sure())
     assert found.limits == ("fits_memory (in the best estimate)", "capital <= 1.2 MUSD (88 %)")
     assert found.flips == (words.flip_lines(sure())[0],)
-    (none,) = signature.signature(sure(flips=()), []).flips
+    (none,) = signature.signature(sure(flips=())).flips
     assert none.startswith("No price alone")
-    assert signature.signature(document(), []).flips == ()
+    assert signature.signature(document()).flips == ()

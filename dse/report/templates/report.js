@@ -209,6 +209,7 @@
     if (printing) {
       figure.layout.width = PAPER_WIDTH;
       figure.layout.height = Number(chart.dataset.paper) || figure.layout.height;
+      figure.layout.legend = { ...figure.layout.legend, font: { size: 10 } }; // fewer lines of it
       chart.style.height = `${figure.layout.height}px`;
     } else {
       chart.style.height = tall ? `${tall}px` : chart.dataset.height;
