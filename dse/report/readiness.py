@@ -377,7 +377,8 @@ def _offered(flip: PriceFlip) -> str:
         return (
             f"{said}, and offers may be {sure_words.usd(flip, low)} to {sure_words.usd(flip, high)}"
         )
-    return f"{said}, and offers may be {sure_words.signed(low)} to {sure_words.signed(high)} off"
+    below, above = (words.percent(abs(end - 1)) for end in (low, high))
+    return f"{said}, and offers may be {below} lower to {above} higher"
 
 
 def _age(known: KnownPrice) -> str:
@@ -392,12 +393,17 @@ def _age(known: KnownPrice) -> str:
 
 
 def _turned(document: RunDocument, flip: PriceFlip, turns: list[Turn], of: bool = True) -> str:
-    """At what price the answer is another: ``above USD 14,000 the answer is ..``. of: what it is
-    then, too."""
+    """At what price the answer is another: ``above USD 14,000 the answer is ..``, or of several
+    prices ``at prices 20 % higher the answer is ..``. of: what it is then, too."""
     said = []
     for turn in turns:
+        price = sure_words.usd(flip, turn.factor)
         side = "above" if turn.factor > 1 else "below"
-        at = sure_words.usd(flip, turn.factor) or sure_words.signed(turn.factor)
-        answer = f" the answer is {sure_words.other(document, turn.config)}" * of
-        said.append(f"{side} {at}{answer}")
+        more = "higher" if turn.factor > 1 else "lower"
+        at = f"{side} {price}" if price else (
+            f"at prices {words.percent(abs(turn.factor - 1))} {more}"
+        )  # fmt: skip
+        then = sure_words.other(document, turn.config)
+        answer = f" the answer is {then}" if turn.config else f" {then}"
+        said.append(f"{at}{answer * of}")
     return " and ".join(said) if of else f"the answer {' and '.join(said)}"

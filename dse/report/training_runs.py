@@ -77,9 +77,9 @@ def amount(name: str, value: float | None) -> str:
     return words.shown(value, BESIDE[name].unit)
 
 
-def interval(name: str, bounds: Bounds | None) -> str:
-    """``3.1 days to 3.7 days``; empty where there is none."""
-    return words.interval(bounds, BESIDE[name].unit)
+def interval(name: str, bounds: Bounds | None, around: float | None = None) -> str:
+    """``3.1 days to 3.7 days``, as :func:`.words.interval`; empty where there is none."""
+    return words.interval(bounds, BESIDE[name].unit, around)
 
 
 def beside(document: RunDocument) -> dict[str, Phrase]:

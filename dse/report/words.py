@@ -186,12 +186,16 @@ def _electricity(kilowatt_hours: float, digits: int) -> str:
     return f"{significant(kilowatt_hours, digits)} kWh"
 
 
-def interval(bounds: Sequence[float] | None, unit: str) -> str:
-    """``3.1x to 3.7x``; empty where there is none."""
+def interval(bounds: Sequence[float] | None, unit: str, around: float | None = None) -> str:
+    """``3.1x to 3.7x``; empty where there is none.
+
+    around: a value of the interval that is shown beside it. Where an end rounds to what that rounds
+    to, it could seem to lie outside: then the ends have as many digits as the value.
+    """
     ends: dict[str, None] = {}
     for digits in (_ENDS_DIGITS, _ENDS_DIGITS + 1):
         ends = dict.fromkeys(shown(end, unit, digits) for end in bounds or ())
-        if len(ends) > 1:
+        if len(ends) > 1 and (around is None or shown(around, unit, digits) not in ends):
             break
     return " to ".join(ends)
 

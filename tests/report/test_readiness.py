@@ -95,6 +95,14 @@ def test_a_price_that_changes_the_answer_within_its_interval_asks_for_a_quote() 
     assert reasons(made(flips=(own,))) == []
     beyond = replace(flip, share=0.1, rise=Turn(factor=2.1, config=OTHER))
     assert reasons(made(flips=(beyond,))) == [], "that is beyond what sellers may ask"
+    nothing = replace(flip, rise=Turn(factor=1.12), seen=())
+    assert "above USD 14,000 nothing meets" in readiness.actions(made(flips=(nothing,)))[0]
+    several = replace(flip, known=replace(LISTED, usd=None), seen=())
+    line = readiness.actions(made(flips=(several,)))[0]
+    assert "offers may be 50 % lower to 100 % higher; at prices 12 % higher the answer is 8" in line
+    rival = replace(several, share=0.0, rise=None, fall=Turn(factor=0.82, config=OTHER))
+    line = readiness.actions(made(flips=(rival,)))[0]
+    assert "(the answer at prices 18 % lower)" in line
     falls = replace(flip, rise=None, fall=Turn(factor=0.6, config=OTHER), seen=())
     assert "below USD 7,500 the answer is 8 x" in readiness.actions(made(flips=(falls,)))[0]
 

@@ -144,3 +144,11 @@ def test_what_is_bought_beyond_what_trains_is_in_the_headline() -> None:
         paid=Paid(accelerators=8, units=1, size=8, kind="machines", verb="rented"),
     )  # fmt: skip
     assert words.hardware(one)[0] == "1 machine of 8 x NVIDIA A100 SXM4 80 GB (8 rented, 1 used)"
+
+
+def test_a_value_never_lies_outside_of_the_interval_beside_it() -> None:
+    assert words.interval((1.688e6, 1.8e6), "USD") == "USD 1.7 M to USD 1.8 M"
+    assert words.interval((1.688e6, 1.8e6), "USD", 1.692e6) == "USD 1.69 M to USD 1.8 M"
+    assert words.interval((1.5e6, 1.81e6), "USD", 1.814e6) == "USD 1.5 M to USD 1.81 M"
+    assert words.interval((1.5e6, 1.9e6), "USD", 1.7e6) == "USD 1.5 M to USD 1.9 M"
+    assert words.interval((2.0, 2.0), "x", 2.0) == "2x"

@@ -135,6 +135,7 @@ def test_the_answer_and_the_section_say_it(small: RunDocument) -> None:
     assert "of 1,000 simulated outcomes" in sentence
     assert "it beats its nearest rival" in sentence
     text, page = render_markdown(small), render_page(small)
+    assert "may exceed 100 %" in text
     for said in ("## How sure", "Which prices would change the answer", "Knowing everything"):
         assert said in text
     assert 'id="certainty-chart"' in page
