@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.catalog import own
 from dse.catalog.observations import PURCHASE as BOUGHT
 from dse.catalog.observations import nearest
 from dse.catalog.observations import of_one_age as observed_together
@@ -30,7 +31,9 @@ def of_one_age(
     """What recommended point and baseline would cost at prices of one age, and which point would be
     recommended then; None where the prices are of one age, or too few are known.
 
-    best: position of the point recommended.
+    A price that the buyer is offered today is what he pays, whatever others paid years ago, and
+    nobody buys a baseline that stands there: both leave nothing to compare. best: position of the
+    point recommended.
     """
     study = problem.study
     mine, theirs = (
@@ -41,6 +44,8 @@ def of_one_age(
     if rule == LEAST_REGRET:  # that hangs on draws, not on prices alone
         return None
     if mine == theirs or not _apart(problem, mine, theirs):
+        return None
+    if _offered(problem, mine) or _offered(problem, theirs) or _stands(problem, theirs):
         return None
     day = observed_together(mine, theirs, BOUGHT)
     if day is None or any(
@@ -113,11 +118,32 @@ def _apart(problem: Problem, *names: str) -> bool:
     return len(known) == len(names) and max(known) - min(known) > OLD_YEARS
 
 
+def _offered(problem: Problem, name: str) -> bool:
+    """Whether the price of an accelerator is the buyer's own, of late, and has not expired."""
+    prices = problem.prices
+    fact = prices.accelerator_usd.get(name)
+    if fact is None or not own(fact) or (fact.offer and fact.offer.expired(prices.valid_on)):
+        return False
+    age = age_years(fact, prices.as_of)
+    return age is None or age <= OLD_YEARS
+
+
+def _stands(problem: Problem, name: str) -> bool:
+    """Whether all accelerators of the baseline are owned."""
+    study = problem.study
+    count = sum(entry.count for entry in study.owned if entry.machine == name)
+    needed = study.baseline.values.get("gpus")
+    return isinstance(needed, int | float) and count >= needed
+
+
 def _aged(problem: Problem, day: datetime.date, names: Sequence[str]) -> tuple[Problem, list[str]]:
-    """The problem with accelerators at their prices around a day; those that have none."""
+    """The problem with accelerators at their prices around a day, but for those that the buyer is
+    offered; those that have none."""
     prices = dict(problem.prices.accelerator_usd)
     missing = []
     for name in names:
+        if _offered(problem, name):
+            continue
         observed = nearest(name, BOUGHT, day, _CLOSE_DAYS)
         if observed is None:
             missing.append(name)

@@ -1,29 +1,41 @@
 """Whether an answer is ready to be signed, and if not, what to get first.
 
-One list of reasons, the weightiest first: what is ordered cannot be had so; a limit that is missed;
-a price whose uncertainty alone changes the answer; what was never measured and does; prices of
-rivals that do; a comparison of prices of different ages; sums that are doubtful though they change
-no answer; odds. A price that the buyer was offered, and that is valid, is certain.
+One list of reasons, the weightiest first: what stands there is as fast; what is ordered cannot be
+had so; a limit that is missed; a price whose uncertainty alone changes the answer, what was never
+measured and does, and prices of rivals that do, of which what is most worth knowing is first; an
+answer that prices of one age change; sums that are doubtful though they change no answer. A price
+that the buyer was offered, and that is valid, is certain. Every reason is something to do; what
+nobody can do anything about, such as odds or what the baseline once cost, is a condition that
+whoever signs accepts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_terms import QUOTE
+from dse.pricing.anchors import NOBODY
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
-from dse.report import bills, one_age, words
+from dse.pricing.problem import GIVEN
+from dse.report import bills, one_age, without_buying, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.advice import OF_AIM
-from dse.report.certainty.facts import Certainty, KnownPrice, PriceFlip, Turn
+from dse.report.certainty.facts import Certainty, Knowledge, KnownPrice, PriceFlip, Turn
 from dse.report.certainty.titles import part_title, rented
-from dse.report.deal import deal
+from dse.report.certainty.verdict import COMPUTING
+from dse.report.deal import buys, deal
+from dse.report.design_point import Point
 from dse.report.document import Readiness, Reason, RunDocument
+from dse.report.words import SILENT
 from dse.search.certainty.sources import PRICE
 from dse.spelling import enumerated
+from dse.study.axes import HARDWARE
+from dse.study.choices import RESOLUTION
 
-MOST_ACTIONS = 3  # that are told at once
+MOST_ACTIONS = 6  # that are told at once
+MOST_CONDITIONS = 3  # that are told of what can be signed
 LARGE = 0.2  # share of a sum that is not signed for on a doubtful price
 LIKELY = 0.9  # probability that a limit holds with, where the study asks for none
 MOST_RIVALS = 3  # whose quotes are asked for by name
@@ -43,12 +55,20 @@ def verdict(document: RunDocument) -> str:
     found = document.readiness
     if found is None:
         return ""
+    if found.ready and (accepted := conditions(document)):
+        return f"Ready to sign, if you accept: {'; '.join(accepted)}."
     if found.ready:
         return (
             "Ready to sign: no price within its interval, no limit, and nothing that was not "
             "measured changes the answer, and no large price is doubtful."
         )
     return "Not ready to sign. First:" if actions(document) else "Not ready to sign."
+
+
+def conditions(document: RunDocument) -> list[str]:
+    """What whoever signs accepts, the weightiest first, as clauses."""
+    said = [clause for kind in _CONDITIONS if (clause := kind(document))]
+    return said[:MOST_CONDITIONS]
 
 
 def actions(document: RunDocument) -> list[str]:
@@ -103,17 +123,60 @@ def _bill(document: RunDocument) -> tuple[Item, ...]:
     return document.bills.get("recommended", ())
 
 
+def _free(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """That the baseline's machines, with other software, are as fast as what is recommended."""
+    without, best = document.without_buying, document.recommended
+    if without is None or without.missed or _same_machines(without.config, best.config):
+        return
+    mine, theirs = words.gain(document, without), words.gain(document, best)
+    settings = without_buying.settings(document)
+    if not mine or not theirs or mine < theirs or not settings or not _no_dearer(document, without):
+        return
+    action = (
+        f"Use the baseline's machines with {settings} first if they are yours, or make yours the "
+        "baseline"
+    )
+    if document.owned:
+        action = f"Use your present machines with {settings} first"
+    elif not buys(document):
+        action = f"Keep renting the baseline's machines, with {settings}, if you rent them"
+    speed = words.show_gain(document, best)
+    because = f"that is as fast as this {deal(document).noun} ({speed}), and costs nothing"
+    if mine > (1 + RESOLUTION) * theirs:
+        because = f"they are faster for nothing, {without_buying.reached(document)}, not {speed}"
+    if not buys(document):
+        because = f"they reach {without_buying.reached(document)}, not {speed}, for no more rent"
+    yield Reason(kind="without buying", action=action, because=because)
+
+
+def _same_machines(*configs: Mapping[str, str]) -> bool:
+    first, second = ([config.get(axis) for axis in HARDWARE] for config in configs)
+    return first == second
+
+
+def _no_dearer(document: RunDocument, without: Point) -> bool:
+    """Whether the baseline's machines cost no more than what is recommended: those that stand there
+    cost nothing more, and a rent goes on."""
+    if document.owned:
+        return document.baseline.quantity("capital") == 0
+    if buys(document):
+        return True
+    mine, theirs = (words.cost(document, point) for point in (without, document.recommended))
+    return mine is not None and theirs is not None and mine <= theirs
+
+
 def _expired(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     """Offers of the recommended point that are past their last day."""
     yield from _new_offers(_bill(document), "")
 
 
 def _rivals_expired(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """Offers past their last day of what it is compared with."""
-    own = {item.item for item in _bill(document)}
-    others = (*document.bills.get("baseline", ()), *document.prices)
+    """Offers past their last day of what else might be the answer, which the baseline's are not."""
+    bills_known = (*_bill(document), *document.bills.get("baseline", ()))
+    known = {item.item for item in bills_known}
     quotes = {_quote(item) for item in _bill(document)}
-    rest = [item for item in others if item.item not in own and _quote(item) not in quotes]
+    rest = [item for item in document.prices
+            if item.item not in known and _quote(item) not in quotes]  # fmt: skip
     yield from _new_offers(rest, ", which the answer is compared with")
 
 
@@ -171,27 +234,58 @@ def _missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         )
 
 
-def _own_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+def _uncertain(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """What changes the answer within its interval, of which the answer names what is most worth
+    knowing: that comes first, and is listed though the answer is as sure as was asked."""
+    told = [*_own_prices(document, found), *_measurements(document, found),
+            *_rival_prices(document, found)]  # fmt: skip
+    most = _most_worth(found)
+    if most and told and not any(most.name in one.of for one in told):
+        told.append(_About(frozenset([most.name]), _to_know(found, most)))
+    for one in sorted(told, key=lambda one: most is None or most.name not in one.of):
+        yield one.reason
+
+
+class _About(NamedTuple):
+    """A reason, and the names of what it asks for among what is worth knowing."""
+
+    of: frozenset[str]
+    reason: Reason
+
+
+def _most_worth(found: Certainty) -> Knowledge | None:
+    """What is most worth knowing; None where little is."""
+    first = found.knowledge[0] if found.knowledge else None
+    return first if first and first.worth >= DECIDES else None
+
+
+def _to_know(found: Certainty, item: Knowledge) -> Reason:
+    price = item.name.startswith(f"{PRICE}: ")
+    return Reason(
+        kind="rival prices" if price else "measurement",
+        action=f"Get {item.how}",
+        because=f"to know {item.title} before deciding is worth "
+        f"{words.percent(item.worth)} {OF_AIM[found.rule]}, on average",
+    )
+
+
+def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """Prices of the recommended point that change the answer within their intervals."""
     for flip in found.flips:
-        turns = _turns(document, flip)
+        turns, because = _turns(document, flip), ""
         if flip.share and not turns and _worth(found, flip):
             worth = f"{words.percent(_worth(found, flip))} {OF_AIM[found.rule]}"
-            yield Reason(
-                kind="price",
-                action=_quote_for(flip),
-                because=f"{_offered(flip)}; to know it before deciding is worth {worth}",
-            )
+            because = f"to know it before deciding is worth {worth}"
         if flip.share and turns:
             seen = [
                 f"; the catalogue also has {sure_words.seen_price(one, rented(flip.part))}"
                 for one in flip.seen
             ]
-            yield Reason(
-                kind="price",
-                action=_quote_for(flip),
-                because=f"{_offered(flip)}; {_turned(document, flip, turns)}{''.join(seen)}",
-            )
+            because = f"{_turned(document, flip, turns)}{''.join(seen)}"
+        if because:
+            because = f"{_offered(flip)}; {because}"
+            reason = Reason(kind="price", action=_quote_for(flip), because=because)
+            yield _About(frozenset([f"{PRICE}: {flip.part}"]), reason)
 
 
 def _worth(found: Certainty, flip: PriceFlip) -> float:
@@ -203,7 +297,7 @@ def _worth(found: Certainty, flip: PriceFlip) -> float:
     return 0.0 if flip.compared or certain or worth < DECIDES else worth
 
 
-def _measurements(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+def _measurements(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """What was never measured and is most worth knowing, where that may change the answer. Asked
     for a confidence, and sure enough, the answer already allows for it."""
     if _sure(document):
@@ -211,12 +305,7 @@ def _measurements(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     decisive = [item for item in found.knowledge
                 if not item.name.startswith(f"{PRICE}: ") and item.worth >= DECIDES]  # fmt: skip
     for item in decisive[:1]:
-        yield Reason(
-            kind="measurement",
-            action=f"Get {item.how}",
-            because=f"to know {item.title} before deciding is worth "
-            f"{words.percent(item.worth)} {OF_AIM[found.rule]}, on average",
-        )
+        yield _About(frozenset([item.name]), _to_know(found, item))
 
 
 def _sure(document: RunDocument) -> bool:
@@ -224,7 +313,7 @@ def _sure(document: RunDocument) -> bool:
     return document.confidence is not None and document.confidence.reached
 
 
-def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """Prices of other purchases that change the answer within their intervals."""
     worth = {item.name: item.worth for item in found.knowledge}
     own = {flip.part for flip in found.flips if flip.share}
@@ -246,39 +335,44 @@ def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     rest = len(names) - MOST_RIVALS
     listed = [rivals[part] for part in names[:MOST_RIVALS]] + [f"{rest} more"] * (rest > 0)
     quotes = "quotes" if listed[1:] else "a quote"
-    yield Reason(
+    reason = Reason(
         kind="rival prices",
         action=f"Get {quotes} for {enumerated(listed)}",
         because=f"within what sellers may ask, another {deal(document).noun} is the answer",
     )
+    yield _About(frozenset(f"{PRICE}: {part}" for part in names[:MOST_RIVALS]), reason)
 
 
 def _ages(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """That prices of one age reverse the comparison, or change the answer."""
-    then, now, found = one_age.reversal(document), one_age.ratio(document), document.one_age
-    if found is None or (then is None and found.instead is None):
+    """That the answer is another at prices of one age. What the baseline would cost then decides
+    nothing that is bought."""
+    found = document.one_age
+    if found is None or found.instead is None:
         return
-    said, action = [], "Get prices of one day for the recommended offer and the baseline"
-    if then is not None and now is not None:
-        said.append(
-            f"the comparison with the baseline reads {words.change(then)}, not {words.change(now)}"
+    instead = document.front[found.instead - 1]
+    compared = (document.recommended.config, instead.config)
+    titles = [words.title("accelerator", config["accelerator"]) for config in compared]
+    quoted = {
+        item.item for item in document.prices
+        if item.price_class == QUOTE and not (item.terms and item.terms.expired)
+    }  # fmt: skip
+    names = [name for name in dict.fromkeys(titles) if name not in quoted]
+    if names:
+        yield Reason(
+            kind="prices of different ages",
+            action=f"Get {'quotes of one day' if names[1:] else 'a quote'} for {enumerated(names)}",
+            because=f"at prices of one age ({found.month}) recommended is "
+            f"{words.describe(instead)}",
         )
-    if found.instead is not None:
-        said.append(f"recommended is {words.describe(document.front[found.instead - 1])}")
-    elif any(item.obstacle == UNSOLD for item in document.bills.get("baseline", ())):
-        action = "Leave the difference to the baseline's price out of the case"
-    yield Reason(
-        kind="prices of different ages",
-        action=action,
-        because=f"at prices of one age ({found.month}) {' and '.join(said)}",
-    )
 
 
 def _large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     """Prices that are a large share of the sum and no valid offer, where they change the sum and
     not the answer. What a cloud publishes of late is what it asks."""
     for flip in found.flips:
-        told = _turns(document, flip) or _worth(found, flip)
+        most = _most_worth(found)
+        asked = most is not None and most.name == f"{PRICE}: {flip.part}"
+        told = asked or _turns(document, flip) or _worth(found, flip)
         if flip.share >= LARGE and not told and not _certain(flip):
             yield Reason(
                 kind="doubtful sum",
@@ -315,8 +409,16 @@ def _idle(document: RunDocument, _: Certainty) -> Iterator[Reason]:
             )
 
 
-def _odds(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+_KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
+    _free, _expired, _unsold, _obstacles, _missed, _uncertain, _ages, _large_prices,
+    _rivals_expired, _doubtful_limits, _idle,
+)  # fmt: skip
+
+
+def _odds(document: RunDocument) -> str:
     """That it is not the best in most draws."""
+    found = document.certainty
+    assert found is not None
     alike, rivals = sure_words.alike_and_rivals(document)
     asked = document.confidence
     if asked is not None and asked.reached:
@@ -327,14 +429,48 @@ def _odds(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     else:
         best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
         said = "it is the best choice in {} of simulated outcomes only"
-    if best is not None and best < 0.5:
-        yield Reason(kind="odds", action="", because=said.format(sure_words.chance(best)))
+    return said.format(sure_words.chance(best)) if best is not None and best < 0.5 else ""
 
 
-_KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
-    _expired, _unsold, _obstacles, _missed, _own_prices, _measurements, _rival_prices, _ages,
-    _large_prices, _rivals_expired, _doubtful_limits, _idle, _odds,
+def _reversed(document: RunDocument) -> str:
+    """That the difference to the baseline's price hangs on the age of prices."""
+    then, now = one_age.reversal(document), one_age.ratio(document)
+    if then is None or now is None or document.one_age is None:
+        return ""
+    return (
+        f"the comparison with the baseline's price, {words.change(now)}, reads "
+        f"{words.change(then)} at prices of one age ({document.one_age.month})"
+    )
+
+
+def _unmeasured(document: RunDocument) -> str:
+    """That communication lies beyond what was measured."""
+    point = document.recommended
+    if words.evidence(point) in _MEASURED:
+        return ""
+    first = words.says_who(point)[1].partition(";")[0].partition(":")[0]
+    first = first.partition(", where")[0].rstrip(".")
+    return f"{first[:1].lower()}{first[1:]}"
+
+
+def _untimed(document: RunDocument) -> str:
+    """That nobody timed such computing."""
+    kind = document.recommended.computing
+    return COMPUTING.get(kind, "") if kind in (NOBODY, GIVEN) else ""
+
+
+def _extrapolated(document: RunDocument) -> str:
+    """That the length of a run is not one that was observed."""
+    named = (("its", document.recommended), ("the baseline's", document.baseline))
+    whose = [name for name, point in named if point.run and point.run.extrapolated]
+    return f"{' and '.join(whose)} samples to the target are extrapolated" if whose else ""
+
+
+# The weightiest first.
+_CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
+    _odds, _reversed, _unmeasured, _untimed, _extrapolated,
 )  # fmt: skip
+_MEASURED = ("inside", SILENT)  # communication, or none
 
 
 def _turns(document: RunDocument, flip: PriceFlip) -> list[Turn]:

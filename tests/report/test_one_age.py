@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -102,3 +103,19 @@ def test_a_saving_that_prices_of_one_age_reverse_is_not_claimed_alone(tmp_path: 
     (line,) = [one for one in answer(plain) if " to buy against " in one]
     assert "one age" not in line
     assert one_age.reversal(replace(found, one_age=None)) is None
+
+
+def test_prices_of_another_year_replace_no_offer_of_today(tmp_path: Path) -> None:
+    """Nor does the year's price of what stands there matter."""
+    listed = load(studies.written(tmp_path, TEXT))
+    assert document_of(listed, "fastest", "a100-sxm4-40gb").one_age is not None
+    day = (listed.prices.as_of or datetime.date.today()).isoformat()
+    own = "prices: {accelerators: {a100-sxm4-40gb: {purchase: {value: 9310 USD, date: %s%s}}}}\n"
+    offered = load(studies.written(tmp_path, TEXT + own % (day, ""), "b.yaml"))
+    assert document_of(offered, "fastest", "a100-sxm4-40gb").one_age is None
+    past = ", valid_until: 2020-01-01"
+    expired = load(studies.written(tmp_path, TEXT + own % ("2022-07-01", past), "c.yaml"))
+    assert document_of(expired, "fastest", "a100-sxm4-40gb").one_age is not None
+    ours = "owned: {accelerator: p100-sxm2-16gb, gpus: 4, gpus_per_node: 4}\n"
+    stands = load(studies.written(tmp_path, TEXT + ours, "d.yaml"))
+    assert document_of(stands, "fastest", "a100-sxm4-40gb").one_age is None

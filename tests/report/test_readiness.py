@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dse.pricing.anchors import NOBODY
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Rent, Terms
 from dse.pricing.load import load
-from dse.report import answer, assembly, one_age, readiness
+from dse.report import answer, assembly, one_age, readiness, words
 from dse.report.certainty.facts import (
     Certainty,
     Choice,
@@ -21,6 +22,7 @@ from dse.report.certainty.facts import (
     SeenPrice,
     Turn,
 )
+from dse.report.design_point import Change, Point, Run, WaterfallStep, WithoutBuying
 from dse.report.document import Choices, Confidence, OneAge, Readiness, RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
@@ -43,6 +45,7 @@ def made(bill: tuple[Item, ...] = (ITEM,), **changed: Any) -> RunDocument:
     """A document of which nothing keeps from being signed but what is changed: of its certainty,
     else of itself."""
     run = document()
+    run = replace(run, recommended=replace(run.recommended, evidence="inside"))
     own = Choice(role="recommended", config=run.recommended.config, gain=1.0, cost=1.0,
                  on_front=1.0, best=1.0, met={"capital <= 2 MUSD": 1.0}, meets_all=1.0,
                  regret=0.0)  # fmt: skip
@@ -168,13 +171,13 @@ def test_what_cannot_be_ordered_so_comes_first() -> None:
     flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER))
     run = made(items, flips=(flip,))
     assert reasons(run) == ["expired offer", "not sold", "tiers", "rack", "price"]
-    first, second, third = readiness.actions(run)
+    first, second, third, *_ = readiness.actions(run)
     assert first == (
         "Get a new offer for Host and Cable: quotation Q-1 (vendor.csv) was valid until 2026-11-19."
     )
     assert second.startswith("Find a seller of NVIDIA Tesla P100 and get an offer: it is no longer")
     assert third.startswith("Get a design and an offer for so large a network: three tiers")
-    assert [line.split(":")[0] for line in readiness.more(run)] == [
+    assert [line.split(":")[0] for line in readiness.actions(run)[3:]] == [
         "Plan racks that feed such a node (rack_power)",
         "Get a quote for NVIDIA A100 SXM4 40 GB (80 % of the cost)",
     ]
@@ -189,8 +192,7 @@ def test_terminal_page_text_and_notes_tell_it_in_one_order() -> None:
     lines = answer.answer(run)
     at = lines.index("Not ready to sign. First:")
     assert lines[at + 1].startswith("  1. Get a new offer")
-    assert lines[at + 4] == "And 1 more below."
-    assert lines[at + 5].startswith("Note: Fill the nodes, or find a seller of fewer Board: 7 of")
+    assert lines[at + 4].startswith("  4. Fill the nodes, or find a seller of fewer Board: 7 of")
     assert not any(line.startswith("Note") for line in lines[:at])
     page, text = render_page(run), render_markdown(run)
     said = ("Get a new offer", "Find a seller", "Get a quote for", "Fill the nodes")
@@ -206,7 +208,9 @@ def test_an_expired_offer_of_what_it_is_compared_with_weighs_less() -> None:
     past = Terms(quote="Q-2", valid_until="2026-11-19", expired=True)
     theirs = replace(ITEM, item="NVIDIA H100", terms=past, source="b.csv")
     run = made(bills={"baseline": (theirs,)})
-    (line,) = readiness.actions(run)
+    assert reasons(run) == [], "the baseline is not bought"
+    run = replace(run, bills={"recommended": (ITEM,)}, prices=(theirs,))
+    (line,) = readiness.actions(replace(run, readiness=readiness.readiness(run)))
     assert line.startswith("Get a new offer for NVIDIA H100, which the answer is compared with")
 
 
@@ -246,7 +250,7 @@ def test_limits_count_with_the_probability_that_was_asked_for() -> None:
     assert reasons(made(choices=(own,), confidence=met)) == []
 
 
-def test_prices_of_one_age_that_reverse_the_comparison_are_a_reason() -> None:
+def test_what_the_baseline_once_cost_is_accepted_and_another_answer_is_not() -> None:
     run = made()
     mine, theirs = (point.quantity("capital") for point in (run.recommended, run.baseline))
     assert mine
@@ -254,35 +258,105 @@ def test_prices_of_one_age_that_reverse_the_comparison_are_a_reason() -> None:
     turned = OneAge(month="2022-07", capital=theirs, baseline_capital=mine * 1.1)
     if mine < theirs:
         turned = OneAge(month="2022-07", capital=theirs * 1.1, baseline_capital=mine)
-    found = made(one_age=turned)
-    assert one_age.reversal(found) is not None
-    assert reasons(found) == ["prices of different ages"]
-    assert "Get prices of one day for" in readiness.actions(found)[0]
     gone = replace(ITEM, obstacle=UNSOLD)
-    (line,) = readiness.actions(made(one_age=turned, bills={"baseline": (gone,)}))
-    assert line.startswith("Leave the difference to the baseline's price out of the case: at")
+    found = made(one_age=turned, bills={"baseline": (gone,)})
+    assert one_age.reversal(found) is not None
+    (line,) = readiness.lines(found)
+    assert line.startswith("Ready to sign, if you accept: the comparison with the baseline's price")
+    assert line.endswith("at prices of one age (2022-07).")
     same = OneAge(month="2022-07", capital=mine, baseline_capital=theirs)
-    assert reasons(made(one_age=same)) == []
-    assert reasons(made(one_age=replace(same, instead=1))) == ["prices of different ages"]
+    assert readiness.conditions(made(one_age=same)) == []
+    other = made(one_age=replace(same, instead=1))
+    assert reasons(other) == ["prices of different ages"]
+    name = words.title("accelerator", other.recommended.config["accelerator"])
+    assert name in readiness.actions(other)[0].split(": at prices of one age (2022-07) ")[0]
 
 
-def test_idle_accelerators_and_odds_are_reasons_and_odds_ask_for_nothing() -> None:
+def test_conditions_are_what_the_lines_above_say_and_three_at_most() -> None:
     run = made()
     assert run.certainty is not None
     own = replace(run.certainty.choices[0], best=0.4)
     rival = replace(own, role="", config=OTHER, best=0.3, beaten=0.55)
-    odd = made(choices=(own, rival))
-    assert reasons(odd) == ["odds"]
-    assert readiness.lines(odd) == ["Not ready to sign.", "And 1 more below."]
-    assert answer.notes(odd)[0].text == "It is the best choice in 40 % of simulated outcomes only."
-    assert reasons(made(choices=(replace(own, best=0.6), rival))) == []
+    far = replace(run.recommended, evidence="far", computing=NOBODY)
+    beyond = Run(samples=1e9, time_to_target=1.0, per_run=1.0, energy=1.0, extrapolated=True)
+    found = made(choices=(own, rival), recommended=far, baseline=replace(run.baseline, run=beyond))
+    assert readiness.lines(found) == [
+        "Ready to sign, if you accept: it is the best choice in 40 % of simulated outcomes only; "
+        "its communication lies far outside the measured range; nobody timed computing like it."
+    ]
+    assert "if you accept: it is the best" in render_page(found)
+    timed = replace(far, computing="")
+    found = made(recommended=timed, baseline=replace(run.baseline, run=beyond))
+    assert "the baseline's samples to the target are extrapolated" in readiness.verdict(found)
+
+
+def test_what_the_present_machines_do_for_nothing_comes_first() -> None:
+    run = document()
+    speed = run.recommended.quantity("speedup")
+    assert speed
+    change = Change(axis="bucket", before="25 MiB", after="1 MiB")
+    step = WaterfallStep(changes=(change,), software=True, speedup=1.6, factor=1.6, cost=None)
+    faster = {**run.baseline.objectives, "speedup": 1.3 * speed}
+    config = {**run.baseline.config, "accelerator": "v100-sxm2-16gb", "bucket": "1 MiB"}
+    base = {one.name: getattr(run.baseline, one.name) for one in fields(Point)}
+    stands = WithoutBuying(**base, steps=(step,))
+    stands = replace(stands, objectives=faster, config=config, interval=None)
+    past = replace(ITEM, terms=Terms(quote="Q", valid_until="2026-11-19", expired=True))
+    found = made((past,), without_buying=stands)
+    assert reasons(found) == ["without buying", "expired offer"]
+    first = readiness.actions(found)[0]
+    assert first.startswith(
+        "Use the baseline's machines with bucket 1 MiB first if they are yours, or make yours the "
+        "baseline: they are faster for nothing, "
+    )
+    free = replace(run.baseline, costs={**run.baseline.costs, "capital": 0.0})
+    free = replace(free, objectives={**free.objectives, "capital": 0.0})
+    owned = made(without_buying=stands, owned=("64 x P100",), baseline=free)
+    assert readiness.actions(owned)[0].startswith("Use your present machines with bucket 1 MiB")
+    assert reasons(made(without_buying=stands, owned=("1 x P100",))) == [], "these are not owned"
+    slower = replace(stands, objectives={**faster, "speedup": 0.9 * speed})
+    assert reasons(made(without_buying=slower)) == []
+    same = replace(stands, config=run.recommended.config)
+    assert reasons(made(without_buying=same)) == [], "it is what is recommended"
+
+
+def test_what_would_settle_most_is_asked_for_first() -> None:
+    """As the answer says it, though a price of the purchase turns the answer, too."""
+    flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER))
+    rival = replace(flip, part="h100-sxm", share=0.0, rise=None,
+                    fall=Turn(factor=0.9, config=OTHER))  # fmt: skip
+    worth = Knowledge(name="price: h100-sxm", title="its price", worth=0.11, how="a quote")
+    ring = Knowledge(name="communication: ring", title="communication by ring", worth=0.09,
+                     how="half an hour of nccl-tests")  # fmt: skip
+    assert reasons(made(flips=(flip, rival))) == ["price", "rival prices"]
+    run = made(flips=(flip, rival), knowledge=(worth, ring))
+    assert reasons(run) == ["rival prices", "price", "measurement"]
     asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
                        considered=3)  # fmt: skip
-    assert reasons(made(choices=(own, rival), confidence=asked)) == [], "it beats what is as sure"
+    sure = made(flips=(flip,), knowledge=(ring,), confidence=asked)
+    assert reasons(sure) == ["measurement", "price"]
+    assert readiness.actions(sure)[0].startswith("Get half an hour of nccl-tests: to know")
+
+
+def test_idle_accelerators_are_a_reason_and_odds_are_accepted() -> None:
+    run = made()
+    assert run.certainty is not None
+    own = replace(run.certainty.choices[0], best=0.4)
+    rival = replace(own, role="", config=OTHER, best=0.3, beaten=0.55)
+    odds = ["it is the best choice in 40 % of simulated outcomes only"]
+    odd = made(choices=(own, rival))
+    assert reasons(odd) == [], "nobody can do anything about them"
+    assert readiness.conditions(odd) == odds
+    assert readiness.conditions(made(choices=(replace(own, best=0.6), rival))) == []
+    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
+                       considered=3)  # fmt: skip
+    run = made(choices=(own, rival), confidence=asked)
+    assert readiness.conditions(run) == [], "it beats what is as sure"
     beaten = replace(rival, beaten=0.45)
-    assert reasons(made(choices=(own, beaten), confidence=asked)) == ["odds"]
+    (said,) = readiness.conditions(made(choices=(own, beaten), confidence=asked))
+    assert said.startswith("it is the better buy than another that is as sure in 45 % of")
     unsure = replace(beaten, meets_all=0.5)
-    assert reasons(made(choices=(own, unsure), confidence=asked)) == []
+    assert readiness.conditions(made(choices=(own, unsure), confidence=asked)) == []
     assert reasons(made((replace(ITEM, idle=4),))) == ["idle"]
     rented = replace(ITEM, idle=4, rent=Rent(term="spot", hours=1.0))
     assert "fewer are not rented out at once" in readiness.actions(made((rented,)))[0]
