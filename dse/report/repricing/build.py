@@ -229,8 +229,7 @@ def _draws_of(looked: Candidates, name: str) -> Array | None:
         hourly = np.where(known["hourly"] > 0, known["hourly"], np.nan)
         return np.asarray(known["per_run"] * SECONDS_PER_HOUR / hourly)
     if name == HELD:
-        held = known["energy"] / known["power"] if "energy" in known else None
-        return known.get("time_to_target") if held is None else np.asarray(held)
+        return np.asarray(known["energy"] / known["power"])
     return known.get(name)
 
 
