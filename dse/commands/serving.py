@@ -26,7 +26,7 @@ _SUPERSEDED = 409
 
 @dataclass
 class Newest:
-    """Counts questions, so that only the newest is answered."""
+    """Counts questions that can be answered, so that only the newest is."""
 
     number: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -74,17 +74,23 @@ def application(problem: Problem, token: str, newest: Newest) -> Starlette:
             found: Any = await request.json()
         except ValueError:
             return refused("the question is no JSON", 400)
-        return await run_in_threadpool(answered, found, answers[rest])
+        try:
+            question = live.question(found)
+            live.changed(problem, question)
+        except DseError as cause:
+            return refused(str(cause), 400)
+        # Counted as they come, and not in a thread, which may begin after that of a newer one.
+        return await run_in_threadpool(answered, question, answers[rest], newest.next())
 
-    def answered(found: Any, told: Callable[..., live.Answer | live.Chances]) -> Response:
+    def answered(
+        question: live.Question, told: Callable[..., live.Answer | live.Chances], mine: int
+    ) -> Response:
         nonlocal last
-        mine = newest.next()
 
         def wanted() -> bool:
             return newest.number == mine
 
         try:
-            question = live.question(found)
             known = last
             if known is None or known.asked != question:
                 last = known = live.search(problem, question, wanted)

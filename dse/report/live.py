@@ -29,6 +29,7 @@ from dse.search.certainty.study_draws import StudyDraws, draws_near
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.search.tally import Tally
+from dse.spelling import enumerated
 from dse.study import Axis, Constraint, Study, Value, Wire
 from dse.study.axes import AXES, BANDWIDTH, NumberKind
 from dse.study.constraints import ExpressionError, parse_constraint
@@ -94,7 +95,8 @@ class Question:
 def question(found: object) -> Question:
     """The question that a page sends. Raises :class:`Refused` for what is none."""
     if not isinstance(found, dict) or set(found) - set(vars(Question())):
-        raise Refused("the question must have values, limits, prices and rule")
+        keys = enumerated([*vars(Question())])
+        raise Refused(f"the question must be a mapping with no other keys than {keys}")
     values, ranges, limits = found.get("values", {}), found.get("ranges", {}), found.get("limits")
     prices, rule = found.get("prices", {}), found.get("rule", SPEED_PER_DOLLAR)
     listed = all(isinstance(each, dict) and all(map(_texts, each.values()))
@@ -429,7 +431,8 @@ def chances(found: Found, wanted: Callable[[], bool] = lambda: True) -> Chances:
     """The points near the front of an answer in every draw, as a run with the same confidence draws
     them.
 
-    Raises as :func:`search` does, and :class:`Refused` where there is no front.
+    wanted: as of :func:`search`, asked before each piece of the work. Raises as that does, and
+    :class:`Refused` where there is no front.
     """
     if found.answer.recommended is None:
         raise Refused("no point meets every limit, so there is nothing to draw")
@@ -439,10 +442,13 @@ def chances(found: Found, wanted: Callable[[], bool] = lambda: True) -> Chances:
         found.problem, "exhaustive", "", "", found.tally, tuple(found.points),
         found.answer.seconds, 0, 0, 0,
     )  # fmt: skip
-    near = near_front(outcome, rule, [likely])
-    if not wanted():
-        raise Superseded
-    drawn = draws_near(found.problem, near, rule)
+
+    def before() -> None:
+        if not wanted():
+            raise Superseded
+
+    near = near_front(outcome, rule, [likely], before)
+    drawn = draws_near(found.problem, near, rule, before)
     chosen = confidence.chosen(drawn, outcome, rule, near.front.index(likely)).position
     met = drawn.drawn.meets_all.mean(axis=0)
     best = drawn.best[drawn.purchases]

@@ -6,6 +6,7 @@ import json
 
 from dse.pricing.problem import Problem
 from dse.report import live, page, tables
+from dse.report.deal import deal_of
 from dse.report.live import LIVE_RULES, Question
 from dse.report.style import NIGHT, chart_layout
 from dse.version import __version__
@@ -36,6 +37,7 @@ def render_live(problem: Problem, rule: str) -> str:
                 for one in live.ranges(problem.study)],
         confidence=problem.study.confidence,
         rules=LIVE_RULES,
+        deal=deal_of(problem.study),
         rule=rule,
         limits=[constraint.text for constraint in problem.study.constraints],
         prices=[price for price in prices if price.unit != "USD/h"],

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 import re
 import signal
 import socket
 import subprocess
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import sync_playwright
+from starlette import concurrency
 
+from dse.commands import serving
 from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.report import live
 from dse.report.assembly import build
 from dse.report.live import Question, Superseded, search
+from dse.report.live_page import render_live
 from dse.report.words import percent
 from dse.search.run import run
 from tests.commands.command import dse, start
@@ -129,10 +136,10 @@ def test_what_is_changed_is_that_of_a_study_with_it(served: Served, tmp_path: Pa
         ({"prices": {"general/host": "x"}}, "values and limits must be texts, and prices numbers"),
         ({"prices": {"general/gold": 1}}, "there is no price 'general/gold' to change"),
         ({"rule": "dearest"}, "there is no rule 'dearest'; use knee, cheapest-within-5%"),
-        ({"rul": "knee"}, "the question must have values, limits, prices and rule"),
+        ({"rul": "knee"}, "no other keys than values, ranges, limits, prices, rule and confidence"),
         ({"confidence": 1}, "the confidence must be a number between 0 and 100 %"),
         ({"confidence": "x"}, "the confidence must be a number between 0 and 100 %"),
-        (["knee"], "the question must have values, limits, prices and rule"),
+        (["knee"], "the question must be a mapping with no other keys than values, ranges,"),
     ],
 )
 def test_a_bad_question_gets_one_line(served: Served, asked: object, said: str) -> None:
@@ -249,8 +256,91 @@ def test_chances_are_those_of_a_run(
 
 
 def test_a_newer_question_ends_the_drawing_of_the_one_before(study: Path) -> None:
+    found = live.search(load(study), Question())
+    asked = itertools.count()
+    live.chances(found, lambda: next(asked) >= 0)
+    pieces = next(asked)
+    assert pieces > 3  # asked before each piece of the work, and not just once
+    asked = itertools.count()
     with pytest.raises(Superseded):
-        live.chances(live.search(load(study), Question()), lambda: False)
+        live.chances(found, lambda: next(asked) < pieces - 1)
+
+
+async def posted(app: Any, body: object) -> tuple[int, Any]:
+    """Status and content of a question that an application is asked in this process."""
+    data, sent = json.dumps(body).encode(), list[dict[str, Any]]()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": data, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-length", str(len(data)).encode())]
+    await app(
+        {"type": "http", "method": "POST", "path": "/secret/answer", "headers": headers,
+         "query_string": b"", "root_path": "", "scheme": "http", "http_version": "1.1"},
+        receive, send,
+    )  # fmt: skip
+    return sent[0]["status"], json.loads(b"".join(one.get("body", b"") for one in sent))
+
+
+def test_a_question_that_cannot_be_answered_ends_no_search(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go = threading.Event(), threading.Event()
+
+    def slow(problem: Problem, asked: Question, wanted: Callable[[], bool]) -> live.Found:
+        began.set()
+        assert go.wait(60)
+        return search(problem, asked, wanted)
+
+    monkeypatch.setattr(live, "search", slow)
+    app = serving.application(load(study), "secret", serving.Newest())
+
+    async def both() -> tuple[int, list[int]]:
+        good = asyncio.create_task(posted(app, {"rule": "fastest"}))
+        await asyncio.to_thread(began.wait, 60)
+        wrong = [{"rul": "knee"}, {"rule": "dearest"}, {"limits": ["capital <= 30"]}]
+        refused = [(await posted(app, one))[0] for one in wrong]
+        go.set()
+        return (await good)[0], refused
+
+    assert asyncio.run(both()) == (200, [400, 400, 400])
+
+
+def test_the_newest_question_is_the_last_that_came(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older one gets its thread later."""
+    newer = asyncio.Event()
+    in_thread = concurrency.run_in_threadpool
+    started = itertools.count()
+
+    async def late(call: Callable[..., Any], *args: Any) -> Any:
+        if next(started) == 0:
+            await newer.wait()
+        return await in_thread(call, *args)
+
+    monkeypatch.setattr(concurrency, "run_in_threadpool", late)
+    app = serving.application(load(study), "secret", serving.Newest())
+
+    async def both() -> tuple[int, int]:
+        first = asyncio.create_task(posted(app, {"rule": "fastest"}))
+        await asyncio.sleep(0)
+        second = await posted(app, {"rule": "knee"})
+        newer.set()
+        return (await first)[0], second[0]
+
+    assert asyncio.run(both()) == (409, 200)
+
+
+@pytest.mark.parametrize(("aim", "said"), [("capital", "purchase"), ("hourly", "rental")])
+def test_the_page_names_what_the_study_signs(study: Path, aim: str, said: str) -> None:
+    text = study.read_text(encoding="utf-8").replace("minimize: capital", f"minimize: {aim}")
+    other = study.with_name(f"{aim}.yaml")
+    other.write_text(text, encoding="utf-8")
+    assert f'data-best="Best {said}"' in render_live(load(other), "fastest")
 
 
 @browser.needs_chromium

@@ -100,7 +100,7 @@
       + `${found.draws.toLocaleString("en-US")} times in ${found.seconds.toFixed(1)} s.`;
     byId("front").tHead.rows[0].append(
       element("th", "Meets every limit", { scope: "col", class: "n" }),
-      element("th", "Best purchase", { scope: "col", class: "n" }));
+      element("th", byId("front").dataset.best, { scope: "col", class: "n" }));
     [...byId("front").tBodies[0].rows].forEach((line, at) => {
       line.querySelector(".mark")?.remove();
       if (at === found.at) line.cells[0].append(" ", element("small", "recommended", { class: "mark" }));

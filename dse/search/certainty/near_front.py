@@ -7,7 +7,7 @@ up. More than MOST are thinned out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from dse.search.certainty.usefulness import Priced, worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
 from dse.study import AggregationName, Value
+from dse.study.space import Box
 
 MOST = 200  # points, the front's included
 SHARE = 0.1  # within which a runner-up is of its front point
@@ -50,13 +51,16 @@ class NearFront:
         return self.front[position] if position < len(self.front) else None
 
 
-def near_front(outcome: Outcome, rule: str, named: Sequence[int]) -> NearFront:
+def near_front(
+    outcome: Outcome, rule: str, named: Sequence[int], before: Callable[[], None] = lambda: None
+) -> NearFront:
     """The points near an outcome's front. rule: of the recommendation. named: positions of front
-    points that must be among them."""
+    points that must be among them. before: called before each part of the space is searched again,
+    and may raise to end that."""
     kept = _thinned(outcome.front, rule, named)
     found = [outcome.front[at].values for at in kept]
     whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
-    more = [*_rivals(outcome, rule), *_runners_up(outcome)] if whole else []
+    more = [*_rivals(outcome, rule, before), *_runners_up(outcome, before)] if whole else []
     seen = {_key(values) for values in found}
     fused = 0
     for values in more:
@@ -96,11 +100,11 @@ def _by_worth(rule: str, gain: Array, cost: Array, other: Array) -> NDArray[np.i
     return np.argsort(-worth(rule, Priced(gain[np.newaxis], costs, met))[0], kind="stable")
 
 
-def _runners_up(outcome: Outcome) -> Iterator[Values]:
+def _runners_up(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values]:
     """The nearest to the front first."""
     problem, front, archive = outcome.problem, outcome.tally.front, outcome.archive
     if archive is None:
-        boxes = problem.space.boxes(exhaustive.BOX_POINTS)
+        boxes = _boxes(problem, before)
         found = nearest_points(problem, boxes, front, SHARE, EACH)
         at = [problem.space.point(int(index)) for index in found.index]
     else:
@@ -108,6 +112,12 @@ def _runners_up(outcome: Outcome) -> Iterator[Values]:
         at = [archive.space.values(archive.points[int(index)]) for index in found.index]
     for position in np.argsort(found.distance, kind="stable"):
         yield at[position]
+
+
+def _boxes(problem: Problem, before: Callable[[], None]) -> Iterator[Box]:
+    for box in problem.space.boxes(exhaustive.BOX_POINTS):
+        before()
+        yield box
 
 
 def _of_archive(outcome: Outcome) -> NearestPoints:
@@ -123,7 +133,7 @@ def _of_archive(outcome: Outcome) -> NearestPoints:
     return nearest.found
 
 
-def _rivals(outcome: Outcome, rule: str) -> Iterator[Values]:
+def _rivals(outcome: Outcome, rule: str, before: Callable[[], None]) -> Iterator[Values]:
     """Of every accelerator or node type the best points by the rule."""
     problem = outcome.problem
     if outcome.archive is not None or problem.points is None:
@@ -138,7 +148,7 @@ def _rivals(outcome: Outcome, rule: str) -> Iterator[Values]:
         part: Problem = replace(problem, study=replace(problem.study, axes=axes))
         # What is left out of the study stays left out, though nothing else may be in this part.
         part.__dict__ |= {"baseline": problem.baseline, "buys_new": problem.buys_new}
-        front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
+        front = exhaustive.search(part, _boxes(part, before)).front
         if len(front):
             yield from _best_of(part, front, rule)
 
