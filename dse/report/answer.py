@@ -321,12 +321,12 @@ def _beside_the_baseline(document: RunDocument) -> str:
     point, base = document.recommended, document.baseline
     if point.interval is None or base.interval is None or point.config == base.config:
         return ""
-    cancels = "what slows both cancels in the ratio"
+    shared = "errors that both share do not change the speedup"
     mine, theirs = (interval(rate_interval(one), "samples/s") for one in (point, base))
     if document.objectives.maximize == "throughput":
         times = interval(point.interval.speedup, "x")
-        return f" The baseline trains {theirs}; {cancels}, {times}."
+        return f" The baseline trains {theirs}; {shared}, {times}."
     if point.global_batch != base.global_batch:
-        return f" It trains {mine}, the baseline {theirs}; {cancels}."
+        return f" It trains {mine}, the baseline {theirs}; {shared}."
     mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
-    return f" A step takes {mine}, the baseline's {theirs}; {cancels}."
+    return f" A step takes {mine}, the baseline's {theirs}; {shared}."

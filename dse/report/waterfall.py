@@ -267,7 +267,6 @@ def said(document: RunDocument) -> list[str]:
     if own == "1x":
         return [f"All of the {total} is hardware{more}."]
     return [
-        f"Of the {total}, {own} is the recommended software on the baseline's hardware; the "
-        f"other {rest} is "
-        f"hardware{more}."
+        f"The {total} is {own} by the recommended software on the baseline's hardware times "
+        f"{rest} by hardware{more}."
     ]

@@ -355,7 +355,7 @@ def test_the_page_in_a_browser(served: Served, width: int) -> None:
         page.goto(served.address)
         page.locator("#front tbody tr").first.wait_for()
         page.locator("#chart .main-svg").first.wait_for()
-        page.get_by_text("points near the front, each drawn 1,000 times").wait_for()
+        page.get_by_text("points near the front, each in 1,000 simulated outcomes").wait_for()
         first = page.locator("#answer").inner_text()
         rows = page.locator("#front tbody tr").count()
         assert rows == len(served.got("answer", {})[1]["rows"])

@@ -120,13 +120,13 @@ def test_steps_of_other_batches_are_not_set_side_by_side() -> None:
     }  # fmt: skip
     sure = how_sure(run)
     assert "It trains 200 samples/s to 400 samples/s, the baseline 50 samples/s to 80 samp" in sure
-    assert "what slows both cancels in the ratio." in sure
+    assert "errors that both share do not change the speedup." in sure
     assert "A step" not in sure
     run["objectives"]["maximize"] = "throughput"
     sure = how_sure(run)
     assert sure.startswith("90 % confidence: 200 samples/s to 400 samples/s")
-    assert "The baseline trains 50 samples/s to 80 samples/s; what slows both" in sure
-    assert "cancels in the ratio, 3x to 5x." in sure
+    assert "The baseline trains 50 samples/s to 80 samples/s; errors that both share" in sure
+    assert "do not change the speedup, 3x to 5x." in sure
 
 
 def test_answer_where_the_baseline_is_the_best() -> None:

@@ -220,7 +220,7 @@ def step(factor: float, software: bool, *changes: Change) -> WaterfallStep:
     ("steps", "speedup", "text"),
     [
         ([step(3.0, True), step(4.0, False)], 12.0,
-         "Of the 12x, 3x is the recommended software on the baseline's hardware; the other 4x is "
+         "The 12x is 3x by the recommended software on the baseline's hardware times 4x by "
          "hardware."),
         ([step(1.004, True), step(4.0, False)], 4.016, "All of the 4.02x is hardware."),
         ([step(3.0, True)], 3.0, "All of the 3x is software"),

@@ -96,8 +96,8 @@
   const showChances = (found) => {
     shown.recommended = found.at;
     status.textContent = found.said;
-    byId("drawn").textContent = `${found.considered} points near the front, each drawn `
-      + `${found.draws.toLocaleString("en-US")} times in ${found.seconds.toFixed(1)} s.`;
+    byId("drawn").textContent = `${found.considered} points near the front, each in `
+      + `${found.draws.toLocaleString("en-US")} simulated outcomes, in ${found.seconds.toFixed(1)} s.`;
     byId("front").tHead.rows[0].append(
       element("th", "Meets every limit", { scope: "col", class: "n" }),
       element("th", byId("front").dataset.best, { scope: "col", class: "n" }));
