@@ -70,7 +70,8 @@ class PriceList:
     ``accelerator_usd`` and ``accelerator_hourly_usd`` are for one accelerator, by name;
     ``includes`` says whether the purchase price is that of a ``card`` (then a node also needs
     ``host_usd``) or a share of a complete node (``node-share``), ``sold_in`` how many a buyer takes
-    at once: a board of 4, a machine of 8; without an entry one by one. ``host_power_w`` is what a
+    at once: a board of 4, a machine of 8; without an entry one by one. ``boards`` are what they are
+    ordered on: by how many stand on one, its name. ``host_power_w`` is what a
     host draws without accelerators, ``host_power_share`` what it draws besides per watt of these
     (``_switched``: where a switch joins them), ``idle_power_share`` what one that does not train
     draws per watt of one that does; ``pue`` is a factor, at least 1. ``carbon_kg_per_kwh`` is the
@@ -110,6 +111,7 @@ class PriceList:
     facts: tuple[Fact, ...]
     stated: bool = False
     sold_until: Mapping[str, Fact] = field(default_factory=dict)
+    boards: Mapping[str, Mapping[int, Fact]] = field(default_factory=dict)
     used_usd: Mapping[str, Fact] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
@@ -189,6 +191,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used = dict(base.used_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
+    boards = dict(base.boards)
 
     def accelerator(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, bought)
@@ -202,6 +205,8 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         if own.has("used"):
             _set(own, "used", "usd", name, used)
             used[name] = _as_used(used[name])
+        if own.has("boards"):
+            boards[name] = _boards(own.section("boards"))
         if own.has("sold_until"):
             sold_until[name] = _sold_until(own)
         if own.has("includes"):
@@ -241,6 +246,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         includes=includes,
         sold_in=sold_in,
         sold_until=sold_until,
+        boards=boards,
         used_usd=used,
         rates=entry.rates,
         extras={**base.extras, **extras()},
@@ -310,6 +316,21 @@ def _general(entry: Entry, key: str, dimension: str) -> Fact:
 def _as_used(fact: Fact) -> Fact:
     """A price of what is used is one, whatever else is written."""
     return replace(fact, offer=replace(fact.offer or PriceTerms(USED), price_class=USED))
+
+
+def _boards(own: Entry) -> dict[int, Fact]:
+    """By how many accelerators stand on a board, its name; those of unknown name are none."""
+    found = {}
+    for key in own.labels():
+        count = str(key)
+        if not count.isdecimal() or int(count) < 1:
+            raise own.wrong(
+                f"boards of '{count}'", "write how many stand on one: {8: its name}", key
+            )
+        fact = own.word(key)
+        if fact.known:
+            found[int(count)] = fact
+    return found
 
 
 def _sold_until(own: Entry) -> Fact:

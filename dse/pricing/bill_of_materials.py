@@ -22,6 +22,7 @@ from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import UnitPrice, unit_price
+from dse.spelling import enumerated
 from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
@@ -86,6 +87,7 @@ class Item:
     bought beyond those that train, since fewer are not sold. terms: of an offer, None where there
     are none. remark: what else to know of it; obstacle: what keeps it from being ordered so. extra:
     it is no part of the hardware. rent: for how long it is rented, None where it is bought.
+    boards: what modules stand on and are ordered as, ``2 HGX A100 8-GPU baseboards``.
     """
 
     item: str
@@ -104,6 +106,7 @@ class Item:
     extra: bool | None = field(default=None, metadata=_IF_ANY)
     owned: int | None = field(default=None, metadata=_IF_ANY)
     rent: Rent | None = field(default=None, metadata=_IF_ANY)
+    boards: str | None = field(default=None, metadata=_IF_ANY)
 
     @property
     def unit(self) -> str:
@@ -130,14 +133,15 @@ def _items(points: Points) -> Iterator[Item]:
     link = links[_at(points, axis)]
     device, node = machine.accelerator, machine.node
     whole = np.any(bill.accelerators > bill.training)
-    boards = f", sold in units of {machine.sold_in:.0f}" if whole else ""
+    units = f", sold in units of {machine.sold_in:.0f}" if whole else ""
     gone: dict[str, Any] = {}
     if remark := market.remark(machine):
         gone = {"remark": remark, "obstacle": UNSOLD}
     devices = (bill.accelerators, buy.accelerators)
-    for item in _item(points, device.title + boards, *devices, machine.accelerator_usd):
+    for item in _item(points, device.title + units, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
-        yield replace(item, idle=idle, **(gone if item.to_buy else {}))
+        boards = _boards(points, machine, item.to_buy)
+        yield replace(item, idle=idle, boards=boards, **(gone if item.to_buy else {}))
     name = node.title if node else "Host for accelerators"
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
         yield replace(item, **gone) if node and item.to_buy else item
@@ -162,6 +166,34 @@ def _items(points: Points) -> Iterator[Item]:
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, "Host for a parameter server", bill.servers, buy.servers, host)
     yield from _racks(points)
+
+
+def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | None:
+    """What accelerators that are bought stand on, in words: in each node the largest boards that
+    they fill, in the last one of what is left; None where boards of these sizes are not known, or
+    they are sold one by one."""
+    each = int(machine.sold_in)
+    sizes = sorted((many for many in machine.boards if many % each == 0), reverse=True)
+    if each <= 1 or not sizes or not to_buy:
+        return None
+    training = int(np.ravel(np.minimum(points.gpus, points.gpus_per_node))[0])
+    in_node = -(-training // each) * each
+    nodes, last = divmod(to_buy, in_node)
+    found: dict[int, int] = {}
+    for count, left in ((nodes, in_node), (1, last)):
+        for size in sizes:
+            boards, left = divmod(left, size)
+            found[size] = found.get(size, 0) + count * boards
+        if left and count:
+            return None
+    return enumerated(
+        [_counted(count, machine.boards[size]) for size, count in found.items() if count]
+    )
+
+
+def _counted(count: int, name: str) -> str:
+    """``2 HGX A100 8-GPU baseboards``."""
+    return f"one {name}" if count == 1 else f"{count:,} {name}{'s' * name.endswith('board')}"
 
 
 def _racks(points: Points) -> Iterator[Item]:

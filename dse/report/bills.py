@@ -154,13 +154,24 @@ def _of(document: RunDocument, point: Point) -> Sequence[Item]:
 
 def lines(items: Sequence[Item]) -> list[str]:
     """A bill as plain text."""
-    widths = max((len(item.item) for item in items), default=0)
+    widths = max((len(ordered(item)) for item in items), default=0)
     return [
-        f"{item.quantity:>8,} x {item.item:<{widths}}  {_at(item):>17}"
+        f"{item.quantity:>8,} x {ordered(item):<{widths}}  {_at(item):>17}"
         f"  = {_usd(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
         f"{_owned_of(item)}"
         for item in items
     ]
+
+
+def ordered(item: Item) -> str:
+    """What is ordered, by its whole name: ``NVIDIA A100 SXM4 40 GB on one HGX A100 8-GPU
+    baseboard``. Boards say in how many they are sold."""
+    return f"{item.item.split(', ')[0]} on {item.boards}" if item.boards else item.item
+
+
+def on_boards(document: RunDocument, point: Point) -> str:
+    """What the accelerators that a named point buys stand on; empty where that is not known."""
+    return next((item.boards for item in _of(document, point) if item.boards), "")
 
 
 def heading(items: Sequence[Item]) -> str:
@@ -228,6 +239,7 @@ COLUMNS = (
     Column("term", "Term", lambda item: item.rent and item.rent.term),
     Column("owned", "Owned", lambda item: None if item.rent else item.owned or 0),
     Column("to_buy", "To buy", _bought),
+    Column("boards", "Ordered on", lambda item: item.boards),
 )
 
 
@@ -333,7 +345,7 @@ class _Shares(NamedTuple):
 
 def _line(item: Item) -> Line:
     return Line(
-        item.item, f"{item.quantity:,}", _unit(item), _usd(item.usd), _price(item),
+        ordered(item), f"{item.quantity:,}", _unit(item), _usd(item.usd), _price(item),
         item.source, rents.hours(item.rent.hours) if item.rent else "", *_standing(item),
     )  # fmt: skip
 

@@ -157,6 +157,8 @@ def _range(bounds: str) -> str:
 
 def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
     machines, *around = words.hardware(point, identified=False)
+    if boards := bills.on_boards(document, point):
+        around = [f"on {boards}", *around]
     return Offer(
         title=capital(" and ".join([titles[0], *(title.lower() for title in titles[1:])])),
         machines=machines,

@@ -105,7 +105,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
 
 def and_more(count: int) -> str:
     """How many reasons follow among the notes; empty for none."""
-    return f"And {count} more below." if count else ""
+    return f"And {count} more in the notes below." if count else ""
 
 
 def _first(document: RunDocument) -> list[Reason]:
@@ -184,7 +184,7 @@ def _new_offers(items: tuple[Item, ...] | list[Item], which: str) -> Iterator[Re
     offers: dict[tuple[str, str, str], dict[str, None]] = {}
     for item in items:
         if item.terms and item.terms.expired:
-            offers.setdefault(_quote(item), {})[item.item] = None
+            offers.setdefault(_quote(item), {})[bills.ordered(item)] = None
     for (quote, source, until), names in offers.items():
         name = f"quotation {quote} ({source})" if quote else f"the offer in {source}"
         yield Reason(
@@ -204,7 +204,7 @@ def _unsold(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         if item.obstacle == UNSOLD:
             yield Reason(
                 kind="not sold",
-                action=f"Find a seller of {item.item} and get an offer",
+                action=f"Find a seller of {bills.ordered(item)} and get an offer",
                 because=f"it is {item.remark}",
             )
 
@@ -284,7 +284,7 @@ def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
             because = f"{_turned(document, flip, turns)}{''.join(seen)}"
         if because:
             because = f"{_offered(flip)}; {because}"
-            reason = Reason(kind="price", action=_quote_for(flip), because=because)
+            reason = Reason(kind="price", action=_quote_for(document, flip), because=because)
             yield _About(frozenset([f"{PRICE}: {flip.part}"]), reason)
 
 
@@ -376,7 +376,7 @@ def _large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
         if flip.share >= LARGE and not told and not _certain(flip):
             yield Reason(
                 kind="doubtful sum",
-                action=_quote_for(flip),
+                action=_quote_for(document, flip),
                 because=f"{_offered(flip)}; that moves the sum, not the answer"
                 if flip.compared else _offered(flip),
             )  # fmt: skip
@@ -493,10 +493,12 @@ def _certain(flip: PriceFlip) -> bool:
     return rented(flip.part) and known.checked and fresh
 
 
-def _quote_for(flip: PriceFlip) -> str:
+def _quote_for(document: RunDocument, flip: PriceFlip) -> str:
+    """What to ask for, as it is ordered: modules on their boards."""
+    title, share = part_title(flip.part), words.percent(flip.share)
     renting = "renting " * rented(flip.part)
-    share = words.percent(flip.share)
-    return f"Get a quote for {renting}{part_title(flip.part)} ({share} of the cost)"
+    named = (bills.ordered(item) for item in _bill(document) if item.item.split(", ")[0] == title)
+    return f"Get a quote for {renting}{next(named, title)} ({share} of the cost)"
 
 
 def _offered(flip: PriceFlip) -> str:

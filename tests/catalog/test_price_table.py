@@ -31,6 +31,7 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
         "host,9 kUSD,,,,,,,\n"
         "pue,1.2,,,,,,,\n"
         "accelerators h100-sxm sold_in,8,,,,,,,\n"
+        "accelerators h100-sxm boards 8,HGX H100 8-GPU,,,,,,,\n"
         "extras spares,10 %,,,,,,,\n"
         "as_of,2026-11-20,,,,,,,\n"
     )
@@ -51,6 +52,9 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
     assert (port.value, port.offer.price_class) == (80, USED)
     assert (prices.host_usd.value, prices.pue.value) == (9_000, 1.2)
     assert prices.sold_in["h100-sxm"].value == 8
+    assert {many: fact.text for many, fact in prices.boards["h100-sxm"].items()} == {
+        8: "HGX H100 8-GPU"
+    }
     assert prices.extras["spares"].fact.value == 0.1
     assert (prices.as_of, prices.stated) == (datetime.date(2026, 11, 20), True)
 

@@ -110,6 +110,23 @@ def test_a_price_that_changes_the_answer_within_its_interval_asks_for_a_quote() 
     assert "below USD 7,500 the answer is 8 x" in readiness.actions(made(flips=(falls,)))[0]
 
 
+def test_a_quote_is_asked_for_what_is_ordered() -> None:
+    """Modules are sold on boards; also of what must be found, or offered again."""
+    board = "NVIDIA A100 SXM4 40 GB on one HGX A100 8-GPU baseboard"
+    item = replace(ITEM, boards="one HGX A100 8-GPU baseboard")
+    flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER))
+    (quote,) = readiness.actions(made((item,), flips=(flip,)))
+    assert quote.startswith(f"Get a quote for {board} (80 % of the cost): ")
+    host = replace(flip, part="host")
+    (quote,) = readiness.actions(made((item,), flips=(host,)))
+    assert quote.startswith("Get a quote for the hosts (")
+    past = replace(item, terms=Terms(quote="Q-1", valid_until="2026-11-19", expired=True))
+    gone = replace(past, item=f"{ITEM.item}, sold in units of 4", obstacle=UNSOLD, remark="gone")
+    offer, seller = readiness.actions(made((gone,)))
+    assert offer.startswith(f"Get a new offer for {board}: ")
+    assert seller.startswith(f"Find a seller of {board} and get an offer: ")
+
+
 def test_a_turn_to_the_same_choice_changes_no_answer() -> None:
     twin = next(one for one in document().front if one.config != document().recommended.config)
     flip = replace(A100, share=0.1, known=LISTED, rise=Turn(factor=1.1, config=twin.config))
