@@ -11,6 +11,7 @@ from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.tables import capital
+from dse.spelling import enumerated
 
 # What a buyer asks beside an objective that is no price.
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
@@ -18,6 +19,8 @@ _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": 
 _BILLED = ("capital", "per_run", "hourly")  # what a bill is the sum of
 _ESTIMATED = " in the best estimate"  # where some purchase may miss a limit
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
+_TOLD = 0.001  # the least difference that is told of what is nearly the same
+RECOMMENDED = "Recommended"
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,13 @@ class Offer:
 
 
 def offers(document: RunDocument) -> tuple[Offer, ...]:
-    """The offers by rising cost; one that is two things at once stands once."""
-    cheap, best, fast = _cheapest(document), document.recommended, document.fastest
-    least = capital(words.aim(document, "minimize").least) or "Least"
-    named = ((f"{least} that meets every limit{_how_surely(document, cheap)}", cheap),
-             ("Recommended", best), ("Fastest", fast))  # fmt: skip
+    """The offers by rising cost; one that is two things at once stands once, and what is as good as
+    the recommended one is told by :func:`also` alone."""
     titles: list[list[str]] = []
     points: list[Point] = []
-    for title, point in named:
+    for title, point in _named(document):
+        if title != RECOMMENDED and _as_recommended(document, point):
+            continue
         same = [at for at, other in enumerate(points) if other.config == point.config]
         if same:
             titles[same[0]].append(title)
@@ -71,6 +73,76 @@ def _how_surely(document: RunDocument, point: Point) -> str:
     share = certainty_words.chances(document, point.config)
     sure = share is not None and share >= certainty_words.SURE
     return "" if sure or not certainty_words.unsure(document) else _ESTIMATED
+
+
+def _named(document: RunDocument) -> tuple[tuple[str, Point], ...]:
+    """What is offered, each with what it is called."""
+    least = capital(words.aim(document, "minimize").least) or "Least"
+    cheap = _cheapest(document)
+    return ((f"{least} that meets every limit{_how_surely(document, cheap)}", cheap),
+            (RECOMMENDED, document.recommended), ("Fastest", document.fastest))  # fmt: skip
+
+
+def _as_recommended(document: RunDocument, point: Point) -> bool:
+    """Whether it is the recommended point, or the same purchase, or differs from it by less than
+    the study's resolution in every objective."""
+    best = document.recommended
+    if point.config == best.config or _same_hardware(point, best):
+        return True
+    resolution = document.choices.resolution if document.choices else 0.0
+    mine, theirs = ([words.gain(document, one), *_costs(document, one)] for one in (point, best))
+    return all(
+        one is not None and other is not None and abs(one - other) <= resolution * max(one, other)
+        for one, other in zip(mine, theirs, strict=True)
+    )
+
+
+def _same_hardware(point: Point, best: Point) -> bool:
+    """Whether they differ by software alone."""
+    paid = [[one.quantity(name) for name in ("capital", "hourly")] for one in (point, best)]
+    return paid[0] == paid[1] and words.hardware(point) == words.hardware(best)
+
+
+def _costs(document: RunDocument, point: Point) -> list[float | None]:
+    return [words.cost(document, point, sense) for sense in document.objectives.minimized]
+
+
+def also(document: RunDocument) -> str:
+    """What else the recommended offer is, or all but is: ``The recommended offer is also the
+    cheapest that meets every limit. The fastest is 1 % faster on the same hardware, ring-nccl.``
+    Empty where the other offers stand beside it."""
+    best = document.recommended
+    named = [(title[:1].lower() + title[1:], point) for title, point in _named(document)
+             if title != RECOMMENDED]  # fmt: skip
+    same = [f"the {title}" for title, point in named if point.config == best.config]
+    said = [f"The recommended offer is also {enumerated(same)}."] if same else []
+    for title, point in named:
+        if point.config != best.config and _as_recommended(document, point):
+            said.append(f"The {title} {_nearly(document, point)}.")
+    return " ".join(said)
+
+
+def _nearly(document: RunDocument, point: Point) -> str:
+    """By how much a point that is as good as the recommended one differs from it."""
+    best, changes = document.recommended, []
+    gain, own = words.gain(document, point), words.gain(document, best)
+    if gain and own and abs(gain / own - 1) >= _TOLD:
+        faster = "faster" if gain > own else "slower"
+        changes.append(f"is {words.percent(abs(gain / own - 1))} {faster}")
+    for sense in document.objectives.minimized:
+        mine, theirs = words.cost(document, point, sense), words.cost(document, best, sense)
+        if mine is not None and theirs and abs(mine / theirs - 1) >= _TOLD:
+            how = words.aim(document, sense)
+            more = "more" if mine > theirs else "less"
+            changes.append(
+                f"{how.verb} {words.percent(abs(mine / theirs - 1))} {more} {how.tail}".strip()
+            )
+    said = enumerated(changes) if changes else "is as good"
+    if not _same_hardware(point, best):
+        return f"{said}: {words.describe(point)}"
+    ours = words.settings(best)
+    differs = [setting for setting in words.settings(point) if setting not in ours]
+    return f"{said} on the same hardware{f' with {enumerated(differs)}' if differs else ''}"
 
 
 def _cheapest(document: RunDocument) -> Point:
@@ -166,7 +238,7 @@ def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
         trains=", ".join(words.settings(point, document.baseline)),
         facts=facts(document, point),
         given_up=given_up(document, point),
-        recommended="Recommended" in titles,
+        recommended=RECOMMENDED in titles,
     )
 
 
@@ -176,19 +248,17 @@ def given_up(document: RunDocument, point: Point) -> str:
     cheap, best, fast = _cheapest(document), document.recommended, document.fastest
     if point.config != best.config:
         return f"{_apart(document, point, best, 'the recommended offer')}."
-    saved = [] if best.config == cheap.config else [_dearer(document, best, cheap)]
-    slower = [] if best.config == fast.config else [_slower(document, best, fast)]
+    saved = [] if _as_recommended(document, cheap) else [_dearer(document, best, cheap)]
+    slower = [] if _as_recommended(document, fast) else [_slower(document, best, fast)]
     least = words.aim(document, "minimize").least or "less costly"
-    if not saved and not slower:
+    if cheap.config == best.config == fast.config:
         return "Nothing is given up: no other offer within the limits is cheaper or faster."
+    asked = document.confidence
     estimated = _ESTIMATED * certainty_words.unsure(document)
-    if not saved:
-        asked = document.confidence
-        surely = " as surely" if asked and asked.reached else estimated
-        return f"{slower[0]} Nothing {_more(least)} meets every limit{surely}."
-    if not slower:
-        return f"{saved[0]} Nothing faster meets every limit{estimated}."
-    return f"{slower[0]} {saved[0]}"
+    surely = " as surely" if asked and asked.reached else estimated
+    meets = [f"Nothing {_more(least)} meets every limit{surely}."] * (cheap.config == best.config)
+    meets += [f"Nothing faster meets every limit{estimated}."] * (fast.config == best.config)
+    return " ".join([*slower, *saved, *meets])
 
 
 def _more(least: str) -> str:

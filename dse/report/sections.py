@@ -94,6 +94,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "readiness": readiness.facts(document),
         "sign": signature.signature(document),
         "offers": offered,
+        "also": offers.also(document),
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
         "intervals": any(point.interval for point in _named(document)),

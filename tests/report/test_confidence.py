@@ -116,7 +116,10 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     ) in sentence
     assert found.flips
     first, *_ = offers.offers(run)
-    assert first.title == "Cheapest that meets every limit with 80 % probability and recommended"
+    assert first.title == "Recommended"
+    assert offers.also(run) == (
+        "The recommended offer is also the cheapest that meets every limit with 80 % probability."
+    )
     assert "meets every limit as surely." in first.given_up
     (chance,) = (share for text, share in own.met.items() if text.startswith("time_to_target"))
     assert f"time_to_target <= {deadline} ({chance:.0%}".replace("%", " %)") in limits(run)

@@ -8,6 +8,8 @@ from typing import Any
 from dse.report import front_filters, offers, words
 from dse.report.certainty.verdict import verdict
 from dse.report.document import Choice, Choices, RunDocument
+from dse.report.markdown import render_markdown
+from dse.report.page import render_page
 from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document, read, written
 
@@ -54,15 +56,66 @@ def same(run: dict[str, Any], *names: str) -> RunDocument:
 
 
 def test_what_is_two_things_stands_once() -> None:
-    found = by_title(same(written(), "recommended"))
-    assert list(found) == ["Cheapest that meets every limit", "Recommended and fastest"]
-    assert "Nothing faster meets every limit." in found["Recommended and fastest"].given_up
+    fastest = same(written(), "recommended")
+    found = by_title(fastest)
+    assert list(found) == ["Cheapest that meets every limit", "Recommended"]
+    assert "Nothing faster meets every limit." in found["Recommended"].given_up
+    assert offers.also(fastest) == "The recommended offer is also the fastest."
     run = written()
     run["front"] = [run["fastest"]]
-    (only,) = offers.offers(same(run, "recommended", "cheapest_within_5_percent"))
-    assert only.title == "Cheapest that meets every limit and recommended and fastest"
+    alone = same(run, "recommended", "cheapest_within_5_percent")
+    (only,) = offers.offers(alone)
+    assert only.title == "Recommended"
     assert only.recommended
+    assert offers.also(alone) == (
+        "The recommended offer is also the cheapest that meets every limit and the fastest."
+    )
     assert only.given_up.startswith("Nothing is given up")
+
+
+def twin(run: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """The recommended point again, with other settings, or other numbers."""
+    own = run["recommended"]
+    config = {key: changed.pop(key) for key in tuple(changed) if key in own["config"]}
+    return {**own, **changed, "config": {**own["config"], **config}}
+
+
+def test_the_same_purchase_with_other_software_is_a_sentence() -> None:
+    run = written()
+    best = run["recommended"]
+    run["fastest"] = twin(run, batch_per_gpu="48", speedup=1.034 * best["speedup"])
+    found = read(run)
+    assert list(by_title(found)) == ["Cheapest that meets every limit", "Recommended"]
+    assert offers.also(found) == (
+        "The fastest is 3.4 % faster on the same hardware with batch 48 per GPU."
+    )
+    assert "faster" not in by_title(found)["Recommended"].given_up
+    page, text = render_page(found).replace("\u00a0", " "), render_markdown(found)
+    assert "Two offers side by side" in page
+    assert "on the same hardware with batch 48 per GPU." in page
+    assert "on the same hardware with batch 48 per GPU." in text
+    dearer = twin(run, batch_per_gpu="48", speedup=1.5 * best["speedup"], capital=2e6)
+    assert len(offers.offers(read({**run, "fastest": dearer}))) == 3  # such as with more servers
+
+
+def test_offers_that_differ_by_less_than_the_resolution_are_one() -> None:
+    run = written()
+    best = run["recommended"]
+    run["fastest"] = twin(run, gpus="4", speedup=1.004 * best["speedup"],
+                          capital=1.003 * best["capital"])  # fmt: skip
+    run["fastest"]["gpus"] = 4
+    run["front"] = [twin(run, batch_per_gpu="48")]
+    found = replace(read(run), choices=Choices(resolution=0.01, rows=(Choice(front=(0,)),)))
+    assert [one.title for one in offers.offers(found)] == ["Recommended"]
+    assert offers.also(found).startswith(
+        "The cheapest that meets every limit is as good on the same hardware with batch 48 per "
+        "GPU. The fastest is 0.4 % faster and costs 0.3 % more to buy: 4 x NVIDIA"
+    )
+    page = render_page(found)
+    assert "side by side</h3>" not in page
+    assert 'class="offers"' not in page
+    apart = replace(found, choices=Choices(resolution=0.002, rows=()))
+    assert [one.title for one in offers.offers(apart)] == ["Recommended", "Fastest"]
 
 
 def test_an_offer_says_what_it_saves_and_what_that_costs_in_speed() -> None:
