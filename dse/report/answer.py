@@ -10,6 +10,7 @@ from dse.report import (
     one_age,
     payback,
     readiness,
+    rents,
     training_runs,
     waterfall,
     what_if,
@@ -74,7 +75,8 @@ def said(document: RunDocument) -> list[str]:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     named = describe(best, identified=True, beside=base)
     lines = [
-        f"Recommended: {named}{_if_slower(document)}.", worth, *_slower(document),
+        f"Recommended: {named}{_if_slower(document)}.", worth,
+        *rents.from_whom(document.bills.get("recommended", ())), *_slower(document),
         *training_runs.answer_lines(document), *waterfall.said(document),
         *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document),

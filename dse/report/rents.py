@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from dse import catalog
 from dse.pricing.bill_of_materials import Item, Rent
 from dse.report.words import UNKNOWN, duration, many, significant
 from dse.spelling import enumerated
@@ -58,19 +59,47 @@ def billed(rent: Rent | None) -> str:
 
 
 def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
-    """``8 machines for 23.9 min at USD 44.00 an hour each, on demand``, of a bill of rent; nothing
-    where all is bought. config: of the point that it is the bill of."""
-    rented = [(item, item.rent) for item in items if item.rent and item.unit_usd is not None]
-    if not rented:
+    """``8 machines for 23.9 min at USD 44.00 an hour each, on demand, from Nebius``, of a bill of
+    rent; nothing where all is bought. config: of the point that it is the bill of."""
+    found = _rented(items)
+    if found is None:
         return []
-    item, rent = rented[0]
+    item, rent = found
     lasts = ""
     if rent.training_hours is not None and rent.hours is not None:
         lasts = f" for {duration(rent.hours * SECONDS_PER_HOUR)}"
-    each = " each" * (item.quantity > 1)
     what = "accelerator" if config.get("accelerator") else "machine"
-    seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
+    seller = f", from {_seller(item)}" if _seller(item) else ""
+    return [f"{many(item.quantity, what)}{lasts} at {_price(item, rent)}{seller}"]
+
+
+def from_whom(items: Iterable[Item]) -> list[str]:
+    """``Rented from Nebius: 8 x NVIDIA DGX B200 at USD 44.00 an hour each, on demand, a catalogue
+    price of an unknown day``, of a bill of rent; nothing where no seller is known."""
+    found = _rented(items)
+    if found is None or not _seller(found[0]):
+        return []
+    item, rent = found
+    listed = "a catalogue price" if item.source in catalog.sources() else "your price"
+    what = item.item.partition(",")[0]
     return [
-        f"{many(item.quantity, what)}{lasts} at "
-        f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent.term)}{seller}"
+        f"Rented from {_seller(item)}: {item.quantity:,} x {what} at {_price(item, rent)}, "
+        f"{listed} of {item.price_date or 'an unknown day'}."
     ]
+
+
+def _rented(items: Iterable[Item]) -> tuple[Item, Rent] | None:
+    """The machines of a bill of rent; None where all is bought, or no price is known."""
+    return next(
+        ((item, item.rent) for item in items if item.rent and item.unit_usd is not None), None
+    )
+
+
+def _seller(item: Item) -> str:
+    return item.terms.vendor if item.terms else ""
+
+
+def _price(item: Item, rent: Rent) -> str:
+    """``USD 44.00 an hour each, on demand``."""
+    each = " each" * (item.quantity > 1)
+    return f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent.term)}"

@@ -7,9 +7,10 @@ import io
 from collections.abc import Iterable
 from dataclasses import replace
 
+from dse import catalog
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item, Rent, Terms
-from dse.report import bills, rents
+from dse.report import answer, bills, rents
 from dse.report.document import RunDocument
 from dse.report.notes import Note
 from tests.report import documents
@@ -188,7 +189,7 @@ def test_rents_without_a_date_or_of_old_ones_are_told_in_the_answer_and_on_the_c
         "date is known. Ask for them again."
     ]
     assert bills.priced_in(run, run.recommended) == [
-        "8 accelerators for 2.5 h at USD 44.00 an hour each, on demand, Nebius",
+        "8 accelerators for 2.5 h at USD 44.00 an hour each, on demand, from Nebius",
         "price without a date",
     ]  # fmt: skip
     old = rented(replace(MACHINES, price_date="2018-09", age_years=8.2))
@@ -203,8 +204,28 @@ def test_what_is_rented_by_the_accelerator_is_counted_in_accelerators() -> None:
     assert rents.said(run.bills["recommended"], point)[0].startswith("8 accelerators for 2.5 h ")
     one = replace(MACHINES, quantity=1, rent=Rent(term="spot", hours=1.0))
     assert rents.said([one], point) == [
-        "1 accelerator at USD 44.00 an hour, on the spot market, Nebius"
+        "1 accelerator at USD 44.00 an hour, on the spot market, from Nebius"
     ]
+
+
+def test_the_answer_names_who_rents_the_machines_out_and_of_when_that_price_is() -> None:
+    asked = "Rented from Nebius: 8 x NVIDIA DGX B200 at USD 44.00 an hour each, on demand, "
+    machines = replace(MACHINES, item="NVIDIA DGX B200", source="skypilot-nebius")
+    line = f"{asked}a catalogue price of an unknown day."
+    assert line in answer.said(rented(machines))
+    dated = replace(machines, price_date="2026-11-09")
+    assert rents.from_whom([dated]) == [f"{asked}a catalogue price of 2026-11-09."]
+    own = replace(dated, source="vendor-a.csv")
+    assert rents.from_whom([own]) == [f"{asked}your price of 2026-11-09."]
+    assert rents.from_whom([replace(machines, terms=None)]) == [], "nobody knows"
+    assert rents.from_whom([GPU]) == [], "what is bought is not rented"
+
+
+def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
+    listed = {node.name: node.hourly_usd for node in map(catalog.node, catalog.names("nodes"))}
+    listed |= catalog.default_prices().accelerator_hourly_usd
+    assert [name for name, fact in listed.items()
+            if fact and fact.value and not (fact.offer and fact.offer.vendor)] == []  # fmt: skip
 
 
 def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:

@@ -144,7 +144,7 @@ def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
     three_years = replace(RENT, term="3-year")
     item = replace(MACHINES, unit_usd=1.377, usd=27.54, price_date="2026-05", rent=three_years)
     run = replace(document("speedup", "per_run"), bills={"recommended": (item,)})
-    said = "Rent of 8 accelerators for 2.5 h at USD 1.38 an hour each, for three years, Nebius"
+    said = "Rent of 8 accelerators for 2.5 h at USD 1.38 an hour each, for three years, from Nebius"
     assert signature.signature(run).prices == (
         said, "Cloud prices (skypilot-nebius) of 2026-05: 100 % of the sum",
     )  # fmt: skip

@@ -80,7 +80,8 @@ class KnownPrice:
     usd: of one, an hour where it is rented; None of a network, which is several. bounds: the 90 %
     interval of what is asked for it, as factors of that. own: whether it is the buyer's. expired:
     whether an offer is past its last day. date: of the oldest; empty where one has none. age_years:
-    of the oldest, None where one has no date. checked: False where one is from memory.
+    of the oldest, None where one has no date. checked: False where one is from memory. seller: who
+    asks it, empty where that is not known, or where they are several.
     """
 
     usd: float | None = None
@@ -90,6 +91,7 @@ class KnownPrice:
     date: str = ""
     age_years: float | None = None
     checked: bool = True
+    seller: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
     spread = max(price_spread().log_spread(fact, prices.as_of) for fact in facts)
     ages = [age_years(fact, prices.as_of) for fact in facts]
     dated = [age for age in ages if age is not None]
+    sellers = {fact.offer.vendor if fact.offer else "" for fact in facts}
     return KnownPrice(
         usd=facts[0].value if len(facts) == 1 else None,
         bounds=(exp(-_DEVIATIONS * spread), exp(_DEVIATIONS * spread)),
@@ -37,6 +38,7 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
         date=min(fact.date for fact in facts),
         age_years=max(dated) if len(dated) == len(ages) else None,
         checked=all(fact.status not in UNCHECKED for fact in facts),
+        seller=sellers.pop() if len(sellers) == 1 else "",
     )
 
 

@@ -206,12 +206,15 @@ def flip(document: RunDocument) -> str:
     return f" It stays recommended until {part} rises {_more(factor)}{to}{also}."
 
 
-def usd(one: PriceFlip, factor: float = 1.0) -> str:
-    """The price of a part, so many times: ``USD 14,000``, ``USD 2.75/h``; empty of a network."""
+def usd(one: PriceFlip, factor: float | None = None) -> str:
+    """The price of a part, ``USD 14,000``, ``USD 2.75/h from Nebius``, or so many times that, which
+    nobody asks; empty of a network."""
     if one.known is None or one.known.usd is None:
         return ""
-    if factor == 1 and not rented(one.part):
-        return f"USD {one.known.usd:,.0f}"
+    if factor is None:
+        seller = f" from {one.known.seller}" * bool(one.known.seller)
+        price = one.known.usd
+        return (_money(price, True) if rented(one.part) else f"USD {price:,.0f}") + seller
     return _money(one.known.usd * factor, rented(one.part))
 
 

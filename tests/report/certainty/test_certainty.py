@@ -26,7 +26,7 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.certainty.figure import certainty_figure
-from dse.report.certainty.known_prices import seen_prices
+from dse.report.certainty.known_prices import known_price, seen_prices
 from dse.report.certainty.titles import Place, how, title
 from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
@@ -489,3 +489,16 @@ def test_the_highest_price_of_the_catalogue_beyond_the_turn_is_found(tmp_path: P
     assert not [*seen_prices(problem, part, point, {1: Turn(factor=beyond + 1e-9)})]
     assert not [*seen_prices(problem, part, point, {-1: Turn(factor=0.99)})]
     assert not [*seen_prices(problem, "host", point, {1: Turn(factor=1.1)})]
+
+
+def test_the_price_that_counts_is_told_with_who_asks_it(tmp_path: Path) -> None:
+    """What it would have to become is asked by nobody."""
+    text = studies.SMALL.replace("minimize: capital", "minimize: hourly")
+    found = load(studies.written(tmp_path, text))
+    rent = known_price(found, "dgx-b200 for rent")
+    assert rent is not None
+    flip = PriceFlip(part="dgx-b200 for rent", title="", share=1.0, known=rent)
+    assert words.usd(flip) == "USD 44/h from Nebius"
+    assert words.usd(flip, 1.5) == "USD 66/h"
+    nobody = replace(flip, known=replace(rent, seller=""))
+    assert words.usd(nobody) == "USD 44/h"
