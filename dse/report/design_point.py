@@ -298,7 +298,9 @@ class Goodput:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnedYears:
-    """What a point costs over some years: bought, fed and sold again, or rented for as long."""
+    """What a point costs over some years: bought, fed and sold again, or rented for as long.
+    rent_usd: of machines that are rented anew for every run; kept_rent_usd: of those that are kept
+    from run to run, None where that is the same."""
 
     years: float
     purchase_usd: float
@@ -306,6 +308,7 @@ class OwnedYears:
     residual_usd: float
     own_usd: float
     rent_usd: float | None
+    kept_rent_usd: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +316,10 @@ class Owned:
     """Buying beside renting. years: of amortisation; residual_value, utilisation: shares, see
     :class:`dse.study.ownership.StudyOwnership`; term: of the rental; break_even_utilisation: from
     which on buying pays, above 1 where it never does, None where the rent is too low or not
-    known."""
+    known. same_work_usd_per_hour: the rent for the work of an owned hour, of machines that are
+    rented anew for every run, None where it is that of an hour; kept_usd_per_hour,
+    kept_break_even_utilisation: of machines that are kept from run to run, which start once; None
+    where no run waits for machines."""
 
     years: float
     residual_value: float
@@ -323,6 +329,8 @@ class Owned:
     same_work_usd_per_hour: float | None = field(default=None, metadata=IF_ANY)
     break_even_utilisation: float | None
     totals: tuple[OwnedYears, ...]
+    kept_usd_per_hour: float | None = field(default=None, metadata=IF_ANY)
+    kept_break_even_utilisation: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,17 +34,24 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
     if years is None or not math.isfinite(capital + electricity):
         return None
-    same_work = rent * _held_hours(problem, values)
-    even = float(break_even_utilisation(capital, electricity, same_work, years, resold).item())
-    rented, worked = (one if math.isfinite(one) else None for one in (rent, same_work))
+    same_work = rent * _held_hours(problem, values, problem.rental.awaited)
+    kept_work = rent * _held_hours(problem, values, False) if problem.rental.awaited else math.nan
+
+    def even(usd_per_hour: float) -> float | None:
+        pays = break_even_utilisation(capital, electricity, usd_per_hour, years, resold)
+        return _known(float(pays.item()))
+
+    worked, kept = _known(same_work), _known(kept_work)
     return Owned(
         years=years,
         residual_value=own.residual_value,
         utilisation=own.utilisation,
         term=problem.study.rental.term,
-        rent_usd_per_hour=rented,
+        rent_usd_per_hour=_known(rent),
         same_work_usd_per_hour=None if same_work == rent else worked,
-        break_even_utilisation=even if math.isfinite(even) else None,
+        break_even_utilisation=even(same_work),
+        kept_usd_per_hour=kept,
+        kept_break_even_utilisation=even(kept_work),
         totals=tuple(
             OwnedYears(
                 years=float(many),
@@ -53,12 +60,17 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
                 residual_usd=resold,
                 own_usd=spent - resold + electricity * hours,
                 rent_usd=None if worked is None else worked * hours,
+                kept_rent_usd=None if kept is None else kept * hours,
             )
             for many in YEARS
             for hours in (many * HOURS_PER_YEAR * own.utilisation,)
             for spent in (_capital(problem, values, float(many)),)
         ),
     )
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _capital(problem: Problem, values: Mapping[str, Value | None], years: float) -> float:
@@ -68,14 +80,14 @@ def _capital(problem: Problem, values: Mapping[str, Value | None], years: float)
     return float(np.ravel(priced.point(values)["capital"])[0])
 
 
-def _held_hours(problem: Problem, values: Mapping[str, Value | None]) -> float:
+def _held_hours(problem: Problem, values: Mapping[str, Value | None], anew: bool) -> float:
     """Hours of rent that the work of an owned hour takes: more than 1 where machines are taken away
-    (spot), and where each run to the study's target waits for them to start."""
-    if problem.study.rental.term != SPOT and not problem.rental.awaited:
+    (spot), and, where they are rented anew, as each run to the study's target waits for them."""
+    if problem.study.rental.term != SPOT and not anew:
         return 1.0
     kept = replace(problem, study=replace(problem.study, rental=StudyRental()))
     own, rented = (one.point(values) for one in (kept, problem))
-    if problem.rental.awaited:
+    if anew:
         return float(np.ravel(rented.billed_s / own.running_s)[0])
     return float(np.ravel(own.running.share * rented.running.held / rented.running.share)[0])
 
@@ -90,10 +102,23 @@ def said(owned: Owned) -> str:
         rent += f", which is {work} for the work of an owned hour"
         rent += ", as each run waits for its machines to start" * (owned.term != SPOT)
     over = f"over {significant(owned.years)} years"
-    share = owned.break_even_utilisation
-    if share is None or share > 1:
-        return f"Buying does not pay against {rent}, even in use around the clock {over}."
-    return f"Buying pays from {percent(share)} utilisation on {over}, against {rent}."
+    share, kept = owned.break_even_utilisation, ""
+    if owned.kept_usd_per_hour is not None:
+        kept = (
+            "Against machines that are kept from run to run, at "
+            f"{shown(owned.kept_usd_per_hour, 'USD/hour')} in use, "
+        )
+        most = owned.kept_break_even_utilisation
+        pays = "it does not pay" if _never(most) else f"it pays from {percent(most or 0.0)} on"
+        kept = f" {kept}{pays}."
+    if _never(share):
+        return f"Buying does not pay against {rent}, even in use around the clock {over}.{kept}"
+    return f"Buying pays from {percent(share or 0.0)} utilisation on {over}, against {rent}.{kept}"
+
+
+def _never(share: float | None) -> bool:
+    """Whether buying pays at no utilisation."""
+    return share is None or share > 1
 
 
 def lines(owned: Owned) -> list[str]:
@@ -104,10 +129,17 @@ def lines(owned: Owned) -> list[str]:
             f"  {row.years:g} years in use {percent(owned.utilisation)}: to own "
             f"{_usd(row.own_usd)} (purchase {_usd(row.purchase_usd)}, electricity "
             f"{_usd(row.electricity_usd)}, resale {_usd(row.residual_usd)}), to rent "
-            f"{_usd(row.rent_usd)}"
+            f"{_usd(row.rent_usd)}{_or_kept(row)}"
             for row in owned.totals
         ),
     ]
+
+
+def _or_kept(row: OwnedYears) -> str:
+    """What it is to rent machines that are kept from run to run, where that is another sum."""
+    if row.kept_rent_usd is None:
+        return ""
+    return f" anew for every run, {_usd(row.kept_rent_usd)} kept from run to run"
 
 
 def if_busy(document: RunDocument) -> str:
@@ -127,14 +159,18 @@ def section(document: RunDocument) -> dict[str, Any] | None:
     owned = document.ownership
     if owned is None:
         return None
+    kept = owned.kept_usd_per_hour is not None
+    rent = f"To rent, {owned.term}"
+    heads = [f"{rent}, anew for every run", f"{rent}, kept from run to run"] if kept else [rent]
     rows = [
         (f"{row.years:g} years", *map(_usd, (row.purchase_usd, row.electricity_usd,
-         row.residual_usd, row.own_usd, row.rent_usd)))
+         row.residual_usd, row.own_usd, row.rent_usd)),
+         *([_usd(row.kept_rent_usd)] if kept else []))
         for row in owned.totals
     ]  # fmt: skip
     added = [payback.BESIDE_RENT] if document.owned else []
     return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),
-            "term": owned.term, "payback": [*added, *payback.said_of(document)]}  # fmt: skip
+            "rents": heads, "payback": [*added, *payback.said_of(document)]}  # fmt: skip
 
 
 def _usd(value: float | None) -> str:

@@ -102,8 +102,21 @@ def test_a_rented_run_is_compared_with_its_start(tmp_path: Path) -> None:
     work = owned.rent_usd_per_hour * run_h / (run_h - 5)
     assert owned.same_work_usd_per_hour == pytest.approx(work, rel=1e-4)  # whole seconds
     assert "as each run waits for its machines to start" in ownership.said(owned)
+    # Kept from run to run they start once, and are compared by the rent of an hour.
+    assert owned.kept_usd_per_hour == owned.rent_usd_per_hour
+    years, rent = owned.totals[1], owned.rent_usd_per_hour
+    assert years.kept_rent_usd == pytest.approx(rent * 4 * 8760)
+    assert years.rent_usd == pytest.approx(work * 4 * 8760, rel=1e-4)
+    spent, feed = years.purchase_usd, years.electricity_usd / (4 * 8760)
+    assert owned.kept_break_even_utilisation == pytest.approx(spent / (4 * 8760 * (rent - feed)))
+    share = f"{100 * (owned.kept_break_even_utilisation or 0):.0f} %"
+    assert "Against machines that are kept from run to run" in ownership.said(owned)
+    assert ownership.said(owned).endswith(f"it pays from {share} on.")
+    assert any("kept from run to run" in line for line in ownership.lines(owned)[1:])
     bought = ownership.of_point(problem(tmp_path), values)
     assert bought is not None
+    assert bought.kept_usd_per_hour is None
+    assert "kept from run to run" not in told(problem(tmp_path))
     assert (owned.break_even_utilisation or 1.0) < (bought.break_even_utilisation or 0.0)
 
 
@@ -150,3 +163,14 @@ def test_the_answer_says_that_spot_is_known_of_old_machines_alone(tmp_path: Path
 def test_a_document_of_an_older_version_has_no_totals() -> None:
     (section,) = (one for one in SECTIONS if one.name == "ownership")
     assert section.facts(document()) is None
+
+
+def test_the_report_has_a_column_for_each_way_of_renting(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
+    dse.run(studies.written(tmp_path, text), out=tmp_path / "out", executor="local")
+    lines = (tmp_path / "out" / "report.md").read_text(encoding="utf-8").splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("| Over |"))
+    assert "anew for every run | To rent, on-demand, kept from run to run |" in lines[at]
+    assert len({line.count("|") for line in lines[at : at + 4]}) == 1
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "To rent, on-demand, kept from run to run</th>" in page
