@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.commands.options import Json
-from dse.errors import StudyError
+from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
     from dse.report.expectation import Checked
@@ -40,6 +40,13 @@ def watch(
             min=1, help="Tokens of a sample, for a log in tokens/s [default: the workload's]."
         ),
     ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="The decimal mark of numbers in the log, . or , [default: as the log tells].",
+            show_default=False,
+        ),
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Look again while the log grows, until Ctrl-C.")
     ] = False,
@@ -51,7 +58,7 @@ def watch(
     """
     from dse.report import expectation, json_form
 
-    check = checker(expect, row, log, sequence)
+    check = checker(expect, row, log, sequence, decimal)
     found = followed(check, log) if follow else check()
     print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
     if not found.within:
@@ -59,17 +66,28 @@ def watch(
 
 
 def checker(
-    run: Path, row: int | None, log: Path, sequence: int | None = None
+    run: Path,
+    row: int | None,
+    log: Path,
+    sequence: int | None = None,
+    decimal: str | None = None,
 ) -> Callable[[], Checked]:
     """What reads the log and compares it with a point of a run, each time that it is called."""
     from dse.calibration.importers.training_log import read_training
     from dse.report import expectation
     from dse.report.document_files import read_document
 
+    if decimal not in (None, ".", ","):
+        raise ArgumentError("--decimal", f"'{decimal}' is no decimal mark", "give . or ,")
     document = read_document(run)
     named = expectation.point_of(document, row)
     terms = expectation.terms(document, named[1], sequence)
-    return lambda: expectation.checked(document, named, str(log), read_training(log, terms))
+
+    def check() -> Checked:
+        found = read_training(log, terms, decimal or "")
+        return expectation.checked(document, named, str(log), found)
+
+    return check
 
 
 def followed(

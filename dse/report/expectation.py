@@ -35,7 +35,8 @@ class Checked:
 
     interval: of 90 %, of the prediction; within: whether the median of ``rates`` rates lies in it.
     spread: their 5th and 95th percentiles. read_as: their unit. lines: first and last that were
-    used; None of a trace. warm_up: rates left out before them; left_out: lines of evaluation.
+    used; None of a trace. warm_up: rates left out before them; left_out: lines of evaluation;
+    unread: lines with what is no number.
     parts: of a step, where a trace tells. notes: what makes the two differ in kind. own_rate: the
     lines of a table that teaches the model this rate.
     """
@@ -54,6 +55,7 @@ class Checked:
     lines: tuple[int, int] | None
     warm_up: int
     left_out: int
+    unread: int
     parts: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
     own_rate: tuple[str, str] | None = None
@@ -116,6 +118,7 @@ def checked(
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines else None,
         warm_up=found.warm_up,
         left_out=found.left_out,
+        unread=found.unread,
         parts=_parts(point, found),
         notes=tuple(_notes(point, found)),
         own_rate=_own_rate(document, point, rate),
@@ -260,6 +263,8 @@ def _read(found: Checked) -> str:
         out += f"; the first {words.many(found.warm_up, 'rate')} left out as warm-up"
     if found.left_out:
         out += f"; {words.many(found.left_out, 'line')} of evaluation left out"
+    if found.unread:
+        out += f"; {words.many(found.unread, 'line')} without a readable number left out"
     return out
 
 

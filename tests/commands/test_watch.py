@@ -96,9 +96,21 @@ def test_a_log_of_another_batch_is_told(ran: Ran, tmp_path: Path) -> None:
     assert "Note: the log has a global batch of 17, and the point one of 2,048" in done.stdout
 
 
+def test_the_decimal_mark_is_asked_for_and_lines_left_out_are_told(
+    ran: Ran, tmp_path: Path
+) -> None:
+    (tmp_path / "train.log").write_text("15.250 images/sec\n1.2.3 images/sec\n")
+    asked = ("watch", "train.log", "--expect", str(ran[0]), "--row", "3")
+    assert "train.log:1:1: '15.250' may be 15.25 or 15250" in refused(dse(*asked, cwd=tmp_path))
+    done = dse(*asked, "--decimal", ",", cwd=tmp_path)
+    assert "measured   15,250 samples/s, one rate" in done.stdout
+    assert "read as samples/s; 1 line without a readable number left out" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("train.log", "--expect", "RUN", "--decimal", ";"), "--decimal: ';' is no decimal mark"),
         (("train.log", "--expect", "RUN", "--row", "999"), "--row: the front of small has rows"),
         (("none.log", "--expect", "RUN"), "none.log: cannot be read"),
         (("empty.log", "--expect", "RUN"), "no line tells how fast training was"),

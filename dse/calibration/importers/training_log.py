@@ -9,14 +9,17 @@ A line is read by the first of these that it has, with the number before or behi
 - steps per second: ``3.4 it/s``, ``steps/sec``, ``train_steps_per_second``
 
 The last two are turned into samples by the global batch. Numbers may have a decimal comma: ``1,5
-s/it``, ``1.234,5 samples/s``.
+s/it``, ``1.234,5 samples/s``. ``15.250`` may be 15.25 or 15250: the other rates decide, else the
+other numbers of the log, else the caller has to. A comma that cannot be within a number is between
+two: ``loss=2.5,450.5 samples/s``. What is no number, ``1.2.3 it/s``, is left out and counted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,9 +40,10 @@ KNOWN = (
 WARM_UP = 0.1  # of the rates, at the beginning, are left out
 FEW = 10  # rates; fewer are all used
 LONGEST_LINE = 4_000  # characters that are looked at
+_MARKS = (decimal_mark.POINT, decimal_mark.COMMA)
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
-_NUMBER = r"(?<![\d.,])(?P<{0}>\d(?:[\d.,]{{0,26}}\d)?\.?(?:e[+-]?\d{{1,2}})?)"
+_NUMBER = r"(?<![\d.,])(?P<{0}>\d(?:[\d.,]{{0,200}}\d)?\.?(?:e[+-]?\d{{1,2}})?)"
 _PER = r"(?:\s?/\s?|[_-]per[_-]|\s+per\s+)"
 _PER_SECOND = rf"(?:{_PER}|per)(?:s|sec|secs|second)(?![a-z0-9])"
 _ONE = r"(?:gpu|device|worker|rank|chip|accelerator|process)"
@@ -94,6 +98,15 @@ UNITS = (
 )  # fmt: skip
 _TRAINING = re.compile(r"(?<![a-z])train")
 _NOT_TRAINING = re.compile(r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])")
+_CLOCK = re.compile(r"\d\d:$")  # before the 30 of 01:30,3.45it/s
+_COUNTED = re.compile(rf"\s?(?:{_ONE}|node|host)s?\b(?!\s*[=:#]?\s*\d)")  # 1200,2 gpus
+_THOUSANDS = r"[1-9]\d{0,2}(?:,\d{3})+"
+_DECIMAL = r"(?<![\w.,:/-])(\d+[.,]\d+)(?![\d:/]|[.,-]\d)"  # no date, version or address
+# What training scripts print beside rates, or in lines of its own.
+_BESIDE = re.compile(
+    r"(?<![a-z])(?:loss|lr|ppl|perplexity|acc|accuracy|grad_norm|time|elapsed|mfu)"
+    rf"[\"']?\s*[=:]?\s*[\"']?{_DECIMAL}"
+)
 _BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b")
 
 
@@ -114,14 +127,15 @@ class MeasuredTraining:
     """Samples per second of the whole job, in the order in which they were written.
 
     unit: what they were read by. lines: of the file, from 1. left_out: lines of evaluation.
-    batches: global batches that the log tells. steps: of a trace, with what communicates. ranks:
-    of a trace.
+    unread: lines with the unit and what is no number. batches: global batches that the log tells.
+    steps: of a trace, with what communicates. ranks: of a trace.
     """
 
     rates: tuple[float, ...]
     lines: tuple[int, ...]
     unit: str
     left_out: int = 0
+    unread: int = 0
     batches: tuple[int, ...] = ()
     steps: tuple[kineto.TracedStep, ...] = ()
     ranks: int | None = None
@@ -138,17 +152,18 @@ class MeasuredTraining:
 
 
 class Said(NamedTuple):
-    """A rate as it is written. factor: of its prefix and unit, and of accelerators where it is that
-    of one."""
+    """A rate as it is written. number: digits, points and commas. times: of its power of ten, its
+    prefix and unit, and of accelerators where it is that of one."""
 
     number: str
-    factor: float
+    times: float
 
 
-def read_training(path: str | Path, terms: Training) -> MeasuredTraining:
+def read_training(path: str | Path, terms: Training, decimal: str = "") -> MeasuredTraining:
     """The rates of a log, a table or a trace.
 
-    Raises StudyError with the place of a mistake, and where no line tells a rate.
+    decimal: the mark of the log's numbers, ``.`` or ``,``; empty where the log is to tell. Raises
+    StudyError with the place of a mistake, and where no line tells a rate.
     """
     file = str(path)
     text = trace_text(file)
@@ -156,7 +171,7 @@ def read_training(path: str | Path, terms: Training) -> MeasuredTraining:
         return _of_trace(text, file, terms)
     if Path(file).suffix.lower() == ".csv" or _is_table(text):
         return _of_table(text, file)
-    return _of_log(clean_lines(text), file, terms)
+    return _of_log(clean_lines(text), file, terms, decimal)
 
 
 def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
@@ -209,14 +224,15 @@ def _of_table(text: str, path: str) -> MeasuredTraining:
     return MeasuredTraining(tuple(rates), tuple(lines), COLUMN)
 
 
-def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraining:
+def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> MeasuredTraining:
     """By the unit that is surest of those that the log has."""
     found: dict[Unit, list[tuple[int, list[Said]]]] = {unit: [] for unit in UNITS}
-    left_out, batches = 0, dict[int, None]()
+    left_out, batches, others = 0, dict[int, None](), set[str]()
     for number, line in lines:
         text = line[:LONGEST_LINE].lower()
         batches |= {int(size): None for size in _BATCH.findall(text)}
         read = _rates(text, terms.gpus)
+        others |= set(re.findall(_DECIMAL, text) if read else _BESIDE.findall(text))
         if read is None:
             continue
         if _NOT_TRAINING.search(text) and not _TRAINING.search(text):
@@ -224,21 +240,30 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraini
             continue
         unit, said = read
         found[unit].append((number, said))
-    values = {unit: _values(rows, path) for unit, rows in found.items()}
-    surest = next((unit for unit, rows in values.items() if rows), None)
-    if surest is None:
-        many = "1 line is" if left_out == 1 else f"{left_out} lines are"
-        why = f": {many} of evaluation" if left_out else ""
-        raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
-    rates = []
-    for number, value in values[surest]:
-        rate = surest.samples_per_s(value, terms)
-        if rate is None:
-            problem = f"tells {surest.name}, and how many tokens a sample has is not known"
-            raise StudyError(path, number, 1, problem, "say it, such as --sequence 1024")
-        rates.append(rate)
-    numbers = tuple(number for number, _ in values[surest])
-    return MeasuredTraining(tuple(rates), numbers, surest.name, left_out, tuple(batches))
+    refused: StudyError | None = None
+    for unit, rows in found.items():
+        mark = decimal or _mark(rows, others, path)
+        values = dict(_values(rows, mark))
+        junk = [where for row in rows if row[0] not in values for where in _no_numbers(row, mark)]
+        if not values:
+            refused = refused or (_refused(junk[0], path, decimal) if junk else None)
+            continue
+        rates = []
+        for number, value in values.items():
+            rate = unit.samples_per_s(value, terms)
+            if rate is None:
+                problem = f"tells {unit.name}, and how many tokens a sample has is not known"
+                raise StudyError(path, number, 1, problem, "say it, such as --sequence 1024")
+            rates.append(rate)
+        unread = len({line for line, _ in junk})
+        return MeasuredTraining(
+            tuple(rates), tuple(values), unit.name, left_out, unread, tuple(batches)
+        )
+    if refused is not None:
+        raise refused
+    many = "1 line is" if left_out == 1 else f"{left_out} lines are"
+    why = f": {many} of evaluation" if left_out else ""
+    raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
 
 
 def _rates(text: str, gpus: int) -> tuple[Unit, list[Said]] | None:
@@ -252,40 +277,84 @@ def _rates(text: str, gpus: int) -> tuple[Unit, list[Said]] | None:
             scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
             factor = _SCALE[scale] * _PREFIXES.get(groups.get("prefix") or "", 1.0)
             each = groups.get("each") or groups.get("each2") or groups.get("of")
-            number = (groups["after"] or groups["before"]).rstrip(".")
-            said.append(Said(number, factor * (gpus if each else 1)))
+            side = "after" if groups["after"] else "before"
+            digits, _, power = groups[side].partition("e")
+            number = _nearest(digits.rstrip("."), side, text[: match.start(side)],
+                              text[match.end(side) :])  # fmt: skip
+            if power and len(re.findall("[.,]", number)) == 1:
+                number += "0"  # before a power of ten stands no mark of thousands
+            said.append(Said(number, factor * float(f"1e{power or 0}") * (gpus if each else 1)))
         if said:
             return unit, said
     return None
 
 
-def _values(rows: Sequence[tuple[int, list[Said]]], path: str) -> list[tuple[int, float]]:
-    """(line, rate): the last of each line that can be one. All numbers have the same decimal mark.
+def _nearest(digits: str, side: str, left: str, right: str) -> str:
+    """Of digits, points and commas ``before`` or ``after`` a unit, the number beside the unit.
 
-    Raises StudyError for a number that is none, and where some have a comma and some a point.
+    All of them unless a comma must be between two numbers, or where that is not certain. left,
+    right: what is around them.
     """
-    marks = [
-        (number, one.number, mark)
-        for number, said in rows
-        for one in said
-        if (mark := decimal_mark.mark_of(one.number))
-    ]
-    mark = marks[0][2] if marks else decimal_mark.POINT
-    for number, written, other in marks:
-        if other != mark:
-            problem = f"'{written}' has another decimal mark than '{marks[0][1]}' before it"
-            raise StudyError(path, number, 1, problem, "write all rates in the same way")
+    first, comma, rest = digits.partition(",")
+    if comma and side == "before" and re.fullmatch(r"[0-5]\d", first) and _CLOCK.search(left):
+        return _nearest(rest, side, "", right)
+    if comma and side == "after" and _COUNTED.match(right):
+        return _nearest(digits.rpartition(",")[0], side, left, "")
+    if not comma or any(map(partial(decimal_mark.well_formed, digits), _MARKS)):
+        return digits
+    one, several = (first, rf"{_THOUSANDS}(?:\.\d+)?,.*") if side == "after" else (
+        digits.rpartition(",")[2], rf".*,{_THOUSANDS}(?:\.\d+)?")  # fmt: skip
+    certain = not re.fullmatch(several, digits)
+    return one if certain and decimal_mark.well_formed(one, decimal_mark.POINT) else digits
+
+
+def _mark(rows: Sequence[tuple[int, list[Said]]], others: Iterable[str], path: str) -> str:
+    """The decimal mark of all numbers of a unit, as they tell, or other numbers of the log.
+
+    Raises StudyError where some have a comma and some a point, and where nothing tells.
+    """
+    numbers = [(line, one.number) for line, said in rows for one in said]
+    sure = [(line, written, mark) for line, written in numbers
+            if (mark := decimal_mark.mark_of(written))]  # fmt: skip
+    for line, written, mark in sure:
+        if mark != sure[0][2]:
+            problem = f"'{written}' has another decimal mark than '{sure[0][1]}' before it"
+            remedy = "write all rates in the same way, or give --decimal . or --decimal ,"
+            raise StudyError(path, line, 1, problem, remedy)
+    if sure:
+        return sure[0][2]
+    told = decimal_mark.usual(others)
+    for line, written in numbers:
+        if not told and not written.isdigit() and all(
+            decimal_mark.well_formed(written, mark) for mark in _MARKS
+        ):  # fmt: skip
+            one, other = (f"{decimal_mark.value(written, mark):.10g}" for mark in _MARKS)
+            problem = f"'{written}' may be {one} or {other}, and no other number of the log tells"
+            remedy = "give --decimal . for the first, --decimal , for the second"
+            raise StudyError(path, line, 1, problem, remedy)
+    return told or decimal_mark.POINT
+
+
+def _values(rows: Sequence[tuple[int, list[Said]]], mark: str) -> list[tuple[int, float]]:
+    """(line, rate): the last of each line that can be one."""
     found = []
-    for number, said in rows:
-        values = [_value(one, mark, path, number) for one in said]
+    for line, said in rows:
+        values = [decimal_mark.value(one.number, mark) * one.times for one in said
+                  if decimal_mark.well_formed(one.number, mark)]  # fmt: skip
         fit = [value for value in values if SMALLEST <= value <= LARGEST]
-        found += [(number, fit[-1])] if fit else []
+        found += [(line, fit[-1])] if fit else []
     return found
 
 
-def _value(said: Said, mark: str, path: str, line: int) -> float:
-    try:
-        return float(decimal_mark.with_point(said.number, mark)) * said.factor
-    except ValueError:
-        problem = f"'{said.number}' is not a number"
-        raise StudyError(path, line, 1, problem, "write for example 1250.5") from None
+def _no_numbers(row: tuple[int, list[Said]], mark: str) -> list[tuple[int, str]]:
+    """The line, and what is no number in it."""
+    line, said = row
+    return [(line, one.number) for one in said if not decimal_mark.well_formed(one.number, mark)]
+
+
+def _refused(junk: tuple[int, str], path: str, decimal: str) -> StudyError:
+    """That a log has a unit, but no number before or behind it."""
+    line, written = junk
+    how = f" with the decimal mark {decimal}" if decimal else ""
+    remedy = "leave --decimal out" if decimal else "write for example 1250.5"
+    return StudyError(path, line, 1, f"'{written}' is not a number{how}", remedy)
