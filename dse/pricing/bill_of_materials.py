@@ -69,6 +69,7 @@ class Rent:
     rounding_hours: float | None = None
 
 
+HOST, SERVER = "Host for accelerators", "Host for a parameter server"  # lines of a bill
 # Classes of what is counted and not bought.
 OF_SITE, OWNED = "of the site", "owned"
 
@@ -142,7 +143,7 @@ def _items(points: Points) -> Iterator[Item]:
         idle = item.quantity - int(np.ravel(bill.training)[0])
         boards = _boards(points, machine, item.to_buy)
         yield replace(item, idle=idle, boards=boards, **(gone if item.to_buy else {}))
-    name = node.title if node else "Host for accelerators"
+    name = node.title if node else HOST
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
         yield replace(item, **gone) if node and item.to_buy else item
     network = _network_name(points, axis)
@@ -164,7 +165,7 @@ def _items(points: Points) -> Iterator[Item]:
             yield replace(item, remark=remark or None, obstacle=obstacle)
     yield from _item(points, f"Cable, {network}", tree.cables, added.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
-    yield from _item(points, "Host for a parameter server", bill.servers, buy.servers, host)
+    yield from _item(points, SERVER, bill.servers, buy.servers, host)
     yield from _racks(points)
 
 

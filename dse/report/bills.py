@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
+from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
 from dse.report.deal import buys
@@ -257,6 +257,26 @@ def bill_notes(document: RunDocument) -> Iterator[Note]:
     yield from idle_notes(document)
     yield from remark_notes(document)
     yield from price_notes(document)
+    yield from host_notes(document)
+
+
+def host_notes(document: RunDocument) -> Iterator[Note]:
+    """That one quotation of hosts prices those of several accelerators, or servers, too."""
+    found: dict[str, dict[str, None]] = {}
+    for name, _ in _COMPARED:
+        items = document.bills.get(name, ())
+        for item in items:
+            if item.item in (HOST, SERVER) and item.price_class == QUOTE and item.usd:
+                quote = item.terms.quote if item.terms else ""
+                whose = f"{quote} ({item.source})" if quote else f"in {item.source}"
+                of = "parameter servers" if item.item == SERVER else items[0].item.partition(",")[0]
+                found.setdefault(whose, {})[of] = None
+    for whose, kinds in found.items():
+        if len(kinds) > 1:
+            yield Note(
+                f"The host quotation {whose} prices the hosts of {enumerated([*kinds])} alike. "
+                "Check that it covers each of them."
+            )
 
 
 def price_notes(document: RunDocument) -> Iterator[Note]:

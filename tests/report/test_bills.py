@@ -221,6 +221,24 @@ def test_the_answer_names_who_rents_the_machines_out_and_of_when_that_price_is()
     assert rents.from_whom([GPU]) == [], "what is bought is not rented"
 
 
+def test_a_quotation_of_hosts_that_prices_those_of_other_machines_too_is_told() -> None:
+    host = replace(HOST, item="Host for accelerators", price_class=QUOTE, source="vendor-a.csv",
+                   checked=True, terms=Terms(quote="Q-1"))  # fmt: skip
+    old = replace(GPU, item="NVIDIA P100, sold in units of 4")
+    server = replace(host, item="Host for a parameter server")
+    run = document(recommended=(OFFER, host), baseline=(old, host, server))
+    told = (
+        "The host quotation Q-1 (vendor-a.csv) prices the hosts of NVIDIA A100, NVIDIA P100 and "
+        "parameter servers alike. Check that it covers each of them."
+    )
+    assert told in texts(bills.bill_notes(run))
+    same = document(recommended=(OFFER, host), baseline=(GPU, host))
+    assert texts(bills.host_notes(same)) == [], "all are of one accelerator"
+    other = replace(host, terms=Terms(quote="Q-2"))
+    apart = document(recommended=(OFFER, host), baseline=(old, other))
+    assert texts(bills.host_notes(apart)) == [], "each has its own quotation"
+
+
 def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
     listed = {node.name: node.hourly_usd for node in map(catalog.node, catalog.names("nodes"))}
     listed |= catalog.default_prices().accelerator_hourly_usd
