@@ -2,7 +2,8 @@
 
 Every cost is linear in every unit price, so two prices of a part tell the cost at all others:
 ``cost(f) = cost(1) + (f - 1) (cost(2) - cost(1))``. The factor at which the rule picks another
-purchase is looked for on a fine grid and then by halving.
+purchase is looked for on a fine grid and then by halving. The same machines on another network, as
+fast and as cheap to the study's resolution at that price, are no other purchase to a buyer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.arrays import Array
+from dse.model.arrays import Array, Mask
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
@@ -24,6 +25,7 @@ from dse.study import Study, Value
 FARTHEST = 10.0  # factor up or down that is looked at
 _STEPS = 800  # of the grid, on a logarithmic scale: 0.3 % apart
 _HALVINGS = 40
+_MACHINES = ("accelerator", "node", "gpus")
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,17 @@ def flips(
     cost, asked = found[study.objectives[1].name], [recommended, *rivals]
     own, flipped = purchases[recommended], []
 
-    def picked(row: int, factors: Array) -> NDArray[np.intp]:
-        return best(worth(rule, _priced(study, found, row, factors)))
+    machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
+    kept = np.array([one == machines[recommended] for one in machines])
 
-    compared = bool(parts) and purchases[picked(1, np.ones(1))[0]] == own
+    def picked(row: int, factors: Array) -> tuple[NDArray[np.intp], Mask]:
+        """The best point at each factor, -1 for none, and whether that is another purchase."""
+        priced = _priced(study, found, row, factors)
+        at = best(worth(rule, priced))
+        alike = kept[at] & _as_good(priced, at, recommended, study.resolution)
+        return at, (at < 0) | ((purchases[at] != own) & ~alike)
+
+    compared = bool(parts) and not picked(1, np.ones(1))[1][0]
     for row, part in enumerate(parts, 1):
         if np.array_equal(cost[0, asked], cost[row, asked]):
             continue  # the objective does not depend on it
@@ -80,21 +89,29 @@ def flips(
         ends: list[tuple[float, int] | None] = []
         for farthest in (FARTHEST, 1 / FARTHEST):
             factors = np.geomspace(1.0, farthest, _STEPS)
-            at = picked(row, factors)
-            other = np.flatnonzero((at < 0) | (purchases[at] != own))
+            other = np.flatnonzero(picked(row, factors)[1])
             if not len(other):
                 ends.append(None)
                 continue
             before, after = factors[other[0] - 1], factors[other[0]]
             for _ in range(_HALVINGS):
                 middle = np.sqrt(before * after)
-                here = picked(row, np.array([middle]))[0]
-                same = here >= 0 and purchases[here] == own
-                before, after = (middle, after) if same else (before, middle)
-            ends.append((float(after), int(picked(row, np.array([after]))[0])))
+                turned = picked(row, np.array([middle]))[1][0]
+                before, after = (before, middle) if turned else (middle, after)
+            ends.append((float(after), int(picked(row, np.array([after]))[0][0])))
         rise, fall = ends
         flipped.append(Flip(part, share, rise, fall))
     return sorted(flipped, key=lambda flip: -flip.share)
+
+
+def _as_good(priced: Priced, at: NDArray[np.intp], own: int, resolution: float) -> Mask:
+    """Whether the point at each position is as fast and costs as much as another, to the
+    resolution, (rows,). Of two costs the first counts, as in the rules."""
+    found = np.ones(len(at), dtype=bool)
+    for values in (priced.gain, priced.costs[0]):
+        mine, theirs = values[:, own], values[np.arange(len(at)), at]
+        found &= np.abs(mine - theirs) <= resolution * np.maximum(np.abs(mine), np.abs(theirs))
+    return found
 
 
 def _parts(

@@ -19,7 +19,7 @@ from dse.search.certainty.flips import flips
 from dse.search.certainty.near_front import MOST, near_front
 from dse.search.certainty.sensitivity import ALONE_DRAWS, effects
 from dse.search.certainty.sources import source_of, sources
-from dse.search.certainty.study_draws import StudyDraws, on_front, study_draws
+from dse.search.certainty.study_draws import StudyDraws, on_front, purchases, study_draws
 from dse.search.certainty.usefulness import Priced, best, worth
 from dse.search.run import Outcome, run
 from dse.study import Value
@@ -239,3 +239,31 @@ def test_a_price_turns_the_answer_where_it_is_said_to(outcome: Outcome, rule: st
             same = beyond < 0
             stays = chosen >= 0 and bool(found.purchases[chosen] == found.purchases[at])
             assert stays is same
+
+
+def test_the_same_machines_on_another_network_as_good_are_no_other_purchase(tmp_path: Path) -> None:
+    """A price turns the answer only where the dearer network costs more than the resolution."""
+    turns = []
+    for resolution in ("0 %", "1 %"):
+        text = studies.SMALL.replace("capital <= 200", "capital <= 900")
+        text = text.replace("bandwidth: 25 Gbps", "bandwidth: 10 Gbps").replace(
+            "nic: 200 USD, switch_port: 200 USD, cable: 60 USD",
+            "nic: 160 USD, switch_port: 100 USD, cable: 50 USD",
+        )
+        problem = load(studies.written(tmp_path, f"{text}resolution: {resolution}\n"))
+        axis = problem.study.axis("inter_node")
+        assert axis is not None
+        base: dict[str, Value | None] = {**problem.study.baseline.values, "gpus_per_node": 1}
+        points = [{**base, "inter_node": network} for network in axis.values]
+        costs = [float(np.ravel(problem.point(one)["capital"])[0]) for one in points]
+        own = int(np.argmin(costs))
+        assert costs[1 - own] < 1.009 * costs[own]
+        found = flips(problem, points, "cheapest", purchases(problem, points), own)
+        flip = next(one for one in found if one.part.startswith("network"))
+        assert flip.rise is not None
+        assert flip.rise[1] == 1 - own
+        turns.append(flip.rise[0])
+        shift = costs[own] * flip.share * (flip.rise[0] - 1)
+        dearer = (costs[own] + shift) / costs[1 - own] - 1
+        assert dearer == pytest.approx({"0 %": 0.0, "1 %": 1 / 99}[resolution], abs=1e-6)
+    assert turns[0] < turns[1]
