@@ -49,14 +49,18 @@ class PriceSpread:
     hourly: Drift
     unchecked: float
 
-    def log_spread(self, fact: Fact, asked: datetime.date) -> float:
+    def log_spread(
+        self, fact: Fact, asked: datetime.date, valid_on: datetime.date | None = None
+    ) -> float:
         """Standard deviation of the logarithm of a price, as asked for on a day.
 
-        What a buyer was offered is what he pays: 0. A price of his own that he marks as unverified
-        is as unsure as one of the catalogue.
+        What a buyer was offered is what he pays: 0. A price of his own that he marks as unverified,
+        or that had a last day and is past it, is as unsure as one of the catalogue of its date.
+        valid_on: the day on which offers must be valid, ``asked`` where it is None.
         """
         doubtful = fact.status in UNCHECKED
-        if fact.source not in sources() and not doubtful:
+        expired = fact.offer is not None and fact.offer.expired(valid_on or asked)
+        if fact.source not in sources() and not doubtful and not expired:
             return 0.0
         kind = self.hourly if fact.unit == UNITS["usd_per_hour"] else self.purchase
         own = kind.log_spread(age_years(fact, asked))

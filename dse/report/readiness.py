@@ -165,33 +165,32 @@ def _no_dearer(document: RunDocument, without: Point) -> bool:
     return mine is not None and theirs is not None and mine <= theirs
 
 
-def _expired(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """Offers of the recommended point that are past their last day."""
-    yield from _new_offers(_bill(document), "")
-
-
-def _rivals_expired(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """Offers past their last day of what else might be the answer, which the baseline's are not."""
-    bills_known = (*_bill(document), *document.bills.get("baseline", ()))
-    known = {item.item for item in bills_known}
-    quotes = {_quote(item) for item in _bill(document)}
-    rest = [item for item in document.prices
-            if item.item not in known and _quote(item) not in quotes]  # fmt: skip
-    yield from _new_offers(rest, ", which the answer is compared with")
-
-
-def _new_offers(items: tuple[Item, ...] | list[Item], which: str) -> Iterator[Reason]:
+def _expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Offers of the recommended point that are past their last day, and what the next may do. What
+    else is past its day is asked for where that changes the answer."""
     offers: dict[tuple[str, str, str], dict[str, None]] = {}
-    for item in items:
+    for item in _bill(document):
         if item.terms and item.terms.expired:
             offers.setdefault(_quote(item), {})[bills.ordered(item)] = None
     for (quote, source, until), names in offers.items():
         name = f"quotation {quote} ({source})" if quote else f"the offer in {source}"
+        turns = [
+            f"; {_offered(flip)}; {_turned(document, flip, turns)}"
+            for flip in found.flips
+            if _lapsed(flip)
+            and part_title(flip.part) in names
+            and (turns := _turns(document, flip))
+        ]
         yield Reason(
             kind="expired offer",
-            action=f"Get a new offer for {enumerated([*names])}{which}",
-            because=f"{name} was valid until {until}",
+            action=f"Get a new offer for {enumerated([*names])}",
+            because=f"{name} was valid until {until}{''.join(turns)}",
         )
+
+
+def _lapsed(flip: PriceFlip) -> bool:
+    """Whether a price is an offer past its last day."""
+    return flip.known is not None and flip.known.own and flip.known.expired
 
 
 def _quote(item: Item) -> tuple[str, str, str]:
@@ -271,7 +270,10 @@ def _to_know(found: Certainty, item: Knowledge) -> Reason:
 
 def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """Prices of the recommended point that change the answer within their intervals."""
+    told = {item.item for item in _bill(document) if item.terms and item.terms.expired}
     for flip in found.flips:
+        if _lapsed(flip) and part_title(flip.part) in told:
+            continue
         turns, because = _turns(document, flip), ""
         if flip.share and not turns and _worth(found, flip):
             worth = f"{words.percent(_worth(found, flip))} {OF_AIM[found.rule]}"
@@ -293,7 +295,7 @@ def _worth(found: Certainty, flip: PriceFlip) -> float:
     which price the answer turns; 0 where that is known, or the price is certain."""
     name = f"{PRICE}: {flip.part}"
     worth = next((item.worth for item in found.knowledge if item.name == name), 0.0)
-    certain = flip.known is None or flip.known.own
+    certain = flip.known is None or (flip.known.own and not flip.known.expired)
     return 0.0 if flip.compared or certain or worth < DECIDES else worth
 
 
@@ -411,7 +413,7 @@ def _idle(document: RunDocument, _: Certainty) -> Iterator[Reason]:
 
 _KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
     _free, _expired, _unsold, _obstacles, _missed, _uncertain, _ages, _large_prices,
-    _rivals_expired, _doubtful_limits, _idle,
+    _doubtful_limits, _idle,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pytest
 from dse.catalog import Fact, default_prices, price_spread
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import age_years
+from dse.catalog.price_terms import PriceTerms
 
 TODAY = datetime.date(2026, 7, 1)
 PRICE = Fact("price", 100.0, "USD", "100 USD", "epoch-prices", "2026-01-01", date="2024-07-01")
@@ -87,3 +88,13 @@ def test_the_default_list_is_for_the_day_of_its_newest_price() -> None:
     prices = default_prices()
     dates = [day_of(fact.date) for fact in prices.facts if fact.date]
     assert prices.as_of == max(day for day in dates if day)
+
+
+def test_an_offer_past_its_last_day_is_as_unsure_as_a_price_of_its_date() -> None:
+    known = price_spread()
+    terms = PriceTerms("quote", quote="Q-1", valid_until=datetime.date(2026, 6, 30))
+    offer = replace(PRICE, source="offer.yaml", offer=terms, date="2025-07-01")
+    assert known.log_spread(offer, datetime.date(2026, 6, 30)) == 0.0
+    year = hypot(sqrt(2) * known.purchase.sellers, known.purchase.root_year)
+    assert known.log_spread(offer, TODAY) == pytest.approx(year, rel=1e-3)
+    assert known.log_spread(offer, datetime.date(2026, 6, 1), valid_on=TODAY) > 0.3

@@ -221,14 +221,20 @@ def test_terminal_page_text_and_notes_tell_it_in_one_order() -> None:
     assert paper.index("Not ready to sign.") < paper.index("<dt>Signature</dt>")
 
 
-def test_an_expired_offer_of_what_it_is_compared_with_weighs_less() -> None:
+def test_an_expired_offer_counts_with_what_the_next_may_be() -> None:
+    """And of a rival, where that changes the answer."""
     past = Terms(quote="Q-2", valid_until="2026-11-19", expired=True)
     theirs = replace(ITEM, item="NVIDIA H100", terms=past, source="b.csv")
-    run = made(bills={"baseline": (theirs,)})
-    assert reasons(run) == [], "the baseline is not bought"
-    run = replace(run, bills={"recommended": (ITEM,)}, prices=(theirs,))
-    (line,) = readiness.actions(replace(run, readiness=readiness.readiness(run)))
-    assert line.startswith("Get a new offer for NVIDIA H100, which the answer is compared with")
+    assert reasons(made(bills={"baseline": (theirs,)})) == [], "the baseline is not bought"
+    lapsed = replace(OWN, bounds=(0.7, 1.4), expired=True)
+    rival = replace(A100, part="h100-sxm", share=0.0, known=lapsed,
+                    fall=Turn(factor=0.9, config=OTHER))  # fmt: skip
+    assert reasons(made(flips=(rival,))) == ["rival prices"]
+    assert reasons(made(flips=(replace(rival, fall=Turn(factor=0.6, config=OTHER)),))) == []
+    mine = replace(A100, known=lapsed, rise=Turn(factor=1.12, config=OTHER))
+    (line,) = readiness.actions(made((replace(ITEM, terms=past),), flips=(mine,)))
+    assert line.startswith("Get a new offer for NVIDIA A100 SXM4 40 GB: quotation Q-2 (vendor.csv)")
+    assert "offers may be USD 8,750 to USD 17,500; above USD 14,000 the answer is 8 x" in line
 
 
 @pytest.mark.parametrize(("known", "share", "part", "found"), [
@@ -403,6 +409,11 @@ def test_a_study_of_own_offers_asks_for_no_quote(tmp_path: Path) -> None:
     late = built(studies.written(tmp_path, studies.SMALL + past, "late.yaml"))
     assert reasons(late)[0] == "expired offer"
     assert readiness.actions(late)[0].startswith("Get a new offer for Host for accelerators")
+    sure, unsure = (
+        one.recommended.interval.costs["capital"] for one in (own, late) if one.recommended.interval
+    )
+    assert sure[0] == sure[1]
+    assert unsure[0] < late.recommended.quantity("capital") < unsure[1]
 
 
 def test_a_single_point_is_judged_by_its_own_prices(tmp_path: Path) -> None:

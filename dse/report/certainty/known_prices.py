@@ -26,7 +26,7 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
     if not facts:
         return None
     prices = problem.prices
-    spread = max(price_spread().log_spread(fact, prices.as_of) for fact in facts)
+    spread = max(price_spread().log_spread(fact, prices.as_of, prices.valid_on) for fact in facts)
     ages = [age_years(fact, prices.as_of) for fact in facts]
     dated = [age for age in ages if age is not None]
     sellers = {fact.offer.vendor if fact.offer else "" for fact in facts}
