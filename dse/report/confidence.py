@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dse.report.certainty.words import chance, exactly
 from dse.report.document import Confidence, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
-from dse.report.words import describe, percent, show_cost
+from dse.report.words import describe, show_cost
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.study import QUANTITIES, Study
@@ -82,7 +83,7 @@ def _priced(found: StudyDraws) -> list[FrontPoint]:
 
 
 def _because(found: Confidence) -> str:
-    asked = share(found.asked)
+    asked = exactly(found.asked)
     if found.reached:
         return f"only points count that meet every limit with at least {asked} probability"
     return f"no point meets every limit with {asked} probability, so that the surest is taken"
@@ -103,24 +104,19 @@ def said(document: RunDocument) -> list[str]:
     if found is None:
         return []
     limits = " and ".join(found.limits) or "every limit"
-    with_ = f"with {share(found.recommended)} probability"
+    with_ = f"with {chance(found.recommended, found.asked)} probability"
     if not found.reached:
         return [
-            f"No point meets {limits} with {share(found.asked)} probability; the recommended one "
+            f"No point meets {limits} with {exactly(found.asked)} probability; the recommended one "
             f"comes closest, {with_}. Loosen a limit, or measure more to be surer."
         ]
-    sentence = f"It meets {limits} {with_}; {share(found.asked)} was asked for."
+    sentence = f"It meets {limits} {with_}; {exactly(found.asked)} was asked for."
     likely = document.front[found.best_estimate - 1]
-    chance = found.front[found.best_estimate - 1]
-    if likely.config == document.recommended.config or chance is None:
+    met = found.front[found.best_estimate - 1]
+    if likely.config == document.recommended.config or met is None:
         return [sentence]
     return [
         f"{sentence} By the best estimate alone it would be {describe(likely)} for "
         f"{show_cost(document, likely)}, which meets {'them' if ' and ' in limits else 'it'} with "
-        f"only {share(chance)} probability."
+        f"only {chance(met, found.asked)} probability."
     ]
-
-
-def share(probability: float) -> str:
-    """A probability that does not round to certainty."""
-    return "more than 99.5 %" if 0.995 <= probability < 1 else percent(probability)

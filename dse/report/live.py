@@ -22,6 +22,7 @@ from dse.pricing.constraints import counted_once, unmet
 from dse.pricing.hardware import fabrics_of
 from dse.pricing.problem import Problem
 from dse.report import confidence, words
+from dse.report.certainty.words import chance, exactly
 from dse.report.recommendation import LEAST_REGRET, RULES, recommended
 from dse.search import exhaustive
 from dse.search.certainty.near_front import near_front
@@ -489,20 +490,20 @@ def _sure(drawn: StudyDraws, at: int, row: Row, met: float, best: float, asked: 
         shares.append(words.interval((low, high), words_of(objective.name)[1]))
     many = words.count(len(drawn.worths))
     text = f"{_said(row, asked.rule)} 90 % confidence: {' and '.join(shares)}. "
-    text += f"In {confidence.share(best)} of {many} simulated outcomes it is the best choice"
+    text += f"In {chance(best)} of {many} simulated outcomes it is the best choice"
     limits = [*confidence.uncertain(drawn.problem.study)]
     if asked.confidence is None:
-        return f"{text}, and in {confidence.share(met)} it meets every limit." if limits else (
+        return f"{text}, and in {chance(met)} it meets every limit." if limits else (
             f"{text}."
         )  # fmt: skip
     if met >= asked.confidence:
         return (
-            f"{text}, and in {confidence.share(met)} it meets every limit; "
-            f"{confidence.share(asked.confidence)} was asked for."
+            f"{text}, and in {chance(met, asked.confidence)} it meets every limit; "
+            f"{exactly(asked.confidence)} was asked for."
         )
     return (
-        f"No point meets every limit with {confidence.share(asked.confidence)} probability; this "
-        f"one comes closest, with {confidence.share(met)}: {text}."
+        f"No point meets every limit with {exactly(asked.confidence)} probability; this "
+        f"one comes closest, with {chance(met, asked.confidence)}: {text}."
     )
 
 

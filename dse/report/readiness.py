@@ -228,8 +228,8 @@ def _missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         yield Reason(
             kind="limits",
             action="Loosen a limit, or measure more to be surer",
-            because=f"no point meets {limits} with {words.percent(asked.asked)} probability; this "
-            f"one does with {sure_words.chance(asked.recommended)}",
+            because=f"no point meets {limits} with {sure_words.exactly(asked.asked)} probability; "
+            f"this one does with {sure_words.chance(asked.recommended, asked.asked)}",
         )
 
 

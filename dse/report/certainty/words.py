@@ -17,6 +17,7 @@ from dse.study.axes import HARDWARE
 WITH_IT = "with the recommended"  # in whose probability that of the same choice is counted
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
 OUTCOMES = "simulated outcomes"  # what a draw of everything uncertain is to a reader
+DIGITS = 6  # of a percentage at most
 SURE = 0.995  # a probability that reads 100 %
 _WEIGHED = " (recommend: least-regret weighs that)"
 OFF_THE_MIDDLE = 0.05  # a best estimate that differs so much from the median is told
@@ -31,13 +32,28 @@ class Row(NamedTuple):
     cells: tuple[str, ...]
 
 
-def chance(probability: float) -> str:
-    """A probability in percent; what is not certain never reads 0 or 100 %."""
+def chance(probability: float, asked: float | None = None) -> str:
+    """A probability in percent; what is not certain never reads 0 or 100 %.
+
+    asked: the probability that it is compared with; it gets as many digits as it takes to read
+    below that where it is, and not below where it is not.
+    """
+    if asked is not None:
+        for digits in range(DIGITS):
+            read = round(100 * probability, digits)
+            fair = read not in (0, 100) or probability in (0, 1)
+            if fair and (read >= round(100 * asked, DIGITS)) == (probability >= asked):
+                return f"{read:.{digits}f} %"
     if 0 < probability < 0.005:
         return "< 1 %"
     if 0.995 < probability < 1:
         return "> 99 %"
     return f"{probability:.0%}".replace("%", " %")
+
+
+def exactly(asked: float) -> str:
+    """A probability that somebody asks for, as it was written: 0.999 is ``99.9 %``."""
+    return f"{100 * asked:.{DIGITS}g} %"
 
 
 def sentences(document: RunDocument) -> list[str]:
@@ -66,7 +82,7 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     asked, found = document.confidence, document.certainty
     assert asked is not None
     assert found is not None
-    with_ = f"the limits with at least {chance(asked.asked)} probability"
+    with_ = f"the limits with at least {exactly(asked.asked)} probability"
     if not rivals:
         return f"no other {deal(document).noun} that might be the best meets {with_}."
     rival = nearest(rivals)
@@ -166,7 +182,7 @@ def odds(document: RunDocument) -> str:
     asked = document.confidence
     if asked is not None and asked.reached:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
-        how = f"that meet{'s' * (not sure)} the limits with {chance(asked.asked)} probability"
+        how = f"that meet{'s' * (not sure)} the limits with {exactly(asked.asked)} probability"
         if not sure:
             return f" No other {deal(document).noun} {how} might be the best.{flip(document)}"
         won = chance(nearest(sure).beaten or 0.0)

@@ -314,7 +314,15 @@
     return `${scaled(value, COUNTS)}\u00a0${unit}`.trim();
   };
   const units = Object.fromEntries(data.shown.map(({ name, unit }) => [name, unit]));
-  const percent = (share) => {
+  // As dse/report/certainty/words.py has it: of a share that is compared with what was asked, as
+  // many digits as it takes to read on the right side of that.
+  const exactly = (asked) => `${Number((100 * asked).toPrecision(6))}\u00a0%`;
+  const percent = (share, asked = null) => {
+    for (let digits = 0; asked !== null && digits < 6; digits += 1) {
+      const read = Number((100 * share).toFixed(digits));
+      const fair = (read !== 0 && read !== 100) || share === 0 || share === 1;
+      if (fair && (read >= Number((100 * asked).toFixed(6))) === (share >= asked)) return `${read.toFixed(digits)}\u00a0%`;
+    }
     if (share > 0 && share < 0.005) return "< 1\u00a0%";
     if (share > 0.995 && share < 1) return "> 99\u00a0%";
     return `${Math.round(100 * share)}\u00a0%`;
@@ -339,8 +347,8 @@
     }
     if (state.confidence !== null) {
       text += found.reached
-        ? ` It meets every limit in ${percent(found.met[at])} of simulated outcomes.`
-        : ` No point meets every limit with ${percent(state.confidence)} probability; this one comes closest, with ${percent(found.met[at])}.`;
+        ? ` It meets every limit in ${percent(found.met[at], state.confidence)} of simulated outcomes.`
+        : ` No point meets every limit with ${exactly(state.confidence)} probability; this one comes closest, with ${percent(found.met[at], state.confidence)}.`;
     }
     return text;
   };

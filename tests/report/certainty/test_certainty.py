@@ -317,6 +317,19 @@ def test_what_may_happen_is_not_said_never_to(probability: float, said: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("probability", "asked", "said"),
+    [(0.899, 0.9, "89.9 %"), (0.9, 0.9, "90 %"), (0.9041, 0.904, "90.4 %"), (0.95, 0.9, "95 %"),
+     (0.998, 0.999, "99.8 %"), (0.999, 0.9, "99.9 %"), (1.0, 0.9, "100 %"), (0.57, 0.57, "57 %"),
+     (0.001, 0.9, "0.1 %")],
+)  # fmt: skip
+def test_a_chance_reads_on_its_side_of_what_is_asked(
+    probability: float, asked: float, said: str
+) -> None:
+    assert words.chance(probability, asked) == said
+    assert words.exactly(0.999) == "99.9 %"
+
+
+@pytest.mark.parametrize(
     ("evidence", "spans", "word"),
     [("inside", 1.4, "measured"), ("silent", 1.4, "measured"), ("inside", 2.0, "near"),
      ("near", 1.4, "near"), ("near", 4.0, "estimated"), ("far", 1.1, "estimated"),
