@@ -167,7 +167,7 @@ def said(found: Payback) -> str:
     if found.resale_usd:
         added += (
             f", {shown(found.resale_usd, 'USD')} come back for owned machines that it does not "
-            "use, sold at the study's price,"
+            f"use, sold at the study's price,{' which is no less,' * (found.months == 0)}"
         )
     if found.missing or found.times is None or found.saved_usd_per_month is None:
         return f"Payback is not computed: {found.missing or 'a speed is not known'}."
@@ -182,7 +182,8 @@ def said(found: Payback) -> str:
     if found.months is None:
         return f"No payback: {added} and saves nothing against {work}{use}."
     saves = f"saves {shown(found.saved_usd_per_month, 'USD')} a month against {work}{use}"
-    return f"Payback in {_months(found.months)}{_range(found)}: {added} and {saves}."
+    when = f"in {_months(found.months)}" if found.months else "at once"
+    return f"Payback {when}{_range(found)}: {added} and {saves}."
 
 
 def _months(value: float) -> str:

@@ -201,8 +201,10 @@ def per_sample(document: RunDocument) -> list[str]:
         compared = f"other points of the front take {ends} samples a step, the baseline {theirs}"
     how = document.qualities
     remedy = f" target: {{quality: {how[0]}}} compares equal work." if how else ""
+    timed = base.run is not None and base.run.start_up_s is not None
+    speedup = "compares runs of as many samples" if timed else "is per sample"
     return [
-        f"Speedup is per sample: {compared}, and larger batches may need more samples to "
+        f"Speedup {speedup}: {compared}, and larger batches may need more samples to "
         f"learn as much.{remedy}"
     ]
 

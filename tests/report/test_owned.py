@@ -122,6 +122,18 @@ def test_explain_has_the_bill_and_the_payback(tmp_path: Path) -> None:
     assert "Nothing is added" in base
 
 
+def test_what_resale_pays_for_pays_back_at_once(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    found = payback.of_point(problem, priced.point(problem, gpus=128))
+    assert found is not None
+    said = payback.said(
+        replace(found, months=0.0, interval=(0.0, 8.9), resale_usd=2 * found.added_usd,
+                saved_usd_per_month=1e4)
+    )  # fmt: skip
+    assert said.startswith("Payback at once (90 % range: 0 to 8.9): adding costs USD ")
+    assert "sold at the study's price, which is no less, and saves USD 10 k a month" in said
+
+
 def test_the_payback_is_as_by_hand(tmp_path: Path) -> None:
     more = "prices: {electricity: 0.2 USD/kWh}\nownership: {utilisation: 0.5}\n"
     problem = load(studies.written(tmp_path, GROW + OURS + more))

@@ -157,6 +157,11 @@ def test_a_speedup_between_batches_says_once_that_it_is_per_sample() -> None:
         replace(differing, recommended=replace(plain.recommended, global_batch=32))
     )
     assert "other points of the front take" in others
+    run = replace(timed(512, 128).baseline.run, fitted_batches=None, start_up_s=600.0)
+    (rented,) = training_runs.per_sample(
+        replace(differing, baseline=replace(differing.baseline, run=run))
+    )
+    assert rented.startswith("Speedup compares runs of as many samples: a step takes 8,192 ")
     alike = tuple(replace(point, global_batch=32) for point in plain.front)
     assert training_runs.per_sample(replace(differing, recommended=replace(
         plain.recommended, global_batch=32), front=alike)) == []  # fmt: skip

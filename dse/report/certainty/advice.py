@@ -67,7 +67,7 @@ def raising(
             f"{percent(first.worth)} {OF_AIM[rule]}, on average."
         )
     if not sources:
-        return "Nothing that is uncertain changes it."
+        return "The recommended point's own speedup and cost rest on nothing that is uncertain."
     largest = sources[0]
     means = means_for(problem, point, names[largest.source], place) or how(largest.source, place)
     share = max(largest.gain_total, largest.cost_total)
