@@ -26,9 +26,9 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import live
 from dse.report.assembly import build
+from dse.report.certainty.words import chance
 from dse.report.live import Question, Superseded, search
 from dse.report.live_page import render_live
-from dse.report.words import percent
 from dse.search.run import run
 from tests.commands.command import dse, start
 from tests.pricing import studies
@@ -246,7 +246,7 @@ def test_chances_are_those_of_a_run(
     assert document.certainty is not None
     own = document.certainty.choices[0]
     assert (
-        f"In {percent(own.best)} of 1,000 simulated outcomes it is the best choice" in found["said"]
+        f"In {chance(own.best)} of 1,000 simulated outcomes it is the best choice" in found["said"]
     )
     assert ("95 % was asked for" in found["said"]) == (sure is not None)
     if document.confidence is not None:
