@@ -11,9 +11,10 @@ whoever signs accepts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
+from dse.catalog import sources
 from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.anchors import NOBODY
@@ -382,6 +383,30 @@ def _large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
                 because=f"{_offered(flip)}; that moves the sum, not the answer"
                 if flip.compared else _offered(flip),
             )  # fmt: skip
+    yield from _large_items(document, {part_title(flip.part) for flip in found.flips})
+
+
+def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
+    """The same of the bill's lines, where the study weighs no money and so no price turns it."""
+    items = _bill(document)
+    whole = bills.total(items)
+    for item in items:
+        share = (item.usd or 0.0) / whole if whole else 0.0
+        own = item.source not in sources()
+        known = KnownPrice(own=own, age_years=item.age_years, checked=item.checked)
+        fresh = item.age_years is not None and item.age_years <= bills.OLD_YEARS
+        certain = item.checked and (own or (item.rent is not None and fresh))
+        if share < LARGE or certain or item.item.split(", ")[0] in told:
+            continue
+        renting = "renting " * (item.rent is not None)
+        kind = "your own" if own else "the catalogue's"
+        price = words.shown(item.unit_usd, "USD/hour" if item.rent else "USD")
+        yield Reason(
+            kind="doubtful sum",
+            action=f"Get a quote for {renting}{bills.ordered(item)} "
+            f"({words.percent(share)} of the cost)",
+            because=f"{kind} {price} is {_age(known)}",
+        )
 
 
 def _doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]:
@@ -478,7 +503,7 @@ _MEASURED = ("inside", SILENT)  # communication, or none
 def _turns(document: RunDocument, flip: PriceFlip) -> list[Turn]:
     """To what the answer turns at prices within the interval of one that is no valid offer."""
     known = flip.known
-    if known is None or (known.own and not known.expired):
+    if known is None or _offer(known):
         return []
     low, high = known.bounds
     rise = flip.rise if flip.rise and flip.rise.factor <= high else None
@@ -486,10 +511,16 @@ def _turns(document: RunDocument, flip: PriceFlip) -> list[Turn]:
     return [turn for turn in (rise, fall) if turn and not sure_words.as_good(document, turn.config)]
 
 
+def _offer(known: KnownPrice) -> bool:
+    """Whether a price is certain: the buyer's own, checked, and not past its last day."""
+    return known.own and known.checked and not known.expired
+
+
 def _certain(flip: PriceFlip) -> bool:
-    """Whether a price needs no other offer: the buyer's own, or a rent of late that was checked."""
+    """Whether a price needs no other offer: an offer, or a rent of late that was checked. That an
+    offer is past its last day is another reason."""
     known = flip.known
-    if known is None or known.own:  # past its last day, that is another reason
+    if known is None or (known.own and known.checked):
         return True
     fresh = known.age_years is not None and known.age_years <= bills.OLD_YEARS
     return rented(flip.part) and known.checked and fresh

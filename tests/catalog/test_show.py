@@ -80,7 +80,7 @@ def test_what_an_entry_is_stands_below_its_title(console: Console) -> None:
 
 def test_an_unknown_name_is_told(console: Console) -> None:
     with pytest.raises(UnknownName, match="did you mean ib-hdr"):
-        render_entry(console, "fabrics", "hdr200")
+        render_entry(console, "fabrics", "ib-hdrr")
     with pytest.raises(UnknownName):
         render_entry(console, "prices", "mine")
     with pytest.raises(UnknownName):

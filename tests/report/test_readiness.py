@@ -416,6 +416,24 @@ def test_a_study_of_own_offers_asks_for_no_quote(tmp_path: Path) -> None:
     assert unsure[0] < late.recommended.quantity("capital") < unsure[1]
 
 
+def test_own_prices_from_memory_are_no_offers(tmp_path: Path) -> None:
+    unsure = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, status: unverified}")
+    assert unsure != OFFERS
+    found = built(studies.written(tmp_path, studies.SMALL + unsure))
+    assert any("your own USD 9,000 is from memory" in line for line in readiness.actions(found))
+
+
+def test_a_study_that_weighs_no_money_is_not_signed_on_catalogue_prices(tmp_path: Path) -> None:
+    assert "minimize: capital" in studies.SMALL
+    powered = studies.SMALL.replace("minimize: capital", "minimize: power")
+    found = built(studies.written(tmp_path, powered))
+    assert found.certainty is not None
+    assert found.readiness is not None
+    assert "doubtful sum" in reasons(found)
+    offered = built(studies.written(tmp_path, powered + OFFERS, "offered.yaml"))
+    assert "doubtful sum" not in reasons(offered)
+
+
 def test_a_single_point_is_judged_by_its_own_prices(tmp_path: Path) -> None:
     text = json.dumps({
         "study": "one", "workload": "resnet50", "calibration": [],
