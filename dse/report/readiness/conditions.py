@@ -1,0 +1,80 @@
+"""What whoever signs an answer accepts: what nobody can do anything about before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dse.pricing.anchors import NOBODY
+from dse.pricing.problem import GIVEN
+from dse.report import one_age, words
+from dse.report.certainty import words as sure_words
+from dse.report.certainty.verdict import COMPUTING
+from dse.report.deal import deal
+from dse.report.document import RunDocument
+from dse.report.words import SILENT
+
+MOST_CONDITIONS = 3  # that are told of what can be signed
+
+
+def conditions(document: RunDocument) -> list[str]:
+    """What whoever signs accepts, the weightiest first, as clauses."""
+    said = [clause for kind in _CONDITIONS if (clause := kind(document))]
+    return said[:MOST_CONDITIONS]
+
+
+def _odds(document: RunDocument) -> str:
+    """That it is not the best in most draws."""
+    found = document.certainty
+    assert found is not None
+    alike, rivals = sure_words.alike_and_rivals(document)
+    asked = document.confidence
+    if asked is not None and asked.reached:
+        sure = [one for one in rivals if one.meets_all >= asked.asked]
+        best = sure_words.nearest(sure).beaten if sure else 1.0
+        better = deal(document).better
+        said = f"it is {better} than another that is as sure in {{}} of simulated outcomes only"
+    else:
+        best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
+        said = "it is the best choice in {} of simulated outcomes only"
+    return said.format(sure_words.chance(best)) if best is not None and best < 0.5 else ""
+
+
+def _reversed(document: RunDocument) -> str:
+    """That the difference to the baseline's price hangs on the age of prices."""
+    then, now = one_age.reversal(document), one_age.ratio(document)
+    if then is None or now is None or document.one_age is None:
+        return ""
+    return (
+        f"the comparison with the baseline's price, {words.change(now)}, reads "
+        f"{words.change(then)} at prices of one age ({document.one_age.month})"
+    )
+
+
+def _unmeasured(document: RunDocument) -> str:
+    """That communication lies beyond what was measured."""
+    point = document.recommended
+    if words.evidence(point) in _MEASURED:
+        return ""
+    first = words.says_who(point)[1].partition(";")[0].partition(":")[0]
+    first = first.partition(", where")[0].rstrip(".")
+    return f"{first[:1].lower()}{first[1:]}"
+
+
+def _untimed(document: RunDocument) -> str:
+    """That nobody timed such computing."""
+    kind = document.recommended.computing
+    return COMPUTING.get(kind, "") if kind in (NOBODY, GIVEN) else ""
+
+
+def _extrapolated(document: RunDocument) -> str:
+    """That the length of a run is not one that was observed."""
+    named = (("its", document.recommended), ("the baseline's", document.baseline))
+    whose = [name for name, point in named if point.run and point.run.extrapolated]
+    return f"{' and '.join(whose)} samples to the target are extrapolated" if whose else ""
+
+
+# The weightiest first.
+_CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
+    _odds, _reversed, _unmeasured, _untimed, _extrapolated,
+)  # fmt: skip
+_MEASURED = ("inside", SILENT)  # communication, or none

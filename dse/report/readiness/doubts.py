@@ -1,0 +1,291 @@
+"""What is uncertain and keeps an answer from being signed: prices, and what was never measured.
+
+A price that the buyer was offered, and that is valid, is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+from dse.catalog import sources
+from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_terms import QUOTE
+from dse.pricing.bill_of_materials import Item
+from dse.report import bills, words
+from dse.report.certainty import words as sure_words
+from dse.report.certainty.advice import OF_AIM
+from dse.report.certainty.facts import Certainty, Knowledge, KnownPrice, PriceFlip, Turn
+from dse.report.certainty.titles import part_title, rented
+from dse.report.deal import deal
+from dse.report.document import Reason, RunDocument
+from dse.search.certainty.sources import PRICE
+from dse.spelling import enumerated
+
+LARGE = 0.2  # share of a sum that is not signed for on a doubtful price
+MOST_RIVALS = 3  # whose quotes are asked for by name
+DECIDES = 0.01  # of the rule's aim; what is worth less to know decides between equals
+
+
+def bill(document: RunDocument) -> tuple[Item, ...]:
+    return document.bills.get("recommended", ())
+
+
+def uncertain(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """What changes the answer within its interval, of which the answer names what is most worth
+    knowing: that comes first, and is listed though the answer is as sure as was asked."""
+    told = [*_own_prices(document, found), *_measurements(document, found),
+            *_rival_prices(document, found)]  # fmt: skip
+    most = _most_worth(found)
+    if most and told and not any(most.name in one.of for one in told):
+        told.append(_About(frozenset([most.name]), _to_know(found, most)))
+    for one in sorted(told, key=lambda one: most is None or most.name not in one.of):
+        yield one.reason
+
+
+class _About(NamedTuple):
+    """A reason, and the names of what it asks for among what is worth knowing."""
+
+    of: frozenset[str]
+    reason: Reason
+
+
+def _most_worth(found: Certainty) -> Knowledge | None:
+    """What is most worth knowing; None where little is."""
+    first = found.knowledge[0] if found.knowledge else None
+    return first if first and first.worth >= DECIDES else None
+
+
+def _to_know(found: Certainty, item: Knowledge) -> Reason:
+    price = item.name.startswith(f"{PRICE}: ")
+    return Reason(
+        kind="rival prices" if price else "measurement",
+        action=f"Get {item.how}",
+        because=f"to know {item.title} before deciding is worth "
+        f"{words.percent(item.worth)} {OF_AIM[found.rule]}, on average",
+    )
+
+
+def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
+    """Prices of the recommended point that change the answer within their intervals."""
+    told = {item.item for item in bill(document) if item.terms and item.terms.expired}
+    for flip in found.flips:
+        if lapsed(flip) and part_title(flip.part) in told:
+            continue
+        turns, because = turns_of(document, flip), ""
+        if flip.share and not turns and _worth(found, flip):
+            worth = f"{words.percent(_worth(found, flip))} {OF_AIM[found.rule]}"
+            because = f"to know it before deciding is worth {worth}"
+        if flip.share and turns:
+            seen = [
+                f"; the catalogue also has {sure_words.seen_price(one, rented(flip.part))}"
+                for one in flip.seen
+            ]
+            because = f"{turned(document, flip, turns)}{''.join(seen)}"
+        if because:
+            because = f"{offered(flip)}; {because}"
+            reason = Reason(kind="price", action=_quote_for(document, flip), because=because)
+            yield _About(frozenset([f"{PRICE}: {flip.part}"]), reason)
+
+
+def _worth(found: Certainty, flip: PriceFlip) -> float:
+    """What it is worth to know a price before deciding, of the rule's aim, where nobody knows at
+    which price the answer turns; 0 where that is known, or the price is certain."""
+    name = f"{PRICE}: {flip.part}"
+    worth = next((item.worth for item in found.knowledge if item.name == name), 0.0)
+    certain = flip.known is None or (flip.known.own and not flip.known.expired)
+    return 0.0 if flip.compared or certain or worth < DECIDES else worth
+
+
+def _measurements(document: RunDocument, found: Certainty) -> Iterator[_About]:
+    """What was never measured and is most worth knowing, where that may change the answer. Asked
+    for a confidence, and sure enough, the answer already allows for it."""
+    if _sure(document):
+        return
+    decisive = [item for item in found.knowledge
+                if not item.name.startswith(f"{PRICE}: ") and item.worth >= DECIDES]  # fmt: skip
+    for item in decisive[:1]:
+        yield _About(frozenset([item.name]), _to_know(found, item))
+
+
+def _sure(document: RunDocument) -> bool:
+    """Whether the study asks for a confidence, and the answer has it."""
+    return document.confidence is not None and document.confidence.reached
+
+
+def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
+    """Prices of other purchases that change the answer within their intervals."""
+    worth = {item.name: item.worth for item in found.knowledge}
+    own = {flip.part for flip in found.flips if flip.share}
+    rivals = {
+        flip.part: f"{part_title(flip.part)} ({turned(document, flip, turns, of=False)})"
+        for flip in found.flips
+        if not flip.share and (turns := turns_of(document, flip))
+    }
+    # Where no flip is known, as of what least regret recommends.
+    for item in () if _sure(document) else found.knowledge:
+        part = item.name.removeprefix(f"{PRICE}: ")
+        if part != item.name and part not in own and item.worth >= DECIDES:
+            known = f"worth {words.percent(item.worth)} {OF_AIM[found.rule]} to know"
+            renting = "renting " * rented(part)
+            rivals.setdefault(part, f"{renting}{part_title(part)} ({known})")
+    names = sorted(rivals, key=lambda part: -worth.get(f"{PRICE}: {part}", 0.0))
+    if not names:
+        return
+    rest = len(names) - MOST_RIVALS
+    listed = [rivals[part] for part in names[:MOST_RIVALS]] + [f"{rest} more"] * (rest > 0)
+    quotes = "quotes" if listed[1:] else "a quote"
+    reason = Reason(
+        kind="rival prices",
+        action=f"Get {quotes} for {enumerated(listed)}",
+        because=f"within what sellers may ask, another {deal(document).noun} is the answer",
+    )
+    yield _About(frozenset(f"{PRICE}: {part}" for part in names[:MOST_RIVALS]), reason)
+
+
+def ages(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """That the answer is another at prices of one age. What the baseline would cost then decides
+    nothing that is bought."""
+    found = document.one_age
+    if found is None or found.instead is None:
+        return
+    instead = document.front[found.instead - 1]
+    compared = (document.recommended.config, instead.config)
+    titles = [words.title("accelerator", config["accelerator"]) for config in compared]
+    quoted = {
+        item.item for item in document.prices
+        if item.price_class == QUOTE and not (item.terms and item.terms.expired)
+    }  # fmt: skip
+    names = [name for name in dict.fromkeys(titles) if name not in quoted]
+    if names:
+        yield Reason(
+            kind="prices of different ages",
+            action=f"Get {'quotes of one day' if names[1:] else 'a quote'} for {enumerated(names)}",
+            because=f"at prices of one age ({found.month}) recommended is "
+            f"{words.describe(instead)}",
+        )
+
+
+def large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Prices that are a large share of the sum and no valid offer, where they change the sum and
+    not the answer. What a cloud publishes of late is what it asks."""
+    for flip in found.flips:
+        most = _most_worth(found)
+        asked = most is not None and most.name == f"{PRICE}: {flip.part}"
+        told = asked or turns_of(document, flip) or _worth(found, flip)
+        if flip.share >= LARGE and not told and not _certain(flip):
+            yield Reason(
+                kind="doubtful sum",
+                action=_quote_for(document, flip),
+                because=f"{offered(flip)}; that moves the sum, not the answer"
+                if flip.compared else offered(flip),
+            )  # fmt: skip
+    yield from _large_items(document, {part_title(flip.part) for flip in found.flips})
+
+
+def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
+    """The same of the bill's lines, where the study weighs no money and so no price turns it."""
+    items = bill(document)
+    whole = bills.total(items)
+    for item in items:
+        share = (item.usd or 0.0) / whole if whole else 0.0
+        own = item.source not in sources()
+        known = KnownPrice(own=own, age_years=item.age_years, checked=item.checked)
+        fresh = item.age_years is not None and item.age_years <= bills.OLD_YEARS
+        certain = item.checked and (own or (item.rent is not None and fresh))
+        if share < LARGE or certain or item.item.split(", ")[0] in told:
+            continue
+        renting = "renting " * (item.rent is not None)
+        kind = "your own" if own else "the catalogue's"
+        price = words.shown(item.unit_usd, "USD/hour" if item.rent else "USD")
+        yield Reason(
+            kind="doubtful sum",
+            action=f"Get a quote for {renting}{bills.ordered(item)} "
+            f"({words.percent(share)} of the cost)",
+            because=f"{kind} {price} is {_age(known)}",
+        )
+
+
+def lapsed(flip: PriceFlip) -> bool:
+    """Whether a price is an offer past its last day."""
+    return flip.known is not None and flip.known.own and flip.known.expired
+
+
+def turns_of(document: RunDocument, flip: PriceFlip) -> list[Turn]:
+    """To what the answer turns at prices within the interval of one that is no valid offer."""
+    known = flip.known
+    if known is None or _offer(known):
+        return []
+    low, high = known.bounds
+    rise = flip.rise if flip.rise and flip.rise.factor <= high else None
+    fall = flip.fall if flip.fall and flip.fall.factor >= low else None
+    return [turn for turn in (rise, fall) if turn and not sure_words.as_good(document, turn.config)]
+
+
+def _offer(known: KnownPrice) -> bool:
+    """Whether a price is certain: the buyer's own, checked, and not past its last day."""
+    return known.own and known.checked and not known.expired
+
+
+def _certain(flip: PriceFlip) -> bool:
+    """Whether a price needs no other offer: an offer, or a rent of late that was checked. That an
+    offer is past its last day is another reason."""
+    known = flip.known
+    if known is None or (known.own and known.checked):
+        return True
+    fresh = known.age_years is not None and known.age_years <= bills.OLD_YEARS
+    return rented(flip.part) and known.checked and fresh
+
+
+def _quote_for(document: RunDocument, flip: PriceFlip) -> str:
+    """What to ask for, as it is ordered: modules on their boards."""
+    title, share = part_title(flip.part), words.percent(flip.share)
+    renting = "renting " * rented(flip.part)
+    named = (bills.ordered(item) for item in bill(document) if item.item.split(", ")[0] == title)
+    return f"Get a quote for {renting}{next(named, title)} ({share} of the cost)"
+
+
+def offered(flip: PriceFlip) -> str:
+    """What is known of a price: ``the catalogue's USD 12,500 is 4.4 years old, and offers may be
+    USD 6,000 to USD 26,000``."""
+    known, price = flip.known, sure_words.usd(flip)
+    assert known is not None
+    kind = "your own" if known.own else "the catalogue's"
+    said = f"{kind} {price or 'prices'} {'is' if price else 'are'} {_age(known)}"
+    low, high = known.bounds
+    if low == high:
+        return said
+    if price:
+        return (
+            f"{said}, and offers may be {sure_words.usd(flip, low)} to {sure_words.usd(flip, high)}"
+        )
+    below, above = (words.percent(abs(end - 1)) for end in (low, high))
+    return f"{said}, and offers may be {below} lower to {above} higher"
+
+
+def _age(known: KnownPrice) -> str:
+    if not known.checked:
+        return "from memory"
+    if known.age_years is None:
+        return "without a date"
+    if known.age_years < 1:
+        days = round(known.age_years * DAYS_PER_YEAR)
+        return f"{days} day{'s' * (days != 1)} old"
+    return f"{known.age_years:.1f} years old"
+
+
+def turned(document: RunDocument, flip: PriceFlip, turns: list[Turn], of: bool = True) -> str:
+    """At what price the answer is another: ``above USD 14,000 the answer is ..``, or of several
+    prices ``at prices 20 % higher the answer is ..``. of: what it is then, too."""
+    said = []
+    for turn in turns:
+        price = sure_words.usd(flip, turn.factor)
+        side = "above" if turn.factor > 1 else "below"
+        more = "higher" if turn.factor > 1 else "lower"
+        at = f"{side} {price}" if price else (
+            f"at prices {words.percent(abs(turn.factor - 1))} {more}"
+        )  # fmt: skip
+        then = sure_words.other(document, turn.config)
+        answer = f" the answer is {then}" if turn.config else f" {then}"
+        said.append(f"{at}{answer * of}")
+    return " and ".join(said) if of else f"the answer {' and '.join(said)}"

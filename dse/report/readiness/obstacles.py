@@ -1,0 +1,155 @@
+"""What keeps an answer from being signed though no number is in doubt.
+
+What stands there is as fast, what is ordered cannot be had so, limits are missed, parts stay idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
+from dse.report import bills, without_buying, words
+from dse.report.certainty import words as sure_words
+from dse.report.certainty.facts import Certainty
+from dse.report.certainty.titles import part_title
+from dse.report.deal import buys, deal
+from dse.report.design_point import Point
+from dse.report.document import Reason, RunDocument
+from dse.report.readiness.doubts import bill, lapsed, offered, turned, turns_of
+from dse.spelling import enumerated
+from dse.study.axes import HARDWARE
+from dse.study.choices import RESOLUTION
+
+LIKELY = 0.9  # probability that a limit holds with, where the study asks for none
+
+
+def free(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """That the baseline's machines, with other software, are as fast as what is recommended."""
+    without, best = document.without_buying, document.recommended
+    if without is None or without.missed or _same_machines(without.config, best.config):
+        return
+    mine, theirs = words.gain(document, without), words.gain(document, best)
+    settings = without_buying.settings(document)
+    if not mine or not theirs or mine < theirs or not settings or not _no_dearer(document, without):
+        return
+    action = (
+        f"Use the baseline's machines with {settings} first if they are yours, or make yours the "
+        "baseline"
+    )
+    if document.owned:
+        action = f"Use your present machines with {settings} first"
+    elif not buys(document):
+        action = f"Keep renting the baseline's machines, with {settings}, if you rent them"
+    speed = words.show_gain(document, best)
+    because = f"that is as fast as this {deal(document).noun} ({speed}), and costs nothing"
+    if mine > (1 + RESOLUTION) * theirs:
+        because = f"they are faster for nothing, {without_buying.reached(document)}, not {speed}"
+    if not buys(document):
+        because = f"they reach {without_buying.reached(document)}, not {speed}, for no more rent"
+    yield Reason(kind="without buying", action=action, because=because)
+
+
+def _same_machines(*configs: Mapping[str, str]) -> bool:
+    first, second = ([config.get(axis) for axis in HARDWARE] for config in configs)
+    return first == second
+
+
+def _no_dearer(document: RunDocument, without: Point) -> bool:
+    """Whether the baseline's machines cost no more than what is recommended: those that stand there
+    cost nothing more, and a rent goes on."""
+    if document.owned:
+        return document.baseline.quantity("capital") == 0
+    if buys(document):
+        return True
+    mine, theirs = (words.cost(document, point) for point in (without, document.recommended))
+    return mine is not None and theirs is not None and mine <= theirs
+
+
+def expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Offers of the recommended point that are past their last day, and what the next may do. What
+    else is past its day is asked for where that changes the answer."""
+    offers: dict[tuple[str, str, str], dict[str, None]] = {}
+    for item in bill(document):
+        if item.terms and item.terms.expired:
+            offers.setdefault(_quote(item), {})[bills.ordered(item)] = None
+    for (quote, source, until), names in offers.items():
+        name = f"quotation {quote} ({source})" if quote else f"the offer in {source}"
+        turns = [
+            f"; {offered(flip)}; {turned(document, flip, turns)}"
+            for flip in found.flips
+            if lapsed(flip)
+            and part_title(flip.part) in names
+            and (turns := turns_of(document, flip))
+        ]
+        yield Reason(
+            kind="expired offer",
+            action=f"Get a new offer for {enumerated([*names])}",
+            because=f"{name} was valid until {until}{''.join(turns)}",
+        )
+
+
+def _quote(item: Item) -> tuple[str, str, str]:
+    terms = item.terms
+    return (terms.quote, item.source, terms.valid_until) if terms else ("", item.item, "")
+
+
+def unsold(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    for item in bill(document):
+        if item.obstacle == UNSOLD:
+            yield Reason(
+                kind="not sold",
+                action=f"Find a seller of {bills.ordered(item)} and get an offer",
+                because=f"it is {item.remark}",
+            )
+
+
+def unbuildable(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """What cannot be built so."""
+    actions = {
+        RACK: "Plan racks that feed such a node (rack_power)",
+        TIERS: "Get a design and an offer for so large a network",
+    }
+    for item in bill(document):
+        if item.obstacle in actions:
+            because = (item.remark or "").removesuffix(" (rack_power)")
+            yield Reason(kind=item.obstacle or "", action=actions[item.obstacle], because=because)
+
+
+def missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """Limits that are met less surely than was asked."""
+    asked = document.confidence
+    if asked is not None and not asked.reached:
+        limits = " and ".join(asked.limits) or "every limit"
+        yield Reason(
+            kind="limits",
+            action="Loosen a limit, or measure more to be surer",
+            because=f"no point meets {limits} with {sure_words.exactly(asked.asked)} probability; "
+            f"this one does with {sure_words.chance(asked.recommended, asked.asked)}",
+        )
+
+
+def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]:
+    """Limits that may well be missed, where the study does not say how sure they must be."""
+    if document.confidence is not None:
+        return
+    met = found.choices[0].met
+    unsure = [f"{text} in {sure_words.chance(share)}" for text, share in met.items()
+              if share < LIKELY]  # fmt: skip
+    if unsure:
+        yield Reason(
+            kind="limits",
+            action=f"Ask for what meets the limits surely (--confidence {LIKELY:.0%})",
+            because=f"this meets {' and '.join(unsure)} of simulated outcomes only",
+        )
+
+
+def idle(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    for item in bill(document):
+        if item.idle:
+            sold = "sold" if item.rent is None else "rented out"
+            yield Reason(
+                kind="idle",
+                action=f"Fill the nodes, or find a seller of fewer {item.item.split(',')[0]}",
+                because=f"{item.idle:,} of the {item.quantity:,} stay idle, since fewer are not "
+                f"{sold} at once",
+            )
