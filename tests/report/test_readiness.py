@@ -235,6 +235,10 @@ def test_an_expired_offer_counts_with_what_the_next_may_be() -> None:
     (line,) = readiness.actions(made((replace(ITEM, terms=past),), flips=(mine,)))
     assert line.startswith("Get a new offer for NVIDIA A100 SXM4 40 GB: quotation Q-2 (vendor.csv)")
     assert "offers may be USD 8,750 to USD 17,500; above USD 14,000 the answer is 8 x" in line
+    board = replace(ITEM, terms=past, boards="one HGX A100 8-GPU baseboard")
+    (line,) = readiness.actions(made((board,), flips=(mine,)))
+    assert line.startswith("Get a new offer for NVIDIA A100 SXM4 40 GB on one HGX A100 8-GPU")
+    assert "above USD 14,000 the answer is 8 x" in line
 
 
 @pytest.mark.parametrize(("known", "share", "part", "found"), [
@@ -311,6 +315,10 @@ def test_conditions_are_what_the_lines_above_say_and_three_at_most() -> None:
     timed = replace(far, computing="")
     found = made(recommended=timed, baseline=replace(run.baseline, run=beyond))
     assert "the baseline's samples to the target are extrapolated" in readiness.verdict(found)
+    few = made(engine="guided", counts=replace(run.counts, points=6, space=100))
+    assert readiness.conditions(few) == ["the search priced 6 points, and others may be better"]
+    all_of_them = made(engine="guided", counts=replace(run.counts, points=100, space=100))
+    assert readiness.conditions(all_of_them) == []
 
 
 def test_what_the_present_machines_do_for_nothing_comes_first() -> None:

@@ -73,8 +73,16 @@ def _extrapolated(document: RunDocument) -> str:
     return f"{' and '.join(whose)} samples to the target are extrapolated" if whose else ""
 
 
+def _guided(document: RunDocument) -> str:
+    """That not every point was priced."""
+    priced, space = document.counts.points, document.counts.space
+    if document.engine != "guided" or priced == space:
+        return ""
+    return f"the search priced {words.count(priced)} points, and others may be better"
+
+
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _odds, _reversed, _unmeasured, _untimed, _extrapolated,
+    _odds, _guided, _reversed, _unmeasured, _untimed, _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none

@@ -68,10 +68,10 @@ def _no_dearer(document: RunDocument, without: Point) -> bool:
 def expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     """Offers of the recommended point that are past their last day, and what the next may do. What
     else is past its day is asked for where that changes the answer."""
-    offers: dict[tuple[str, str, str], dict[str, None]] = {}
+    offers: dict[tuple[str, str, str], dict[str, str]] = {}
     for item in bill(document):
         if item.terms and item.terms.expired:
-            offers.setdefault(_quote(item), {})[bills.ordered(item)] = None
+            offers.setdefault(_quote(item), {})[item.item] = bills.ordered(item)
     for (quote, source, until), names in offers.items():
         name = f"quotation {quote} ({source})" if quote else f"the offer in {source}"
         turns = [
@@ -83,7 +83,7 @@ def expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
         ]
         yield Reason(
             kind="expired offer",
-            action=f"Get a new offer for {enumerated([*names])}",
+            action=f"Get a new offer for {enumerated([*names.values()])}",
             because=f"{name} was valid until {until}{''.join(turns)}",
         )
 
