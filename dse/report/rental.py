@@ -71,9 +71,12 @@ def start_note(problem: Problem, values: Mapping[str, Value | None]) -> Iterator
     if parts:
         yours = "start_up" in problem.study.rental.given
         remedy = "" if yours else "; give yours as rental: {start_up: 5 min}"
+        bought = "" if problem.start_up_s else (
+            " and none of its time: the study also weighs a purchase, whose machines stand ready"
+        )  # fmt: skip
         yield (
             f"The {duration(start_s)} in which machines start{'' if yours else ', a usual time,'} "
-            f"are {' and '.join(parts)} of a run{remedy}."
+            f"are {' and '.join(parts)} of a run{bought}{remedy}."
         )
 
 
