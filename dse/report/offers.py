@@ -182,12 +182,10 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
         Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
     ]  # fmt: skip
     share = certainty_words.chances(document, point.config)
-    chance = (
-        words.UNKNOWN
-        if share is None
-        else f"in {certainty_words.chance(share)} of {certainty_words.OUTCOMES}"
-    )
-    meets = [Fact("Meets every limit", chance)] if certainty_words.unsure(document) else []
+    met = Fact("Meets every limit", words.UNKNOWN)
+    if share is not None:
+        met = Fact(met.label, certainty_words.chance(share), f"of {certainty_words.OUTCOMES}")
+    meets = [met] if certainty_words.unsure(document) else []
     return (
         *costs,
         Fact("Speed", f"{words.shown(point.speedup, 'x')} the baseline",

@@ -286,7 +286,7 @@ def test_the_chance_to_meet_the_limits_is_known_of_purchases() -> None:
     assert words.chances(found, rival) == 1.0
     assert words.chances(found, {**rival, "gpus": "3"}) is None
     told = {fact.label: fact.value for fact in offers.facts(found, found.recommended)}
-    assert told["Meets every limit"] == "in 88 % of simulated outcomes"
+    assert told["Meets every limit"] == "88 %"
     others = {fact.label: fact.value for fact in offers.facts(found, found.front[0])}
     assert others["Meets every limit"] == "unknown"
     assert others.keys() == told.keys()  # a column for each in the text
