@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -89,7 +89,8 @@ def check_replaces(path: str | Path, family: str) -> None:
 
 
 def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -> Part[T]:
-    """The file as ``kind``. A misspelt key is also a missing one: only the first is noted."""
+    """The file as ``kind``. A misspelt key is also a missing one, and a list with a wrong entry
+    also one that is too short: only the first is noted."""
     from pydantic import TypeAdapter, ValidationError
 
     if kind not in _ADAPTERS:
@@ -110,7 +111,7 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
             spelt |= {(*loc[:-1], one) for one in near}
             meant = f"did you mean {alternatives(near)}?" if near else "remove it"
             mistakes.note(source.error(loc, f"unknown key '{name}'", meant, key=True))
-        elif what != "missing":
+        elif what != "missing" and not (what == "too_short" and _wrong_within(loc, errors)):
             problem = f"{name}: {message[:1].lower()}{message[1:]}"
             mistakes.note(source.error(loc, problem, remedy))
     by_mapping: dict[Loc, list[str]] = {}
@@ -121,6 +122,11 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
         listed = f"keys {', '.join(keys)} are" if len(keys) > 1 else f"key {keys[0]} is"
         mistakes.note(source.error(loc, f"the {listed} missing", remedy))
     return Part()
+
+
+def _wrong_within(loc: Loc, errors: Sequence[tuple[Loc, str, str]]) -> bool:
+    """Whether an entry of what is at ``loc`` is wrong."""
+    return any(len(other) > len(loc) and other[: len(loc)] == loc for other, *_ in errors)
 
 
 def write_text(path: str | Path, text: str) -> None:
