@@ -125,8 +125,11 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
 
 
 def _wrong_within(loc: Loc, errors: Sequence[tuple[Loc, str, str]]) -> bool:
-    """Whether an entry of what is at ``loc`` is wrong."""
-    return any(len(other) > len(loc) and other[: len(loc)] == loc for other, *_ in errors)
+    """Whether an entry of what is at ``loc`` is wrong; one that is missing is not."""
+    return any(
+        what != "missing" and len(other) > len(loc) and other[: len(loc)] == loc
+        for other, what, _ in errors
+    )
 
 
 def write_text(path: str | Path, text: str) -> None:
