@@ -179,7 +179,10 @@ def test_what_is_not_used_is_sold_at_the_study_s_price(tmp_path: Path) -> None:
     assert mine.months == pytest.approx(other.months * (1 - 64 * 1500 / mine.added_usd))
     assert mine.interval is not None
     assert other.interval is not None
-    assert mine.interval[0] < other.interval[0]  # type: ignore[operator]
+    low, other_low = mine.interval[0], other.interval[0]
+    assert low is not None
+    assert other_low is not None
+    assert low < other_low
     assert "USD 96 k come back for owned machines that it does not use" in payback.said(mine)
     assert "come back" not in payback.said(other)
 
