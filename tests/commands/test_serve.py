@@ -13,12 +13,13 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from starlette import concurrency
 
 from dse.commands import serving
@@ -387,9 +388,10 @@ def test_the_page_in_a_browser(served: Served, width: int) -> None:
     assert [line for line in lines if "400" not in line] == []
 
 
-@browser.needs_chromium
-def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
-    with start("serve", continuous, cwd=continuous.parent) as process:
+@contextmanager
+def served_page(study: Path) -> Iterator[Page]:
+    """The page of a study that is served, in a browser."""
+    with start("serve", study, cwd=study.parent) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()
@@ -399,38 +401,32 @@ def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
                 chromium = playwright.chromium.launch(executable_path=browser.chromium())
                 page = chromium.new_page()
                 page.goto(found[0])
-                page.get_by_text("and nothing between them is tried").wait_for()
-                page.locator("#front tbody tr").first.wait_for()
-                page.get_by_label("Values to try, separated by commas").fill("20 Gbps")
-                page.locator("#front tbody th", has_text="20 Gbps").first.wait_for()
-                page.get_by_label("Values to try, separated by commas").fill("20 Gbps, 500 Gbps")
-                page.get_by_text("500 Gbps is not in the study's range").wait_for()
+                yield page
                 chromium.close()
         finally:
             process.kill()
+
+
+@browser.needs_chromium
+def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
+    with served_page(continuous) as page:
+        page.get_by_text("and nothing between them is tried").wait_for()
+        page.locator("#front tbody tr").first.wait_for()
+        page.get_by_label("Values to try, separated by commas").fill("20 Gbps")
+        page.locator("#front tbody th", has_text="20 Gbps").first.wait_for()
+        page.get_by_label("Values to try, separated by commas").fill("20 Gbps, 500 Gbps")
+        page.get_by_text("500 Gbps is not in the study's range").wait_for()
 
 
 @browser.needs_chromium
 def test_what_costs_nothing_is_in_the_chart(tmp_path: Path) -> None:
     owned = "owned: {accelerator: p100-sxm2-16gb, gpus: 4, gpus_per_node: 4, inter_node: 10gbe}\n"
     study = studies.written(tmp_path, studies.SMALL + owned)
-    with start("serve", study, cwd=tmp_path) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            found = ADDRESS.search(process.stdout.readline())
-            assert found is not None
-            with sync_playwright() as playwright:
-                chromium = playwright.chromium.launch(executable_path=browser.chromium())
-                page = chromium.new_page()
-                page.goto(found[0])
-                page.locator("#chart .main-svg").first.wait_for()
-                page.locator("#front tbody tr").first.wait_for()
-                rows = page.locator("#front tbody tr").count()
-                assert page.locator("#front [data-value='0']").count() == 1
-                points = page.locator("#chart .scatterlayer .point")
-                points.nth(rows - 1).wait_for(state="attached")
-                assert points.count() == rows
-                chromium.close()
-        finally:
-            process.kill()
+    with served_page(study) as page:
+        page.locator("#chart .main-svg").first.wait_for()
+        page.locator("#front tbody tr").first.wait_for()
+        rows = page.locator("#front tbody tr").count()
+        assert page.locator("#front [data-value='0']").count() == 1
+        points = page.locator("#chart .scatterlayer .point")
+        points.nth(rows - 1).wait_for(state="attached")
+        assert points.count() == rows
