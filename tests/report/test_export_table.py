@@ -77,7 +77,7 @@ def test_a_spreadsheet_has_the_bill_and_the_prices_with_their_dates(
     assert {"Item", "Quantity", "Unit price (USD)", "Date of price"} <= set(head)
     named = bills_csv(document).splitlines()[0].split(",")
     assert len(head) == len(named)
-    assert head[-2:] == ("Owned", "To buy")
+    assert head[-3:] == ("Owned", "To buy", "Ordered on")
     columns = slice(named.index("owned"), named.index("to_buy") + 1)
     bought = [row for row in bill if row[1] != "Sum" and row[5] != "of the site"]
     assert all(row[columns] == (0, row[2]) for row in bought)
