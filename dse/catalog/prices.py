@@ -69,12 +69,14 @@ class PriceList:
 
     ``accelerator_usd`` and ``accelerator_hourly_usd`` are for one accelerator, by name;
     ``includes`` says whether the purchase price is that of a ``card`` (then a node also needs
-    ``host_usd``) or a share of a complete node (``node-share``), ``sold_in`` how many a buyer takes
-    at once: a board of 4, a machine of 8; without an entry one by one. ``boards`` are what they are
-    ordered on: by how many stand on one, its name. ``host_power_w`` is what a
-    host draws without accelerators, ``host_power_share`` what it draws besides per watt of these
-    (``_switched``: where a switch joins them), ``idle_power_share`` what one that does not train
-    draws per watt of one that does; ``pue`` is a factor, at least 1. ``carbon_kg_per_kwh`` is the
+    ``host_usd``) or a share of a complete node (``node-share``); ``accelerator_host_usd`` is what
+    the host of such cards costs where a list prices it apart from that of others, see
+    :meth:`host_of`. ``sold_in`` is how many a buyer takes at once: a board of 4, a machine of 8;
+    without an entry one by one. ``boards`` are what they are ordered on: by how many stand on one,
+    its name. ``host_power_w`` is what a host draws without accelerators, ``host_power_share`` what
+    it draws besides per watt of these (``_switched``: where a switch joins them),
+    ``idle_power_share`` what one that does not train draws per watt of one that does; ``pue`` is a
+    factor, at least 1. ``carbon_kg_per_kwh`` is the
     electricity's. ``rack_power_w`` and ``rack_units`` are what a rack holds, ``host_units`` what a
     host takes of it; ``rack_usd`` is 0 where the site has the racks.
     ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
@@ -113,8 +115,13 @@ class PriceList:
     sold_until: Mapping[str, Fact] = field(default_factory=dict)
     boards: Mapping[str, Mapping[int, Fact]] = field(default_factory=dict)
     used_usd: Mapping[str, Fact] = field(default_factory=dict)
+    accelerator_host_usd: Mapping[str, Fact] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
+
+    def host_of(self, accelerator: str) -> Fact:
+        """The price of a host for cards of an accelerator: its own, else that of all hosts."""
+        return self.accelerator_host_usd.get(accelerator, self.host_usd)
 
     @property
     def valid_on(self) -> datetime.date:
@@ -189,7 +196,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         [key for key in GENERAL if entry.has(key)],
     )
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
-    used = dict(base.used_usd)
+    used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
     boards = dict(base.boards)
 
@@ -215,6 +222,14 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         if includes[name] not in INCLUDES:
             remedy = f"write {' or '.join(INCLUDES)}"
             raise own.wrong(f"includes '{includes[name]}'", remedy, "includes")
+        if includes[name] == NODE_SHARE:
+            hosts.pop(name, None)
+            if own.has("host"):
+                raise own.wrong(
+                    f"the price of {name} already includes its host",
+                    f"add includes: {CARD} if yours does not, or leave host out", "host",
+                )  # fmt: skip
+        _set(own, "host", "usd", name, hosts)
         own.finish()
 
     fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
@@ -248,6 +263,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         sold_until=sold_until,
         boards=boards,
         used_usd=used,
+        accelerator_host_usd=hosts,
         rates=entry.rates,
         extras={**base.extras, **extras()},
         fabric_usd=fabrics,

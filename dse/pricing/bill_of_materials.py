@@ -143,7 +143,7 @@ def _items(points: Points) -> Iterator[Item]:
         idle = item.quantity - int(np.ravel(bill.training)[0])
         boards = _boards(points, machine, item.to_buy)
         yield replace(item, idle=idle, boards=boards, **(gone if item.to_buy else {}))
-    name = node.title if node else HOST
+    name = node.title if node else host_title(device, points.problem.prices)
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
         yield replace(item, **gone) if node and item.to_buy else item
     network = _network_name(points, axis)
@@ -167,6 +167,12 @@ def _items(points: Points) -> Iterator[Item]:
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, SERVER, bill.servers, buy.servers, host)
     yield from _racks(points)
+
+
+def host_title(device: catalog.Accelerator, prices: catalog.PriceList) -> str:
+    """What a bill calls the hosts of an accelerator: by its name where they have their own
+    price."""
+    return f"Host for {device.title}" if device.name in prices.accelerator_host_usd else HOST
 
 
 def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | None:

@@ -19,6 +19,7 @@ from dse.pricing import hardware, market, stock, throughput
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
+from dse.spelling import enumerated
 from dse.study import AggregationName, Value, Wire
 from dse.study.quantities import PURCHASE, facts_of
 from dse.study.space import Slab
@@ -122,10 +123,14 @@ def _hosts(problem: Problem) -> list[str]:
         return []
     prices_of, part = ("prices", "their part") if len(shares) > 1 else ("price", "its part")
     verb = "contain" if len(shares) > 1 else "contains"
-    host_usd = hardware.number(prices.host_usd.value)
+    hosts: dict[float, list[str]] = {}
+    for name in others:
+        hosts.setdefault(hardware.host_price(prices, name).usd, []).append(name)
+    added = [f"for {_listed(names)} a server of USD {usd:,.0f}" for usd, names in hosts.items()]
+    each, verb_added = enumerated(added), "are" if added[1:] else "is"
     return [
         f"The {prices_of} of {_listed(shares)} already {verb} {part} of the server. "
-        f"For {_listed(others)} a server of USD {host_usd:,.0f} per node is added."
+        f"{each[:1].upper()}{each[1:]} per node {verb_added} added."
     ]
 
 

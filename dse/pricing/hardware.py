@@ -30,6 +30,8 @@ from dse.model.arrays import Array
 from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
 from dse.study import Study, Value, Wire
 
+HOST_OF = "host of "  # and an accelerator: its host, where that has its own price
+
 
 def number(value: float | None) -> float:
     """NaN where a fact is not known, so that it cannot pass for a number further on."""
@@ -98,7 +100,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         intra,
         pair_bytes_per_s=device.pair_bytes_per_s or np.inf,
         accelerator_usd=unit_price(device.name, prices.accelerator_usd.get(device.name), prices),
-        host_usd=FREE if shared else host_price(prices),
+        host_usd=FREE if shared else host_price(prices, device.name),
         usd_per_hour=unit_price(
             f"{device.name} for rent", prices.accelerator_hourly_usd.get(device.name), prices
         ),
@@ -154,9 +156,11 @@ def _host_share(device: Accelerator, prices: PriceList) -> float:
     return number(share.value)
 
 
-def host_price(prices: PriceList) -> UnitPrice:
-    """Of a node without its accelerators, or of one that serves parameters."""
-    return unit_price("host", prices.host_usd, prices)
+def host_price(prices: PriceList, accelerator: str = "") -> UnitPrice:
+    """Of a node without its accelerators of such a name, or of one that serves parameters."""
+    own = accelerator in prices.accelerator_host_usd
+    part = f"{HOST_OF}{accelerator}" if own else "host"
+    return unit_price(part, prices.host_of(accelerator), prices)
 
 
 def _links(device: Accelerator) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dse import catalog
 from dse.pricing import hardware
-from dse.pricing.bill_of_materials import HOST, Item, line_of
+from dse.pricing.bill_of_materials import Item, host_title, line_of
 from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
@@ -24,10 +24,9 @@ def part_prices(problem: Problem) -> tuple[Item, ...]:
 def _prices(problem: Problem) -> Iterator[tuple[str, UnitPrice]]:
     prices = problem.prices
     for name in _chosen(problem, "accelerator"):
-        fact = prices.accelerator_usd.get(name)
-        yield catalog.accelerator(name).title, unit_price(name, fact, prices)
-    if _chosen(problem, "accelerator"):
-        yield HOST, hardware.host_price(prices)
+        device, fact = catalog.accelerator(name), prices.accelerator_usd.get(name)
+        yield device.title, unit_price(name, fact, prices)
+        yield host_title(device, prices), hardware.host_price(prices, name)
     nodes = [catalog.node(name) for name in _chosen(problem, "node")]
     for node in nodes:
         fact = prices.node_usd.get(node.name, node.purchase_usd)

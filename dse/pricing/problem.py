@@ -103,7 +103,8 @@ class Problem:
         """SHA-256 of what the study refers to: workload, layers and prices as they were read."""
         prices = self.prices
         groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.sold_in,
-                  prices.node_usd, prices.node_hourly_usd, *prices.fabric_usd.values())  # fmt: skip
+                  prices.accelerator_host_usd, prices.node_usd, prices.node_hourly_usd,
+                  *prices.fabric_usd.values())  # fmt: skip
         numbers = [(fact.name, fact.value) for fact in prices.facts]
         numbers += [(name, fact.value) for group in groups for name, fact in group.items()]
         general = [getattr(prices, field) for field, _ in GENERAL.values()]

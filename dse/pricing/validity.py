@@ -34,8 +34,8 @@ def prices_of(problem: Problem) -> Iterator[Fact]:
         for value in (*study.values(axis), study.baseline.values.get(axis))
         if value is not None
     )
-    groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.node_usd,
-              prices.node_hourly_usd)  # fmt: skip
+    groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.accelerator_host_usd,
+              prices.node_usd, prices.node_hourly_usd)  # fmt: skip
     for name in names:
         yield from (group[name] for group in groups if name in group)
         yield from prices.fabric_usd.get(name, {}).values()

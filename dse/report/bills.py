@@ -275,7 +275,8 @@ def host_notes(document: RunDocument) -> Iterator[Note]:
         if len(kinds) > 1:
             yield Note(
                 f"The host quotation {whose} prices the hosts of {enumerated([*kinds])} alike. "
-                "Check that it covers each of them."
+                "Check that it covers each of them; a price list may give the hosts of an "
+                "accelerator their own price (host)."
             )
 
 

@@ -262,7 +262,11 @@ def prices_of(problem: Problem) -> list[Price]:
     for name in (str(value) for value in problem.study.values("accelerator")):
         own = (facts.get(name) for facts in
                (prices.accelerator_usd, prices.accelerator_hourly_usd))  # fmt: skip
-        found += _two_prices(f"accelerator/{name}", catalog.accelerator(name).title, *own)
+        title = catalog.accelerator(name).title
+        found += _two_prices(f"accelerator/{name}", title, *own)
+        if name in prices.accelerator_host_usd:
+            host = prices.host_of(name).value
+            found.append(Price(f"accelerator/{name}/host", f"Host of {title}", "USD", host))
     for name in (str(value) for value in problem.study.values("node")):
         node = catalog.node(name)
         bought = prices.node_usd.get(name, node.purchase_usd)
@@ -311,6 +315,7 @@ def _repriced(problem: Problem, asked: Mapping[str, float]) -> PriceList:
         else:
             of = {("accelerator", "purchase"): "accelerator_usd",
                   ("accelerator", "hourly"): "accelerator_hourly_usd",
+                  ("accelerator", "host"): "accelerator_host_usd",
                   ("node", "purchase"): "node_usd",
                   ("node", "hourly"): "node_hourly_usd"}[kind, part]  # fmt: skip
             other = {of: {**getattr(prices, of), name: fact}}

@@ -148,6 +148,7 @@ def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
     groups = (
         ("price of {}", prices.accelerator_usd),
         ("rental of {}", prices.accelerator_hourly_usd),
+        ("price of a host of {}", prices.accelerator_host_usd),
         ("price of {}", prices.node_usd),
         ("rental of {}", prices.node_hourly_usd),
         *((f"price of {name}'s {{}}", parts) for name, parts in prices.fabric_usd.items()),

@@ -25,6 +25,7 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
         "# accelerators, then the rest\n\n"
         "h100-sxm,26000,USD,2026-10-02,2026-11-30,Q-17,10 %,,\n"
         "h100-sxm hourly,2.1,USD,,,,,cloud,\n"
+        "h100-sxm host,31000,USD,2026-10-03,2026-12-31,Q-18,,,\n"
         'dgx-h100,"290,000",USD,,,,,,\n'
         "25gbe nic,90 USD,,,,,,,\n"
         "25gbe switch port,80,USD,,,,,used,\n"
@@ -51,6 +52,13 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
     assert port.offer is not None
     assert (port.value, port.offer.price_class) == (80, USED)
     assert (prices.host_usd.value, prices.pue.value) == (9_000, 1.2)
+    host = prices.host_of("h100-sxm")
+    assert (host.value, host.date, host.offer and host.offer.quote) == (
+        31_000,
+        "2026-10-03",
+        "Q-18",
+    )
+    assert prices.host_of("a100-sxm4-80gb") is prices.host_usd, "others have the common price"
     assert prices.sold_in["h100-sxm"].value == 8
     assert {many: fact.text for many, fact in prices.boards["h100-sxm"].items()} == {
         8: "HGX H100 8-GPU"

@@ -60,6 +60,12 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
         ("accelerators:\n  t4: {hourly: 1 USD}\n", "'1 USD' has the wrong unit"),
         ("accelerators:\n  t4: {includes: box}\n", "includes 'box'; write card or node-share"),
         ("accelerators:\n  t4: {rent: 1 USD/hour}\n", "unknown key 'rent'"),
+        (
+            "accelerators:\n  b200-sxm: {host: 30 kUSD}\n",
+            "offer.yaml:2:20: the price of b200-sxm already includes its host; add includes: card",
+        ),
+        ("accelerators:\n  t4: {host: 3 kUSD/h}\n", "offer.yaml:2:14: '3 kUSD/h' has the wrong"),
+        ("nodes:\n  dgx-h100: {host: 30 kUSD}\n", "offer.yaml:2:20: unknown key 'host'"),
         ("fabrics: {ib-ndr: {nick: 3 USD}}\n", "unknown key 'nick'; did you mean nic?"),
         ("nodes: 3\n", "nodes is not a mapping"),
         (
@@ -87,6 +93,18 @@ def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: s
     with pytest.raises(StudyError) as caught:
         read_prices(path)
     assert message in str(caught.value)
+
+
+def test_a_later_list_whose_price_includes_the_host_leaves_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "cards.yaml"
+    path.write_text("accelerators:\n  h100-sxm: {host: 30 kUSD}\n")
+    whole = tmp_path / "machines.yaml"
+    whole.write_text("accelerators:\n  h100-sxm: {purchase: 40 kUSD, includes: node-share}\n")
+    assert read_prices(path).host_of("h100-sxm").value == 30_000
+    assert not read_prices(path, whole).accelerator_host_usd
+    cards = "accelerators:\n  b200-sxm: {purchase: 40 kUSD, includes: card, host: 35 kUSD}\n"
+    path.write_text(cards)
+    assert read_prices(path).host_of("b200-sxm").value == 35_000
 
 
 def test_all_mistakes_of_a_list_are_told_at_once(tmp_path: Path) -> None:

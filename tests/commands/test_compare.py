@@ -23,6 +23,8 @@ OTHERS = {
     + "prices: {currencies: {EUR: 1.08 USD}, host: {value: 9000, currency: EUR, discount: 10 %, "
     "quote: Q-1}, extras: {spares: 5 %, installation: 1000 EUR}}\n",
     "cheap-ports": SMALL + "prices: {fabrics: {10gbe: {switch_port: 50 USD}}}\n",
+    "own-host": SMALL + "prices: {accelerators: {p100-sxm2-16gb: {host: 15 kUSD}}}\n",
+    "dearer-host": SMALL + "prices: {accelerators: {p100-sxm2-16gb: {host: 18 kUSD}}}\n",
     "few": SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1, 4]"),
 }
 
@@ -78,6 +80,14 @@ def test_prices_of_what_is_not_recommended_are_compared_and_switches_by_part(run
         assert one["b_usd"] is not None
         assert one["a_usd"] != one["b_usd"]
     assert "no price" not in text
+
+
+def test_the_price_of_the_hosts_of_one_accelerator_is_compared_by_its_name(runs: Path) -> None:
+    found, text = compared(runs, "own-host", "dearer-host")
+    (price,) = found["prices"]
+    assert price["item"] == "Host for NVIDIA Tesla P100 SXM2 16 GB"
+    assert (price["a_usd"], price["b_usd"]) == (15_000.0, 18_000.0)
+    assert "prices, p100-sxm2-16gb host: 15 kUSD in A, 18 kUSD in B" in text
 
 
 def test_extras_are_compared_by_their_rates_and_prices_with_their_currency(runs: Path) -> None:

@@ -150,6 +150,16 @@ def test_a_bad_question_gets_one_line(served: Served, asked: object, said: str) 
     assert "\n" not in found["error"]
 
 
+def test_the_hosts_of_one_accelerator_change_their_price_alone(tmp_path: Path) -> None:
+    prices = "prices: {{accelerators: {{v100-sxm2-16gb: {{host: {} kUSD}}}}}}\n"
+    problem = load(studies.written(tmp_path, studies.SMALL + prices.format(31)))
+    moved = live.Question(prices={"accelerator/v100-sxm2-16gb/host": 4_000})
+    anew = load(studies.written(tmp_path, studies.SMALL + prices.format(4), "anew.yaml"))
+    rows = search(problem, moved).answer.rows
+    assert rows == search(anew, Question()).answer.rows
+    assert rows != search(problem, Question()).answer.rows
+
+
 def test_who_has_no_token_gets_nothing(served: Served) -> None:
     root = served.address.removesuffix("/").rpartition("/")[0]
     for path in ("/", "/wrong/", "/wrong/answer", "/favicon.ico"):

@@ -215,6 +215,12 @@ OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
      "{purchase: {value: 25 kEUR, discount: 7.5 %}}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
      16 * 24_975 + 2 * 10_000 + 2 * 700 + 32 * 400 + 2 * 300),
+    # hosts of H100 at their own price, those of others at the common one
+    ("{host: 9 kUSD, accelerators: {h100-sxm: {host: 31 kUSD}}}",
+     {"accelerator": "h100-sxm", "gpus": 16},
+     16 * H100 + 2 * 31_000 + 2 * 700 + 32 * 400 + 2 * 300),
+    ("{host: 9 kUSD, accelerators: {h100-sxm: {host: 31 kUSD}}}",
+     {"gpus": 16}, 16 * V100 + 2 * 9_000 + 2 * 700 + 32 * 400 + 2 * 300),
     # a port at USD 99.99 less 12 % is 87.99, a switch 32 of them
     ("{fabrics: {100gbe: {switch_port: {value: 99.99 USD, discount: 12 %}}}}",
      {"gpus": 16}, 16 * V100 + 2 * HOST + 2 * 700 + 32 * 87.99 + 2 * 300),

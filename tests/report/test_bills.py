@@ -229,9 +229,13 @@ def test_a_quotation_of_hosts_that_prices_those_of_other_machines_too_is_told() 
     run = document(recommended=(OFFER, host), baseline=(old, host, server))
     told = (
         "The host quotation Q-1 (vendor-a.csv) prices the hosts of NVIDIA A100, NVIDIA P100 and "
-        "parameter servers alike. Check that it covers each of them."
+        "parameter servers alike. Check that it covers each of them; a price list may give the "
+        "hosts of an accelerator their own price (host)."
     )
     assert told in texts(bills.bill_notes(run))
+    apart = document(recommended=(OFFER, replace(host, item="Host for NVIDIA A100")),
+                     baseline=(old, host))  # fmt: skip
+    assert texts(bills.host_notes(apart)) == [], "one has a price of its own"
     same = document(recommended=(OFFER, host), baseline=(GPU, host))
     assert texts(bills.host_notes(same)) == [], "all are of one accelerator"
     other = replace(host, terms=Terms(quote="Q-2"))

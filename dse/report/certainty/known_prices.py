@@ -9,6 +9,7 @@ from dse import catalog
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import age_years, price_spread
 from dse.catalog.prices import CARD, NODE_SHARE
+from dse.pricing.hardware import HOST_OF
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import KnownPrice, SeenPrice, Turn
 from dse.report.certainty.titles import NETWORK, RENTED, rented
@@ -81,7 +82,7 @@ def _alone(
     assert fact.value is not None
     shared = fact.offer is not None and fact.offer.includes == NODE_SHARE
     each = point.get("gpus_per_node")
-    host = problem.prices.host_usd.value
+    host = problem.prices.host_of(part).value
     if not shared or problem.prices.includes.get(part) != CARD or not host:
         return fact.value
     return fact.value - host / float(each if isinstance(each, int | float) else 1)
@@ -109,6 +110,8 @@ def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
         if fabric in catalog.names("fabrics"):
             own = prices.fabric_usd.get(fabric, {})
             yield from {**catalog.fabric(fabric).prices_usd, **own}.values()
+    elif part.startswith(HOST_OF):
+        yield prices.host_of(part.removeprefix(HOST_OF))
     elif name in catalog.names("nodes"):
         node = catalog.node(name)
         fact = (

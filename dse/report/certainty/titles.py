@@ -9,6 +9,7 @@ from typing import Protocol
 from dse import catalog
 from dse.calibration.runners.registry import measuring
 from dse.pricing.draws import FITTED_COSTS
+from dse.pricing.hardware import HOST_OF
 from dse.pricing.power import PUE
 from dse.search.certainty.sources import (
     COMMUNICATION,
@@ -91,6 +92,8 @@ def part_title(part: str) -> str:
     for kind in ("accelerators", "nodes"):
         if bare in catalog.names(kind):
             return _named(kind, bare)
+    if part.startswith(HOST_OF):
+        return f"the hosts of {_named('accelerators', part.removeprefix(HOST_OF))}"
     return "the hosts" if part == "host" else part.removeprefix(_EXTRA).replace("_", " ")
 
 

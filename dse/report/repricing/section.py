@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
+from dse.pricing.hardware import HOST_OF
 from dse.report import words
 from dse.report.certainty.titles import part_title
 from dse.report.deal import deal
@@ -121,6 +122,8 @@ def _lent(found: Repricing, at: int) -> bool:
 def label(found: Repricing, part: Part) -> str:
     """What a buyer calls a part."""
     kind, _, fabric = part.part.partition(" of ")
+    if part.part.startswith(HOST_OF):
+        return f"Host of {words.title('accelerator', part.part.removeprefix(HOST_OF))}"
     if kind in _OF_NETWORK:
         if fabric:
             return f"{_OF_NETWORK[kind]}, {words.title('inter_node', fabric)}"

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse.pricing.hardware import host_price
 from dse.pricing.load import load, shipped_studies
+from dse.pricing.part_prices import part_prices
 from dse.report import assembly, json_form, offers
 from dse.report import words as report_words
 from dse.report.answer import answer
@@ -27,7 +29,7 @@ from dse.report.certainty.facts import (
 )
 from dse.report.certainty.figure import certainty_figure
 from dse.report.certainty.known_prices import known_price, seen_prices
-from dse.report.certainty.titles import Place, how, title
+from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
 from dse.report.document import Choices as RowsOfChoices
@@ -502,6 +504,21 @@ def test_the_highest_price_of_the_catalogue_beyond_the_turn_is_found(tmp_path: P
     assert not [*seen_prices(problem, part, point, {1: Turn(factor=beyond + 1e-9)})]
     assert not [*seen_prices(problem, part, point, {-1: Turn(factor=0.99)})]
     assert not [*seen_prices(problem, "host", point, {1: Turn(factor=1.1)})]
+
+
+def test_hosts_of_an_accelerator_are_asked_for_by_its_name(tmp_path: Path) -> None:
+    own = "prices: {accelerators: {v100-sxm2-16gb: {host: {value: 31 kUSD, date: 2025-05-02}}}}\n"
+    problem = load(studies.written(tmp_path, studies.SMALL + own))
+    part = host_price(problem.prices, "v100-sxm2-16gb").part
+    assert price_title(part) == "the price of the hosts of NVIDIA Tesla V100 SXM2 16 GB"
+    apart, common = known_price(problem, part), known_price(problem, "host")
+    assert apart is not None
+    assert common is not None
+    assert (apart.usd, apart.date, apart.own) == (31_000, "2025-05-02", True)
+    assert (common.usd, common.own) == (20_000, False)
+    titles = [item.item for item in part_prices(problem)]
+    assert "Host for NVIDIA Tesla V100 SXM2 16 GB" in titles
+    assert "Host for accelerators" in titles  # those of the P100
 
 
 def test_the_price_that_counts_is_told_with_who_asks_it(tmp_path: Path) -> None:

@@ -61,8 +61,13 @@ def owned(found: Repricing, at: int) -> dict[str, float]:
     return {"capital": capital, "hourly": hourly, "tco": tco, "power": power}
 
 
+OWN_HOST = """\
+prices: {host: 9 kUSD, accelerators: {v100-sxm2-16gb: {host: 31 kUSD}}}
+"""
+
+
 @pytest.mark.parametrize("minimize", MINIMIZED)
-@pytest.mark.parametrize("more", ["", EXTRAS])
+@pytest.mark.parametrize("more", ["", EXTRAS, OWN_HOST])
 def test_costs_follow_from_what_is_embedded(tmp_path: Path, minimize: str, more: str) -> None:
     found = searched(tmp_path, study(minimize, more))
     problem, document = found.outcome.problem, of(found)
@@ -150,6 +155,14 @@ def test_page_and_text_have_the_prices(tmp_path: Path) -> None:
     assert "does not depend on the electricity, the PUE and the amortisation" in render_markdown(
         searched(tmp_path, study("capital")).document
     )
+
+
+def test_hosts_of_an_accelerator_have_their_own_price_in_page_and_text(tmp_path: Path) -> None:
+    found = searched(tmp_path, study("capital", OWN_HOST)).document
+    assert 'value="31000"' in render_page(found)
+    text = render_markdown(found)
+    assert "| Host of NVIDIA Tesla V100 SXM2 16 GB | 31000 USD |" in text
+    assert "| Host | 9000 USD |" in text
 
 
 def test_the_page_says_what_counts_at_a_price_of_ones_own_alone(tmp_path: Path) -> None:
