@@ -108,6 +108,19 @@ def test_every_sheet_says_whose_it_is_and_which(printed: PdfReader) -> None:
 
 @pytest.mark.slow
 @browser.needs_chromium
+def test_the_head_of_the_front_is_repeated_on_every_sheet_that_it_reaches(tmp_path: Path) -> None:
+    run = written()
+    run["front"] = run["front"] * (120 // len(run["front"]))
+    html = tmp_path / "report.html"
+    html.write_text(page.render_page(read(run)), encoding="utf-8")
+    sheets = [*map(said, PdfReader(pdf.print_page(html, tmp_path / "out.pdf")).pages)]
+    marked = [text for text in sheets if text.count("MiB") > 20]  # rows of the front
+    assert len(marked) >= 2
+    assert all("AggregationBucket" in text for text in marked)
+
+
+@pytest.mark.slow
+@browser.needs_chromium
 def test_no_sheet_but_the_signed_and_the_last_is_more_than_a_third_empty(
     printed: PdfReader,
 ) -> None:

@@ -207,6 +207,9 @@
     }
     figure.data.forEach(thin);
     if (printing) {
+      for (const trace of figure.data) {
+        if (trace.mode === "markers+text") trace.textposition = "bottom right"; // off the axis
+      }
       figure.layout.width = PAPER_WIDTH;
       figure.layout.height = Number(chart.dataset.paper) || figure.layout.height;
       figure.layout.legend = { ...figure.layout.legend, font: { size: 10 } }; // fewer lines of it
