@@ -1,4 +1,4 @@
-"""What would raise the certainty of an answer the most, in one sentence."""
+"""What would raise the certainty of an answer the most, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ OF_AIM: Mapping[str, str] = {
 }
 NARROWED = 0.9  # of the interval is what runs must leave at most, else they are not suggested
 THROUGHPUT = "throughput"
-LEAST_WORTH = 0.005  # of the rule's aim; else what varies most is named
+DECIDES = 0.01  # of the rule's aim; what is worth less to know decides between equals
+LEAST_WORTH = 0.005  # of the rule's aim; what is worth less to know is not listed
 
 
 def raising(
@@ -54,26 +55,32 @@ def raising(
     place: Place,
     rule: str,
 ) -> str:
-    """The number most worth knowing, else the source with the largest share of the variance.
+    """What is most worth knowing, where it can change the answer; else that nothing is, and what
+    makes the largest share of the variance.
 
     point: the recommended one. sources: by falling share. names: of the draws of each source.
     knowledge: by falling worth. place: of the recommended point. rule: by which points are
     compared.
     """
-    if knowledge and knowledge[0].worth >= LEAST_WORTH:
+    if knowledge and knowledge[0].worth >= DECIDES:
         first = knowledge[0]
         return (
             f"{_capital(first.how)} would settle most: to have it before deciding is worth "
             f"{percent(first.worth)} {OF_AIM[rule]}, on average."
         )
+    nothing = (
+        "No single measurement or quote would change the answer by much: to have one before "
+        f"deciding is worth less than {percent(DECIDES)} {OF_AIM[rule]}, on average."
+    )
     if not sources:
-        return "The recommended point's own speedup and cost rest on nothing that is uncertain."
+        return f"{nothing} Nothing uncertain moves the recommended point's own speed or cost."
     largest = sources[0]
     means = means_for(problem, point, names[largest.source], place) or how(largest.source, place)
-    share = max(largest.gain_total, largest.cost_total)
+    spread = "speed" if largest.gain_total >= largest.cost_total else "cost per speed"
+    share = min(max(largest.gain_total, largest.cost_total), 1.0)
     return (
-        f"{_capital(means)} would settle most: {title(largest.source)} makes {percent(share)} of "
-        "what is uncertain."
+        f"{nothing} The largest part of the spread of its {spread}, {percent(share)}, comes from "
+        f"{title(largest.source)}; {means} would narrow it."
     )
 
 

@@ -14,7 +14,7 @@ from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
 from dse.report import bills, words
 from dse.report.certainty import words as sure_words
-from dse.report.certainty.advice import OF_AIM
+from dse.report.certainty.advice import DECIDES, OF_AIM
 from dse.report.certainty.facts import Certainty, Knowledge, KnownPrice, PriceFlip, Turn
 from dse.report.certainty.titles import part_title, rented
 from dse.report.deal import deal
@@ -24,7 +24,6 @@ from dse.spelling import enumerated
 
 LARGE = 0.2  # share of a sum that is not signed for on a doubtful price
 MOST_RIVALS = 3  # whose quotes are asked for by name
-DECIDES = 0.01  # of the rule's aim; what is worth less to know decides between equals
 
 
 def bill(document: RunDocument) -> tuple[Item, ...]:

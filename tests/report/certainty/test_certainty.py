@@ -16,11 +16,12 @@ from dse.report import assembly, json_form, offers
 from dse.report import words as report_words
 from dse.report.answer import answer
 from dse.report.certainty import words
-from dse.report.certainty.advice import means_for, measured
+from dse.report.certainty.advice import DECIDES, means_for, measured, raising
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import (
     Certainty,
     Choice,
+    Knowledge,
     KnownPrice,
     PriceFlip,
     SeenPrice,
@@ -37,6 +38,8 @@ from dse.report.document import RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.report.points import describe
+from dse.search.certainty.sensitivity import Effect
+from dse.search.certainty.usefulness import CHEAPEST
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report.documents import document, read_point, written
@@ -413,6 +416,40 @@ def test_what_to_measure_is_what_the_recommended_point_crosses(
     place: Place, found_out: str
 ) -> None:
     assert how("communication: ring, outside", place) == found_out
+
+
+def test_only_what_may_change_the_answer_is_said_to_settle_it() -> None:
+    """Not what is worth less than 1 % to know, nor what only makes most of the spread."""
+    problem = load(shipped_studies() / "gpu-generations.yaml")
+    point, place = problem.study.baseline.values, Place("NVIDIA A100 SXM4 80 GB")
+    computing = "computing: families"
+    spread = Effect(computing, (0.7, 1.4), (0.8, 1.3), gain_total=0.42, cost_total=0.31)
+    price = Knowledge(name="price: host", title="the price of the hosts", worth=DECIDES,
+                      how="a quote for the hosts")  # fmt: skip
+
+    def said(knowledge: list[Knowledge], sources: list[Effect]) -> str:
+        names = {computing: frozenset({"computing: family cnn"})}
+        return raising(problem, point, sources, names, knowledge, place, CHEAPEST)
+
+    assert said([price], [spread]) == (
+        "A quote for the hosts would settle most: to have it before deciding is worth 1 % of the "
+        "cost, on average."
+    )
+    less = [replace(price, worth=0.99 * DECIDES)]
+    for knowledge in (less, []):
+        line = said(knowledge, [spread])
+        assert "settle" not in line
+        assert line.startswith("No single measurement or quote would change the answer by much")
+        assert "worth less than 1 % of the cost" in line
+        assert (
+            "The largest part of the spread of its speed, 42 %, comes from how fast accelerators "
+            "compute; one training rate measured on NVIDIA A100 SXM4 80 GB "
+        ) in line
+    dearer = replace(spread, cost_total=0.6)
+    assert "of the spread of its cost per speed, 60 %" in said([], [dearer])
+    assert said([], []).endswith(
+        "Nothing uncertain moves the recommended point's own speed or cost."
+    )
 
 
 def test_what_moves_the_baseline_alone_is_measured_there() -> None:
