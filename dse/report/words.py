@@ -45,12 +45,14 @@ class Described(Protocol):
     def nodes(self) -> float: ...
 
 
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+# Units by falling size; the last is also that of whatever is smaller.
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _MASSES = ((1e6, "kt"), (1e3, "t"), (1.0, "kg"), (1e-3, "g"))
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
           (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
-_BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
+_BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B"))
+_ELECTRICITY = ((1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh"))  # in kWh, as it is bought
 
 
 # Said in this order where a study has the axis; every other axis is left to the tables.
@@ -110,7 +112,10 @@ def of_addition(document: RunDocument, name: str) -> bool:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """``value`` to so many significant digits, with thousands parted and no exponent."""
+    """``value`` to so many significant digits, with thousands parted and no exponent.
+
+    As Python rounds: the exact binary number, halves to the even digit.
+    """
     if value == 0:
         return "0"
     places = digits - 1 - floor(log10(abs(value)))
@@ -118,23 +123,21 @@ def significant(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def scaled(value: float, prefixes: Sequence[tuple[float, str]], digits: int = 3) -> str:
-    """``1234567`` -> ``1.23 M`` by the given prefixes."""
-    for size, prefix in prefixes:
-        if abs(value) >= size * 0.9995:
-            return f"{significant(value / (size or 1.0), digits)} {prefix}"
-    return significant(value, digits)
+def scaled(value: float, units: Sequence[tuple[float, str]], digits: int = 3) -> str:
+    """``1234567`` -> ``1.23 M`` in the largest unit of which, rounded, there is one or more.
+
+    units: (size, name) by falling size; the last is taken for whatever is smaller.
+    """
+    whole = (one for one in units if float(f"{abs(value) / one[0]:.{digits}g}") >= 1)
+    size, unit = next(whole, units[-1])
+    return f"{significant(value / size, digits)} {unit}".rstrip()
 
 
 def duration(seconds: float | None, digits: int = 3) -> str:
     """Seconds in the unit that suits, from ns to days; less than a picosecond is rounding."""
     if seconds is None:
         return UNKNOWN
-    if abs(seconds) < 1e-12:
-        return "0 s"
-    if 0 < abs(seconds) < 1e-9:
-        return f"{significant(seconds * 1e9, digits)} ns"
-    text = scaled(seconds, _TIMES, digits) if seconds else "0 s"
+    text = "0 s" if abs(seconds) < 1e-12 else scaled(seconds, _TIMES, digits)
     return "1 day" if text == "1 days" else text
 
 
@@ -169,21 +172,13 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     if unit.startswith("USD"):
         return f"USD {scaled(value, COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
     if unit == "J":
-        return _electricity(value / JOULES_PER_KWH, digits)
+        return scaled(value / JOULES_PER_KWH, _ELECTRICITY, digits)
     if unit == "W":
         text = scaled(value, _PREFIXES, digits)
         return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
     if unit.startswith("kg"):
         return f"{scaled(value, _MASSES, digits)}{unit[2:]}" if value else f"0 {unit}"
     return f"{scaled(value, COUNTS, digits)} {unit}".strip()
-
-
-def _electricity(kilowatt_hours: float, digits: int) -> str:
-    """As it is bought: ``12 kWh``, ``18.1 MWh``."""
-    for scale, unit in ((1e6, "GWh"), (1e3, "MWh")):
-        if kilowatt_hours >= 0.9995 * scale:
-            return f"{significant(kilowatt_hours / scale, digits)} {unit}"
-    return f"{significant(kilowatt_hours, digits)} kWh"
 
 
 def interval(bounds: Sequence[float] | None, unit: str, around: float | None = None) -> str:

@@ -146,6 +146,19 @@ def test_what_is_bought_beyond_what_trains_is_in_the_headline() -> None:
     assert words.hardware(one)[0] == "1 machine of 8 x NVIDIA A100 SXM4 80 GB (8 rented, 1 used)"
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "digits", "said"),
+    [(996e3, "USD", 2, "USD 1 M"), (999.6, "USD", 4, "USD 999.6"), (999.96, "USD", 4, "USD 1 k"),
+     (59.98, "s", 3, "1 min"), (59.98, "s", 4, "59.98 s"), (86_399.0, "s", 3, "1 day"),
+     (0.0004, "kg CO2e", 3, "0.4 g CO2e"), (0.0, "kg CO2e", 3, "0 kg CO2e"),
+     (-7.2e9, "J", 3, "-2 MWh"), (5e-10, "s", 3, "0.5 ns")],
+)  # fmt: skip
+def test_a_number_has_the_largest_unit_that_it_reaches_when_rounded(
+    value: float, unit: str, digits: int, said: str
+) -> None:
+    assert words.shown(value, unit, digits) == said
+
+
 def test_a_value_never_lies_outside_of_the_interval_beside_it() -> None:
     assert words.interval((1.688e6, 1.8e6), "USD") == "USD 1.7 M to USD 1.8 M"
     assert words.interval((1.688e6, 1.8e6), "USD", 1.692e6) == "USD 1.69 M to USD 1.8 M"

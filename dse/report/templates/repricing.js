@@ -8,6 +8,7 @@
   const LEAST = 1e-300;
   const known = (value) => (value === null ? NaN : value);
   const finite = Number.isFinite;
+  const { shown, chance, exactly } = numbers(4); // digits, as dse serve has it
 
   // What the document holds, with NaN for what is not known.
   const { points, terms, parts, drawn } = data;
@@ -292,41 +293,7 @@
     return { numbers, sold, ok, met, regret, best, front, chosen, reached };
   };
 
-  // Numbers as people read them.
-  const COUNTS = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]];
-  const SI = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
-  const TIMES = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "us"]];
-  const MASSES = [[1e6, "kt"], [1e3, "t"], [1, "kg"], [1e-3, "g"]];
-  const digits = (value) => value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
-  const scaled = (value, prefixes, otherwise = "") => {
-    const found = prefixes.find(([size]) => Math.abs(value) >= size * 0.99995);
-    return found ? `${digits(value / found[0])}\u00a0${found[1]}` : `${digits(value)}${otherwise}`;
-  };
-  const shown = (value, unit) => {
-    if (!finite(value)) return "unknown";
-    if (unit === "x") return `${digits(value)}x`;
-    if (unit === "s") return scaled(value, TIMES, "\u00a0s");
-    if (unit.startsWith("USD")) {
-      return `USD\u00a0${scaled(value, COUNTS)}${unit.slice(3).replace("hour", "h")}`;
-    }
-    if (unit === "W" || unit === "J") return `${scaled(value, SI, "\u00a0")}${unit}`;
-    if (unit.startsWith("kg")) return `${scaled(value, MASSES, "\u00a0kg")}${unit.slice(2)}`;
-    return `${scaled(value, COUNTS)}\u00a0${unit}`.trim();
-  };
   const units = Object.fromEntries(data.shown.map(({ name, unit }) => [name, unit]));
-  // As dse/report/certainty/words.py has it: of a share that is compared with what was asked, as
-  // many digits as it takes to read on the right side of that.
-  const exactly = (asked) => `${Number((100 * asked).toPrecision(6))}\u00a0%`;
-  const percent = (share, asked = null) => {
-    for (let digits = 0; asked !== null && digits < 6; digits += 1) {
-      const read = Number((100 * share).toFixed(digits));
-      const fair = (read !== 0 && read !== 100) || share === 0 || share === 1;
-      if (fair && (read >= Number((100 * asked).toFixed(6))) === (share >= asked)) return `${read.toFixed(digits)}\u00a0%`;
-    }
-    if (share > 0 && share < 0.005) return "< 1\u00a0%";
-    if (share > 0.995 && share < 1) return "> 99\u00a0%";
-    return `${Math.round(100 * share)}\u00a0%`;
-  };
   const full = (at) => [points[at].name, points[at].settings].filter(Boolean).join(", ");
   const offered = (found, at) => compared.map((name) => shown(found.numbers[at][name], units[name])).reverse().join(", ");
 
@@ -347,8 +314,8 @@
     }
     if (state.confidence !== null) {
       text += found.reached
-        ? ` It meets every limit in ${percent(found.met[at], state.confidence)} of simulated outcomes.`
-        : ` No point meets every limit with ${exactly(state.confidence)} probability; this one comes closest, with ${percent(found.met[at], state.confidence)}.`;
+        ? ` It meets every limit in ${chance(found.met[at], state.confidence)} of simulated outcomes.`
+        : ` No point meets every limit with ${exactly(state.confidence)} probability; this one comes closest, with ${chance(found.met[at], state.confidence)}.`;
     }
     return text;
   };
@@ -373,12 +340,12 @@
       .filter(({ name }) => points.some((_, at) => finite(found.numbers[at][name])))
       .map(({ name, title, unit }) => row(title[0].toUpperCase() + title.slice(1), both.map((at) =>
         (at === null ? element("td", "") : number(found.numbers[at][name], unit)))));
-    const share = (values) => both.map((at) => element("td", at === null ? "" : percent(values[at]), { class: "n" }));
+    const share = (values) => both.map((at) => element("td", at === null ? "" : chance(values[at]), { class: "n" }));
     body.replaceChildren(
       row(`What to ${data.deal.verb}`, both.map((at) => element("td", at === null ? "nothing" : full(at)))),
       ...rows,
       row("Best choice, it or what is as good, share of simulated outcomes", both.map((at) =>
-        element("td", at === null ? "" : percent(found.best(at)), { class: "n" }))),
+        element("td", at === null ? "" : chance(found.best(at)), { class: "n" }))),
       row("Meets every limit, share of simulated outcomes", share(found.met)),
     );
     const table = byId("repricing-points");
