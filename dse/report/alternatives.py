@@ -155,11 +155,12 @@ def _settings(document: RunDocument, point: Point) -> str:
 
 def _cells(document: RunDocument, point: Alternative, missed: bool) -> tuple[str, ...]:
     """missed: whether there is a column for the demands that it fails."""
-    bounds = words.interval(point.interval.speedup if point.interval else None, "x")
+    bounds = point.interval.speedup if point.interval else None
+    speedup, ends = words.with_interval(point.speedup, bounds, "x")
     ratio, why = point.ratio, "; ".join(constraints.reasons(point.missed))
     return (
         words.duration(point.step_s),
-        words.shown(point.speedup, "x") + (f" ({bounds})" if bounds else ""),
+        f"{speedup} ({ends})" if ends else speedup,
         words.UNKNOWN if ratio is None else f"{ratio:.2f}x",
         *(words.show_cost(document, point, sense) for sense in document.objectives.minimized),
         words.count(point.on_front),

@@ -291,7 +291,7 @@ def _how_sure(document: RunDocument) -> list[str]:
         again = "not computed by the version that made this run; run the study again."
         lines = [f"{CONFIDENCE}: {again}{_money_interval(document)}"]
     else:
-        ends = interval(bounds, aim(document, "maximize").unit)
+        ends = interval(bounds, aim(document, "maximize").unit, gain(document, point))
         errors = training_runs.errors(document)
         lines = [
             f"{CONFIDENCE}: {ends} (errors of computing, communication{errors})"
@@ -314,7 +314,8 @@ def _money_interval(document: RunDocument) -> str:
         return f" Its {how.title} is computed with your own prices."
     name = document.objectives.minimize
     whose = "The" if of_addition(document, name) else "Its"
-    return f" {whose} {how.title} is {interval(bounds, how.unit)}{_UNSURE.get(name, '')}."
+    ends = interval(bounds, how.unit, cost(document, document.recommended))
+    return f" {whose} {how.title} is {ends}{_UNSURE.get(name, '')}."
 
 
 def _beside_the_baseline(document: RunDocument) -> str:

@@ -72,8 +72,7 @@ def lines(point: Explained) -> list[str]:
         assert phrase is not None, f"{row.name} has no words"
         label = phrase.title if phrase.title == row.name else f"{phrase.title} ({row.name})"
         said = words.UNKNOWN if cost is None else f"{cost:,.2f} {phrase.unit}"
-        if bounds := words.interval(ends.get(row.name), phrase.unit):
-            said += f"  ({words.INTERVAL} {bounds})"
+        said += _interval(ends.get(row.name), 1.0, 2, f" {phrase.unit}")
         out.append(f"{label:<26} {said}")
         if row.name == POWER and point.power:
             out += power.lines(point.power)
@@ -123,11 +122,12 @@ def _run(point: Explained) -> list[str]:
             f"{low} to {high} that they were observed at)"
         )
     for name, phrase in training_runs.BESIDE.items():
-        said = training_runs.amount(name, point.quantity(name))
+        said, ends = words.with_interval(
+            point.quantity(name), training_runs.bounds_of(point, name), phrase.unit
+        )
         if name == training_runs.TIME.name and run.start_up_s:
             said += f", {words.duration(run.start_up_s)} of it the start-up of the machines"
-        bounds = training_runs.interval(name, training_runs.bounds_of(point, name))
-        out.append(f"{phrase.title:<16} {said}" + f"  ({words.INTERVAL} {bounds})" * bool(bounds))
+        out.append(f"{phrase.title:<16} {said}" + f"  ({words.INTERVAL} {ends})" * bool(ends))
     return out
 
 

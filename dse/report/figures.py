@@ -144,9 +144,11 @@ def bars(document: RunDocument) -> list[tuple[str, Point]]:
 def hover(document: RunDocument, title: str, point: Point) -> str:
     """A point's whole configuration and its numbers, as an aligned block of text."""
     gain = words.aim(document, "maximize")
-    bounds = words.interval(words.gain_interval(document, point), gain.unit)
+    best, bounds = words.with_interval(
+        words.gain(document, point), words.gain_interval(document, point), gain.unit
+    )
     rows = [
-        (gain.title, words.show_gain(document, point)),
+        (gain.title, best),
         *([(words.INTERVAL, bounds)] if bounds else []),
         *(
             (words.aim(document, sense).title, words.show_cost(document, point, sense))

@@ -40,6 +40,7 @@ from dse.study.space import Box
 from dse.units import UnitError, parse
 
 MOST_ROWS = 300  # of the front in an answer
+DIGITS = 4  # of a number that moves
 GRID = 5  # values of a continuous axis that are tried where nobody lists others
 MOST_VALUES = 100  # of such an axis
 FITS = "fits_memory"
@@ -490,9 +491,10 @@ def _near_row(drawn: StudyDraws, at: int) -> Row:
 def _sure(drawn: StudyDraws, at: int, row: Row, met: float, best: float, asked: Question) -> str:
     """The recommended point, its intervals, and how likely it is what is asked."""
     shares = []
-    for objective in drawn.problem.study.objectives:
+    for objective, number in zip(drawn.problem.study.objectives, row.numbers, strict=True):
         low, high = np.percentile(drawn.drawn[objective.name][:, at], (5, 95))
-        shares.append(words.interval((low, high), words_of(objective.name)[1]))
+        bounds = min(low, number), max(high, number)  # as everywhere
+        shares.append(words.interval(bounds, words_of(objective.name)[1], number, DIGITS))
     many = words.count(len(drawn.worths))
     text = f"{_said(row, asked.rule)} 90 % confidence: {' and '.join(shares)}. "
     text += f"In {chance(best)} of {many} simulated outcomes it is the best choice"
@@ -536,7 +538,7 @@ def _row(problem: Problem, point: FrontPoint, phrases: Sequence[tuple[str, str]]
         words.describe(described),
         config,
         numbers,
-        tuple(words.shown(number, unit, 4)
+        tuple(words.shown(number, unit, DIGITS)
               for number, (_, unit) in zip(numbers, phrases, strict=True)),
         point.ties,
     )  # fmt: skip

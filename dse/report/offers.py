@@ -166,7 +166,8 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     """Price, speed, time of the run where the study has a target, and confidence."""
     word, why = verdict(point)
     rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
-    bounds = words.interval(point.interval.speedup if point.interval else None, "x")
+    bounds = point.interval.speedup if point.interval else None
+    speedup, ends = words.with_interval(point.speedup, bounds, "x")
     time = training_runs.TIME.name
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized
              if document.objectives.named(sense) != time]  # fmt: skip
@@ -179,7 +180,7 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     chances = certainty_words.odds(document) if recommended else ""
     lasts = point.quantity(time)
     took = [] if lasts is None else [
-        Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
+        Fact("Time of the run", *_of_run(document, point))
     ]  # fmt: skip
     share = certainty_words.chances(document, point.config)
     met = Fact("Meets every limit", words.UNKNOWN)
@@ -188,8 +189,7 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     meets = [met] if certainty_words.unsure(document) else []
     return (
         *costs,
-        Fact("Speed", f"{words.shown(point.speedup, 'x')} the baseline",
-             f"{rate}{'; ' * bool(bounds)}{_range(bounds)}"),
+        Fact("Speed", f"{speedup} the baseline", f"{rate}{'; ' * bool(ends)}{_range(ends)}"),
         *took,
         *meets,
         Fact("Confidence", capital(word), f"{capital(why)}.{chances}"),
@@ -200,14 +200,15 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     how = words.aim(document, sense)
     bounds = words.cost_interval(document, point, sense)
     known = bounds is not None and bounds[0] < bounds[1]
-    notes = [_range(words.interval(bounds, how.unit))] if known else []
+    cost, ends = words.with_interval(words.cost(document, point, sense), bounds, how.unit)
+    notes = [_range(ends)] if known else []
     if document.objectives.named(sense) in _BILLED:
         notes += bills.priced_in(document, point)
-    return Fact(capital(how.title), words.show_cost(document, point, sense), "; ".join(notes))
+    return Fact(capital(how.title), cost, "; ".join(notes))
 
 
-def _of_run(document: RunDocument, point: Point) -> str:
-    """How sure the time of a run is, and what else is known of it."""
+def _of_run(document: RunDocument, point: Point) -> tuple[str, str]:
+    """The time of a run; how sure it is, and what else is known of it."""
     time = training_runs.TIME.name
     also = [
         training_runs.costs(document, point)
@@ -216,9 +217,12 @@ def _of_run(document: RunDocument, point: Point) -> str:
         for name in training_runs.beside(document)
         if name != time and point.quantity(name) is not None
     ]
-    sure = _range(training_runs.interval(time, training_runs.bounds_of(point, time)))
+    lasts, ends = words.with_interval(
+        point.quantity(time), training_runs.bounds_of(point, time), training_runs.BESIDE[time].unit
+    )
+    sure = _range(ends)
     waits = training_runs.start(point)
-    return "; ".join(filter(None, [sure, " and ".join(also), waits]))
+    return lasts, "; ".join(filter(None, [sure, " and ".join(also), waits]))
 
 
 def _range(bounds: str) -> str:

@@ -196,8 +196,8 @@ def lines(found: SideBySide) -> list[str]:
     ]  # fmt: skip
     out += ["", *_table("In all", (*heads[:2], "ratio"), quantities)]
     intervals = [
-        (line.title, *(words.interval(ends, line.unit) or "-"
-                       for ends in (line.interval, line.against_interval)))
+        (line.title, words.interval(line.interval, line.unit, line.value) or "-",
+         words.interval(line.against_interval, line.unit, line.against) or "-")
         for line in found.quantities
         if line.interval or line.against_interval
     ]  # fmt: skip

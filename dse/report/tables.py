@@ -161,33 +161,28 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     others = {name: words.objective(document, name) for name in p.costs if name not in targets}
     bounds = p.interval.costs if p.interval else {}
     return {
-        "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x", p.speedup)),
+        "speedup": Cell(*words.with_interval(p.speedup, speedup, "x")),
         **{
             how.title: Cell(
-                training_runs.amount(name, p.quantity(name)),
-                training_runs.interval(name, training_runs.bounds_of(p, name), p.quantity(name)),
+                *words.with_interval(p.quantity(name), training_runs.bounds_of(p, name), how.unit)
             )
             for name, how in training_runs.beside(document).items()
         },
         **{
             words.aim(document, sense).title: Cell(
-                words.show_cost(document, p, sense),
-                words.interval(
+                *words.with_interval(
+                    words.cost(document, p, sense),
                     words.cost_interval(document, p, sense),
                     words.aim(document, sense).unit,
-                    words.cost(document, p, sense),
-                ),
+                )
             )
             for sense, target in zip(senses, targets, strict=True)
             if target != "step"
         },
         "throughput": Cell(words.shown(p.throughput_samples_per_s, "samples/s")),
-        "step time": Cell(words.duration(p.step_s), words.interval(step_s, "s", p.step_s)),
+        "step time": Cell(*words.with_interval(p.step_s, step_s, "s")),
         **{
-            how.title: Cell(
-                words.shown(p.costs[name], how.unit),
-                words.interval(bounds.get(name), how.unit, p.costs[name]),
-            )
+            how.title: Cell(*words.with_interval(p.costs[name], bounds.get(name), how.unit))
             for name, how in others.items()
         },
         "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),

@@ -77,11 +77,6 @@ def amount(name: str, value: float | None) -> str:
     return words.shown(value, BESIDE[name].unit)
 
 
-def interval(name: str, bounds: Bounds | None, around: float | None = None) -> str:
-    """``3.1 days to 3.7 days``, as :func:`.words.interval`; empty where there is none."""
-    return words.interval(bounds, BESIDE[name].unit, around)
-
-
 def beside(document: RunDocument) -> dict[str, Phrase]:
     """What of a run stands beside a speed, by quantity, where it is not an objective anyway."""
     if document.target is None:
@@ -155,7 +150,8 @@ def answer_lines(document: RunDocument) -> list[str]:
     line = f"Training {how} {document.target} {enumerated(mine)}"
     if best.config != base.config:
         line += f" (the baseline's: {enumerated(theirs)})"
-    ends = interval(TIME.name, bounds_of(best, TIME.name)) if TIME.name in names else ""
+    lasts, unit = best.quantity(TIME.name), BESIDE[TIME.name].unit
+    ends = words.interval(bounds_of(best, TIME.name), unit, lasts) if TIME.name in names else ""
     waits = start(best)
     line += f"; {waits}" * bool(waits)
     return [line + f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends) + "."]

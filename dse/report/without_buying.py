@@ -94,8 +94,9 @@ def reached(document: RunDocument) -> str:
     """What that hardware reaches with them: ``1.62x (90 % confidence: 1.1x to 1.7x)``."""
     point = document.without_buying
     assert point is not None
-    bounds = words.interval(
-        words.gain_interval(document, point), words.aim(document, "maximize").unit
+    gain, ends = words.with_interval(
+        words.gain(document, point),
+        words.gain_interval(document, point),
+        words.aim(document, "maximize").unit,
     )
-    sure = f" ({words.CONFIDENCE}: {bounds})" if " to " in bounds else ""
-    return f"{words.show_gain(document, point)}{sure}"
+    return f"{gain} ({words.CONFIDENCE}: {ends})" if " to " in ends else gain

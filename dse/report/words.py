@@ -181,18 +181,28 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{scaled(value, COUNTS, digits)} {unit}".strip()
 
 
-def interval(bounds: Sequence[float] | None, unit: str, around: float | None = None) -> str:
+def interval(
+    bounds: Sequence[float] | None, unit: str, around: float | None = None, digits: int = 3
+) -> str:
     """``3.1x to 3.7x``; empty where there is none.
 
-    around: a value of the interval that is shown beside it. Where an end rounds to what that rounds
-    to, it could seem to lie outside: then the ends have as many digits as the value.
+    around: a value of the interval that is shown beside it, with so many digits. Where an end
+    rounds to what that rounds to, it could seem to lie outside: then the ends have more digits, at
+    most as many as the value.
     """
     ends: dict[str, None] = {}
-    for digits in (_ENDS_DIGITS, _ENDS_DIGITS + 1):
-        ends = dict.fromkeys(shown(end, unit, digits) for end in bounds or ())
-        if len(ends) > 1 and (around is None or shown(around, unit, digits) not in ends):
+    for some in range(_ENDS_DIGITS, digits + 1):
+        ends = dict.fromkeys(shown(end, unit, some) for end in bounds or ())
+        if len(ends) > 1 and (around is None or shown(around, unit, some) not in ends):
             break
     return " to ".join(ends)
+
+
+def with_interval(
+    value: float | None, bounds: Sequence[float] | None, unit: str
+) -> tuple[str, str]:
+    """A value, and the interval that stands beside it, as :func:`interval`."""
+    return shown(value, unit), interval(bounds, unit, value)
 
 
 def gain(document: RunDocument, point: Point) -> float | None:

@@ -172,8 +172,6 @@ def test_electricity_is_told_in_kilowatt_hours() -> None:
     assert training_runs.amount("energy", 3.6e6) == "1 kWh"
     assert training_runs.amount("energy", 3.6e9 * 0.99999) == "1 MWh"
     assert training_runs.amount("energy", None) == "unknown"
-    assert training_runs.interval("energy", (3.6e6, 7.2e6)) == "1 kWh to 2 kWh"
-    assert training_runs.interval("time_to_target", None) == ""
 
 
 def test_a_study_that_rents_has_no_cost_of_owning() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dse.report import words
-from dse.report.design_point import Paid, Point
+from dse.report import alternatives, answer, figures, offers, words
+from dse.report.design_point import Alternative, Interval, Paid, Point
 from tests.report.documents import document, point, read_point
 
 
@@ -165,3 +167,40 @@ def test_a_value_never_lies_outside_of_the_interval_beside_it() -> None:
     assert words.interval((1.5e6, 1.81e6), "USD", 1.814e6) == "USD 1.5 M to USD 1.81 M"
     assert words.interval((1.5e6, 1.9e6), "USD", 1.7e6) == "USD 1.5 M to USD 1.9 M"
     assert words.interval((2.0, 2.0), "x", 2.0) == "2x"
+    assert words.interval((2.9557, 3.9), "x", 2.956, digits=4) == "2.956x to 3.9x"
+
+
+@given(st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=3), st.booleans())
+def test_shown_ends_hold_the_shown_value(numbers: list[float], tight: bool) -> None:
+    low, value, high = sorted(numbers)
+    if tight:
+        low, high = max(low, 0.999 * value), min(high, 1.001 * value)
+    shown, ends = words.with_interval(value, (low, high), "x")
+    one, *_, other = (float(end.rstrip("x").replace(",", "")) for end in (ends + " to " + ends)
+                      .split(" to "))  # fmt: skip
+    assert one <= float(shown.rstrip("x").replace(",", "")) <= other
+
+
+def test_every_place_gives_the_value_to_its_interval() -> None:
+    """An end of 2.955 is no 3x beside a value of 2.956."""
+    run = document()
+    interval = Interval(speedup=(2.955, 3.9), step_s=None, costs={"capital": (9_955.0, 20_000.0)})
+    best = run.recommended
+    own = replace(best, interval=interval,
+                  objectives={**best.objectives, "speedup": 2.956, "capital": 9_956.0},
+                  costs={**best.costs, "capital": 9_956.0})  # fmt: skip
+    shared = {one.name: getattr(own, one.name) for one in fields(Point)}
+    other = Alternative(**shared, ratio=1.0, missed=(), on_front=1)
+    run = replace(run, recommended=own, other_aggregations=(other,))
+    assert words.gain(run, own) == 2.956
+    told = [fact.note for fact in offers.facts(run, own)]
+    table = alternatives.table(run)
+    assert table is not None
+    told += table.rows[0][1]
+    told += [figures.hover(run, "recommended", own), *answer.answer(run)]
+    texts = [text for text in told if " to 3.9x" in text]
+    assert len(texts) == 4, told
+    assert all("2.96x to 3.9x" in text for text in texts), texts
+    money = [text for text in told if "to USD 20 k" in text]
+    assert len(money) == 2, told
+    assert all("USD 9.96 k to USD 20 k" in text for text in money), money
