@@ -13,14 +13,14 @@ from dse.catalog.facts import Fact, latest
 from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.link_power import LinkPower, LinkWatts, link_power
-from dse.catalog.market import no_longer_sold, own, with_used_prices
+from dse.catalog.market import no_longer_sold, with_used_prices
 from dse.catalog.model_config import workload_of_config
 from dse.catalog.named_workload import named_workload
 from dse.catalog.nodes import Node, node
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
-from dse.catalog.price_spread import PriceSpread, price_spread
+from dse.catalog.price_spread import PriceSpread, own, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.reader import Entry
 from dse.catalog.regions import Region, region

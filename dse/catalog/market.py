@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dse.catalog.facts import Fact, last_day
+from dse.catalog.price_spread import own
 from dse.catalog.prices import CARD, NEVER, PriceList
-from dse.catalog.store import sources
 
 
 def no_longer_sold(name: str, prices: PriceList) -> Fact | None:
@@ -19,11 +19,6 @@ def no_longer_sold(name: str, prices: PriceList) -> Fact | None:
         return None
     day = None if until.text == NEVER else last_day(until.text)
     return until if day is None or day < prices.as_of else None
-
-
-def own(price: Fact) -> bool:
-    """Whether a price is the buyer's, and not the catalogue's."""
-    return price.known and price.source not in sources()
 
 
 def with_used_prices(prices: PriceList) -> PriceList:

@@ -14,6 +14,7 @@ from dse.catalog.store import models_dir, sources
 
 FILE = "price_spread.yaml"
 DAYS_PER_YEAR = 365.25
+OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,16 @@ class PriceSpread:
         """
         doubtful = fact.status in UNCHECKED
         expired = fact.offer is not None and fact.offer.expired(valid_on or asked)
-        if fact.source not in sources() and not doubtful and not expired:
+        if own(fact) and not doubtful and not expired:
             return 0.0
         kind = self.hourly if fact.unit == UNITS["usd_per_hour"] else self.purchase
-        own = kind.log_spread(age_years(fact, asked))
-        return math.hypot(own, self.unchecked if doubtful else 0.0)
+        of_age = kind.log_spread(age_years(fact, asked))
+        return math.hypot(of_age, self.unchecked if doubtful else 0.0)
+
+
+def own(price: Fact) -> bool:
+    """Whether a price is the buyer's, and not the catalogue's."""
+    return price.known and price.source not in sources()
 
 
 def price_spread() -> PriceSpread:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent
 from dse.pricing.bill_of_rent import RENTED
@@ -21,7 +21,6 @@ from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
-OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 # What is said of prices of a class, the commonest last.
 _CLASSES = {
     QUOTE: "your own prices",

@@ -12,9 +12,8 @@ from dse.catalog import own
 from dse.catalog.observations import PURCHASE as BOUGHT
 from dse.catalog.observations import nearest
 from dse.catalog.observations import of_one_age as observed_together
-from dse.catalog.price_spread import DAYS_PER_YEAR, age_years
+from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS, age_years
 from dse.pricing.problem import Problem
-from dse.report.bills import OLD_YEARS
 from dse.report.document import OneAge, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
 from dse.report.words import describe, significant

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from dse.catalog import sources
-from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
 from dse.report import bills, words
@@ -190,7 +190,7 @@ def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
         share = (item.usd or 0.0) / whole if whole else 0.0
         own = item.source not in sources()
         known = KnownPrice(own=own, age_years=item.age_years, checked=item.checked)
-        fresh = item.age_years is not None and item.age_years <= bills.OLD_YEARS
+        fresh = item.age_years is not None and item.age_years <= OLD_YEARS
         certain = item.checked and (own or (item.rent is not None and fresh))
         if share < LARGE or certain or item.item.split(", ")[0] in told:
             continue
@@ -232,7 +232,7 @@ def _certain(flip: PriceFlip) -> bool:
     known = flip.known
     if known is None or (known.own and known.checked):
         return True
-    fresh = known.age_years is not None and known.age_years <= bills.OLD_YEARS
+    fresh = known.age_years is not None and known.age_years <= OLD_YEARS
     return rented(flip.part) and known.checked and fresh
 
 
