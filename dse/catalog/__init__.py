@@ -20,7 +20,7 @@ from dse.catalog.nodes import Node, node
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
-from dse.catalog.price_spread import PriceSpread, own, price_spread
+from dse.catalog.price_spread import PriceSpread, lapsed, own, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.reader import Entry
 from dse.catalog.regions import Region, region
@@ -98,6 +98,7 @@ __all__ = [
     "footprints",
     "gradient_tensors",
     "is_path",
+    "lapsed",
     "latest",
     "link_power",
     "models_dir",

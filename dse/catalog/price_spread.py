@@ -56,12 +56,11 @@ class PriceSpread:
         """Standard deviation of the logarithm of a price, as asked for on a day.
 
         What a buyer was offered is what he pays: 0. A price of his own that he marks as unverified,
-        or that had a last day and is past it, is as unsure as one of the catalogue of its date.
+        or that is :func:`lapsed`, is as unsure as one of the catalogue of its date.
         valid_on: the day on which offers must be valid, ``asked`` where it is None.
         """
         doubtful = fact.status in UNCHECKED
-        expired = fact.offer is not None and fact.offer.expired(valid_on or asked)
-        if own(fact) and not doubtful and not expired:
+        if own(fact) and not doubtful and not lapsed(fact, valid_on or asked):
             return 0.0
         kind = self.hourly if fact.unit == UNITS["usd_per_hour"] else self.purchase
         of_age = kind.log_spread(age_years(fact, asked))
@@ -71,6 +70,17 @@ class PriceSpread:
 def own(price: Fact) -> bool:
     """Whether a price is the buyer's, and not the catalogue's."""
     return price.known and price.source not in sources()
+
+
+def lapsed(price: Fact, day: datetime.date) -> bool:
+    """Whether a price of the buyer's is no offer any more on a day: past its last day, or more than
+    OLD_YEARS old where it has none."""
+    if not own(price):
+        return False
+    if price.offer is not None and price.offer.valid_until is not None:
+        return price.offer.expired(day)
+    age = age_years(price, day)
+    return age is not None and age > OLD_YEARS
 
 
 def price_spread() -> PriceSpread:

@@ -38,8 +38,8 @@ TIERS: Obstacle = "tiers"
 class Terms:
     """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
     without one. quote: its number. valid_until: its last day, empty where it has none. expired:
-    whether that was past. converted: ``EUR at USD 1.08`` where it is in another currency. vendor:
-    who sells it, where that is known."""
+    whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). converted: ``EUR
+    at USD 1.08`` where it is in another currency. vendor: who sells it, where that is known."""
 
     list_usd: float | None = None
     discount: float = 0.0
@@ -306,7 +306,7 @@ def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
         discount=offer.discount,
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
-        expired=offer.expired(problem.prices.valid_on),
+        expired=catalog.lapsed(fact, problem.prices.valid_on),
         converted=offer.converted,
         vendor=offer.vendor,
     )

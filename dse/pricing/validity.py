@@ -1,10 +1,10 @@
-"""Offers of the user's price lists that are past their last day."""
+"""Offers of the user's price lists that are past their last day, or old without one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dse.catalog import Fact
+from dse.catalog import Fact, lapsed
 from dse.pricing.problem import Problem
 from dse.study import Wire
 
@@ -14,7 +14,7 @@ _AXES = ("accelerator", "node", "inter_node", "intra_node")
 def notes(problem: Problem) -> list[str]:
     """That offers which the study counts with are no longer valid, one line for all of them."""
     day = problem.prices.valid_on
-    past = [fact for fact in prices_of(problem) if fact.offer and fact.offer.expired(day)]
+    past = [fact for fact in prices_of(problem) if lapsed(fact, day)]
     if not past:
         return []
     offers = dict.fromkeys(map(_offer, past))
@@ -50,8 +50,9 @@ def part(name: str) -> str:
 
 
 def _offer(fact: Fact) -> str:
-    """Whose offer it is: quotation, file and last day."""
+    """Whose offer it is: quotation, file and last day, or its own where it has none."""
     offer = fact.offer
-    assert offer is not None
-    quote = f"quotation {offer.quote}, " * bool(offer.quote)
-    return f"{quote}{offer.file}, valid until {offer.valid_until}"
+    quote = f"quotation {offer.quote}, " if offer and offer.quote else ""
+    until = offer and offer.valid_until
+    day = f"valid until {until}" if until else f"of {fact.date}, without a last day"
+    return f"{quote}{offer.file if offer else fact.source}, {day}"

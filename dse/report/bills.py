@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent
+from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
 from dse.report.deal import buys
@@ -405,10 +405,16 @@ def _price(item: Item) -> str:
         parts += [f"quotation {terms.quote}"] * bool(terms.quote)
         parts += [f"{percent(terms.discount)} off {_usd(terms.list_usd)}"] * bool(terms.discount)
         parts += [terms.converted] * bool(terms.converted)
-        until = f"valid until {terms.valid_until}{', which is past' * terms.expired}"
-        parts += [until] * bool(terms.valid_until)
+        parts += filter(None, [valid(terms)])
     parts += [item.remark] if item.remark else []
     return ", ".join(parts)
+
+
+def valid(terms: Terms) -> str:
+    """Until when an offer is valid, in words; empty where nothing is known against it."""
+    if terms.valid_until:
+        return f"valid until {terms.valid_until}{', which is past' * terms.expired}"
+    return "too old to be an offer" * terms.expired
 
 
 def rounded_age(item: Item) -> float | None:

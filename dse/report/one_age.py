@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.catalog import own
+from dse.catalog import lapsed, own
 from dse.catalog.observations import PURCHASE as BOUGHT
 from dse.catalog.observations import nearest
 from dse.catalog.observations import of_one_age as observed_together
@@ -118,13 +118,10 @@ def _apart(problem: Problem, *names: str) -> bool:
 
 
 def _offered(problem: Problem, name: str) -> bool:
-    """Whether the price of an accelerator is the buyer's own, of late, and has not expired."""
+    """Whether the price of an accelerator is a valid offer to the buyer."""
     prices = problem.prices
     fact = prices.accelerator_usd.get(name)
-    if fact is None or not own(fact) or (fact.offer and fact.offer.expired(prices.valid_on)):
-        return False
-    age = age_years(fact, prices.as_of)
-    return age is None or age <= OLD_YEARS
+    return fact is not None and own(fact) and not lapsed(fact, prices.valid_on)
 
 
 def _stands(problem: Problem, name: str) -> bool:

@@ -60,11 +60,9 @@ def _prices(document: RunDocument) -> Iterator[str]:
 def _offered(item: Item) -> str:
     """Whose price it is: ``Quotation A-2041 (quote-a.csv, valid until 2026-12-31)``."""
     terms = item.terms
-    if terms and (terms.quote or terms.valid_until):
-        until = f", valid until {terms.valid_until}" if terms.valid_until else ""
-        past = ", which is past" * terms.expired
+    if terms and (terms.quote or bills.valid(terms)):
         name = f"Quotation {terms.quote}" if terms.quote else "Offer"
-        return f"{name} ({item.source}{until}{past})"
+        return f"{name} ({', '.join(filter(None, [item.source, bills.valid(terms)]))})"
     if not item.checked:
         return "Prices from memory"
     kind = "your own" if item.price_class == QUOTE else item.price_class

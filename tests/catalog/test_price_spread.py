@@ -6,7 +6,7 @@ from math import hypot, sqrt
 
 import pytest
 
-from dse.catalog import Fact, default_prices, price_spread
+from dse.catalog import Fact, default_prices, lapsed, price_spread
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import age_years
 from dse.catalog.price_terms import PriceTerms
@@ -78,6 +78,23 @@ def test_what_a_buyer_only_recalls_is_not() -> None:
 )
 def test_days_of_dates(date: str, day: datetime.date | None) -> None:
     assert day_of(date) == day
+
+
+def test_an_old_offer_without_a_last_day_is_one_no_longer() -> None:
+    """One that has a last day is valid until then, however old it is."""
+    known = price_spread()
+    day = datetime.date(2024, 7, 1)
+    offer = replace(PRICE, source="offer.yaml", offer=PriceTerms("quote"), date="2024-07-01")
+    assert not lapsed(offer, datetime.date(2026, 6, 30))
+    assert lapsed(offer, datetime.date(2026, 7, 3))
+    assert known.log_spread(offer, day, datetime.date(2026, 6, 30)) == 0.0
+    assert known.log_spread(offer, TODAY, datetime.date(2026, 7, 3)) == known.log_spread(
+        PRICE, TODAY
+    )
+    held = replace(offer, offer=PriceTerms("quote", valid_until=datetime.date(2027, 1, 1)))
+    assert not lapsed(held, datetime.date(2026, 12, 31))
+    assert not lapsed(replace(offer, date=""), datetime.date(2036, 1, 1)), "of an unknown day"
+    assert not lapsed(PRICE, datetime.date(2036, 1, 1)), "the catalogue offers nothing"
 
 
 def test_a_price_of_tomorrow_is_not_of_negative_age() -> None:

@@ -241,6 +241,25 @@ def test_an_expired_offer_counts_with_what_the_next_may_be() -> None:
     assert "above USD 14,000 the answer is 8 x" in line
 
 
+def test_own_prices_of_many_years_ago_are_no_offers(tmp_path: Path) -> None:
+    """Unless they say that they are still valid; of no date they are the buyer's word."""
+    old = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, date: 2019-03-01%s}")
+    found = built(studies.written(tmp_path, studies.SMALL + old % ""))
+    assert reasons(found)[0] == "expired offer"
+    assert readiness.actions(found)[0].startswith(
+        "Get a new offer for Host for accelerators: the offer in study.yaml is of 2019-03-01, more "
+        "than 2 years old without a last day"
+    )
+    (line,) = [line for line in answer.answer(found) if "Past their validity" in line]
+    assert "host (study.yaml, of 2019-03-01, without a last day). Ask for new offers." in line
+    assert "years old, too old to be an offer; study.yaml" in render_markdown(found)
+    interval = found.recommended.interval
+    assert interval is not None
+    assert interval.costs["capital"][0] < interval.costs["capital"][1]
+    held = built(studies.written(tmp_path, studies.SMALL + old % ", valid_until: 2099-12-31", "b"))
+    assert "expired offer" not in reasons(held)
+
+
 @pytest.mark.parametrize(("known", "share", "part", "found"), [
     (LISTED, 0.8, "host", ["doubtful sum"]),
     (LISTED, 0.1, "host", []),

@@ -137,6 +137,11 @@ def test_prices_are_told_by_quotation_and_date_with_their_share_of_the_sum() -> 
     gone = replace(quoted, terms=replace(terms, expired=True))
     run = replace(run, bills={"recommended": (gone,)})
     assert "valid until 2026-12-31, which is past)" in signature.signature(run).prices[0]
+    old = replace(quoted, terms=Terms(quote="Q-7", expired=True))
+    run = replace(run, bills={"recommended": (old,)})
+    assert (
+        "Quotation Q-7 (vendor.csv, too old to be an offer)" in signature.signature(run).prices[0]
+    )
 
 
 def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:

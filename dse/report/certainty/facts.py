@@ -79,9 +79,9 @@ class KnownPrice:
 
     usd: of one, an hour where it is rented; None of a network, which is several. bounds: the 90 %
     interval of what is asked for it, as factors of that. own: whether it is the buyer's. expired:
-    whether an offer is past its last day. date: of the oldest; empty where one has none. age_years:
-    of the oldest, None where one has no date. checked: False where one is from memory. seller: who
-    asks it, empty where that is not known, or where they are several.
+    whether an offer is past its last day, or old without one. date: of the oldest; empty where one
+    has none. age_years: of the oldest, None where one has no date. checked: False where one is from
+    memory. seller: who asks it, empty where that is not known, or where they are several.
     """
 
     usd: float | None = None

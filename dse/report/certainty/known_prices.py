@@ -35,7 +35,7 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
         usd=facts[0].value if len(facts) == 1 else None,
         bounds=(exp(-_DEVIATIONS * spread), exp(_DEVIATIONS * spread)),
         own=all(catalog.own(fact) for fact in facts),
-        expired=any(fact.offer and fact.offer.expired(prices.valid_on) for fact in facts),
+        expired=any(catalog.lapsed(fact, prices.valid_on) for fact in facts),
         date=min(fact.date for fact in facts),
         age_years=max(dated) if len(dated) == len(ages) else None,
         checked=all(fact.status not in UNCHECKED for fact in facts),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
+from dse.catalog.price_spread import OLD_YEARS
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Terms
 from dse.report import bills, without_buying, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.facts import Certainty
@@ -66,14 +67,13 @@ def _no_dearer(document: RunDocument, without: Point) -> bool:
 
 
 def expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
-    """Offers of the recommended point that are past their last day, and what the next may do. What
-    else is past its day is asked for where that changes the answer."""
-    offers: dict[tuple[str, str, str], dict[str, str]] = {}
+    """Offers of the recommended point that are past their last day, or old without one, and what
+    the next may do. What else is so is asked for where that changes the answer."""
+    offers: dict[str, dict[str, str]] = {}
     for item in bill(document):
         if item.terms and item.terms.expired:
-            offers.setdefault(_quote(item), {})[item.item] = bills.ordered(item)
-    for (quote, source, until), names in offers.items():
-        name = f"quotation {quote} ({source})" if quote else f"the offer in {source}"
+            offers.setdefault(_past(item, item.terms), {})[item.item] = bills.ordered(item)
+    for past, names in offers.items():
         turns = [
             f"; {offered(flip)}; {turned(document, flip, turns)}"
             for flip in found.flips
@@ -84,13 +84,18 @@ def expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
         yield Reason(
             kind="expired offer",
             action=f"Get a new offer for {enumerated([*names.values()])}",
-            because=f"{name} was valid until {until}{''.join(turns)}",
+            because=f"{past}{''.join(turns)}",
         )
 
 
-def _quote(item: Item) -> tuple[str, str, str]:
-    terms = item.terms
-    return (terms.quote, item.source, terms.valid_until) if terms else ("", item.item, "")
+def _past(item: Item, terms: Terms) -> str:
+    """Why an offer is one no longer: ``quotation Q-1 (vendor.csv) was valid until 2026-10-31``."""
+    name = f"quotation {terms.quote} ({item.source})" if terms.quote else (
+        f"the offer in {item.source}"
+    )  # fmt: skip
+    if terms.valid_until:
+        return f"{name} was valid until {terms.valid_until}"
+    return f"{name} is of {item.price_date}, more than {OLD_YEARS:g} years old without a last day"
 
 
 def unsold(document: RunDocument, _: Certainty) -> Iterator[Reason]:
