@@ -21,7 +21,7 @@ from dse.model.owned import anything
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.study_facts import StudyFacts
-from dse.pricing.unit_price import UnitPrice, unit_price
+from dse.pricing.unit_price import FREE, UnitPrice, unit_price
 from dse.spelling import enumerated
 from dse.study import Wire
 
@@ -121,8 +121,8 @@ class Item:
 
 
 def bill_of_materials(points: Points) -> tuple[Item, ...]:
-    """Of a single point; what it does not need, or is free, is left out. The sum is its purchase
-    price, that of what must be added to what stands there."""
+    """Of a single point; what it does not need, or comes with something else, is left out. The sum
+    is its purchase price, that of what must be added to what stands there."""
     hardware_items = tuple(_items(points))
     return (*hardware_items, *_extras(points, hardware_items))
 
@@ -259,9 +259,10 @@ def _network_name(points: Points, axis: str) -> str:
 def _item(
     points: Points, name: str, needed: Array, added: Array, price: UnitPrice
 ) -> Iterator[Item]:
-    """The line of a part; none where it is not needed, or free. added: how many are bought."""
+    """The line of a part; none where it is not needed, or comes with something else. added: how
+    many are bought."""
     quantity, buys = int(np.ravel(needed)[0]), int(np.ravel(added)[0])
-    if not quantity or price.usd == 0:
+    if not quantity or price == FREE:
         return
     owned = quantity - buys if points.problem.standing else None
     yield line_of(points.problem, name, quantity, price, owned)

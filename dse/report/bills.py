@@ -248,6 +248,12 @@ def total(items: Sequence[Item]) -> float | None:
     return None if None in sums else sum(usd for usd in sums if usd is not None)
 
 
+def at_no_charge(items: Sequence[Item]) -> list[Item]:
+    """What is ordered, or rented, at a price of 0."""
+    return [item for item in items if item.usd == 0 and item.unit_usd == 0 and item.to_buy
+            and item.price_class != OF_SITE]  # fmt: skip
+
+
 def bill_notes(document: RunDocument) -> Iterator[Note]:
     """What the bills must be read with: idle parts, remarks, and prices that differ in kind;
     nothing of the purchase that an older version wrote down where a study rents."""

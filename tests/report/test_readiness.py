@@ -241,6 +241,39 @@ def test_an_expired_offer_counts_with_what_the_next_may_be() -> None:
     assert "above USD 14,000 the answer is 8 x" in line
 
 
+def test_what_is_ordered_for_nothing_has_its_price_asked_for(tmp_path: Path) -> None:
+    """What stands there already costs nothing, and some parts may."""
+    nothing = OFFERS.replace("3 kUSD", "0 USD").replace("9 kUSD", "0 USD")
+    alone = studies.SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [4]")
+    alone = alone.replace("gpus_per_node: [1, 4]", "gpus_per_node: [4]")
+    found = built(studies.written(tmp_path, alone + nothing))
+    assert found.recommended.quantity("capital") == 0
+    assert reasons(found)[0] == "price of 0"
+    device, host, *_ = found.bills["recommended"]
+    assert (device.quantity, device.unit_usd, host.item) == (4, 0.0, "Host for accelerators")
+    assert readiness.actions(found)[0] == (
+        f"Give the price of {device.item} and Host for accelerators, or write what stands there "
+        "already under owned: study.yaml says USD 0, so that this purchase seems to cost nothing."
+    )
+    name = found.recommended.config["accelerator"]
+    ours = f"owned: {{accelerator: {name}, gpus: 4, gpus_per_node: 4}}\n"
+    stands = built(studies.written(tmp_path, alone + OFFERS + ours, "ours.yaml"))
+    assert "price of 0" not in reasons(stands)
+
+
+def test_a_part_at_a_price_of_nothing_is_accepted() -> None:
+    host = replace(ITEM, item="Host for accelerators", quantity=1, unit_usd=0.0, usd=0.0)
+    found = made((ITEM, host))
+    assert reasons(found) == []
+    assert readiness.conditions(found) == ["Host for accelerators costs USD 0, as vendor.csv says"]
+    site = replace(host, item="Rack", price_class="of the site", source="")
+    assert readiness.conditions(made((ITEM, site))) == []
+    rented = Rent(term="on-demand", hours=1.0)
+    machine = replace(ITEM, unit_usd=0.0, usd=0.0, rent=rented)
+    (line,) = readiness.actions(made((machine,)))
+    assert line.startswith("Give the rent of NVIDIA A100 SXM4 40 GB: vendor.csv says USD 0")
+
+
 def test_own_prices_of_many_years_ago_are_no_offers(tmp_path: Path) -> None:
     """Unless they say that they are still valid; of no date they are the buyer's word."""
     old = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, date: 2019-03-01%s}")

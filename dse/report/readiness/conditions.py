@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from dse.pricing.anchors import NOBODY
 from dse.pricing.problem import GIVEN
-from dse.report import one_age, words
+from dse.report import bills, one_age, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.verdict import COMPUTING
 from dse.report.deal import deal
 from dse.report.document import RunDocument
+from dse.report.readiness.doubts import bill
 from dse.report.words import SILENT
+from dse.spelling import enumerated
 
 MOST_CONDITIONS = 3  # that are told of what can be signed
 
@@ -37,6 +39,16 @@ def _odds(document: RunDocument) -> str:
         best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
         said = "it is the best choice in {} of simulated outcomes only"
     return said.format(sure_words.chance(best)) if best is not None and best < 0.5 else ""
+
+
+def _given(document: RunDocument) -> str:
+    """That some of what is ordered has a price of 0."""
+    given = bills.at_no_charge(bill(document))
+    if not given:
+        return ""
+    named = enumerated([bills.ordered(item) for item in given])
+    sources = enumerated(list(dict.fromkeys(item.source for item in given)))
+    return f"{named} {'cost' if given[1:] else 'costs'} USD 0, as {sources} says"
 
 
 def _reversed(document: RunDocument) -> str:
@@ -83,6 +95,6 @@ def _guided(document: RunDocument) -> str:
 
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _odds, _guided, _reversed, _unmeasured, _untimed, _extrapolated,
+    _given, _odds, _guided, _reversed, _unmeasured, _untimed, _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none

@@ -98,6 +98,24 @@ def _past(item: Item, terms: Terms) -> str:
     return f"{name} is of {item.price_date}, more than {OLD_YEARS:g} years old without a last day"
 
 
+def unpaid(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """That what is ordered has a price of 0, all of it."""
+    items = bill(document)
+    given = bills.at_no_charge(items)
+    if not given or bills.total(items) != 0:
+        return
+    named = enumerated([bills.ordered(item) for item in given])
+    price, stands = "price", ", or write what stands there already under owned"
+    if items[0].rent:
+        price, stands = "rent", ""
+    yield Reason(
+        kind="price of 0",
+        action=f"Give the {price} of {named}{stands}",
+        because=f"{enumerated(list(dict.fromkeys(item.source for item in given)))} says USD 0, so "
+        f"that this {deal(document).noun} seems to cost nothing",
+    )
+
+
 def unsold(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     for item in bill(document):
         if item.obstacle == UNSOLD:

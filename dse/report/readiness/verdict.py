@@ -86,6 +86,7 @@ def _said(reason: Reason) -> str:
 
 # The weightiest first.
 _KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
-    obstacles.free, obstacles.expired, obstacles.unsold, obstacles.unbuildable, obstacles.missed,
-    doubts.uncertain, doubts.ages, doubts.large_prices, obstacles.doubtful_limits, obstacles.idle,
+    obstacles.free, obstacles.unpaid, obstacles.expired, obstacles.unsold, obstacles.unbuildable,
+    obstacles.missed, doubts.uncertain, doubts.ages, doubts.large_prices, obstacles.doubtful_limits,
+    obstacles.idle,
 )  # fmt: skip
