@@ -279,6 +279,40 @@ def test_a_running_cluster_is_joined_by_its_address(
 
 
 @pytest.mark.slow
+def test_a_ray_client_that_loses_its_server_while_it_looks_at_the_nodes_is_one_line(
+    beside: Callable[..., str], tmp_path: Path
+) -> None:
+    """Ray lets the error of gRPC through there."""
+    printed = beside(LOSING_THE_SERVER, str(studies.written(tmp_path)))
+    assert re.fullmatch(r"Ray failed: failed to connect.*; continue with resume\n", printed), (
+        printed
+    )
+
+
+LOSING_THE_SERVER = """
+import sys
+import grpc
+from dse.errors import DseError
+from dse.pricing.load import load
+from dse.search.executors import RayExecutor
+from dse.search.executors.ray_lots import Nodes
+from dse.search.run import run
+
+def look(*_):
+    grpc.insecure_channel("127.0.0.1:1").unary_unary("/nodes", lambda _: b"", lambda _: None)(None)
+
+Nodes.look = look
+where = RayExecutor(sys.argv[1])
+try:
+    run(load(sys.argv[2]), "exhaustive", where, None, lambda *_: None, 0, 0)
+except DseError as error:
+    print(error)
+finally:
+    where.close()
+"""
+
+
+@pytest.mark.slow
 def test_no_cluster_at_the_address_is_one_line() -> None:
     with pytest.raises(DseError, match=r"no Ray on 127\.0\.0\.1:1"):
         RayExecutor("127.0.0.1:1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -47,14 +48,15 @@ class RayExecutor:
 
     def run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
         """Units as they finish; few are in flight at once, so a stop loses little."""
-        errors = self._ray.exceptions
+        errors, of_grpc = self._ray.exceptions, _rpc_errors()
         try:
             yield from self._run(problem, units, known)
         except errors.RayTaskError:
             raise  # what went wrong in our own code there
-        except (ConnectionError, errors.RayError) as cause:
+        except (ConnectionError, errors.RayError, *of_grpc) as cause:
             self._check_head()
-            said = str(cause).strip().partition("\n")[0]
+            whole = cause.details() if isinstance(cause, of_grpc) else str(cause)
+            said = whole.strip().partition("\n")[0]
             raise ClusterError(f"Ray failed: {said}; continue with --resume") from cause
 
     def _run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
@@ -147,6 +149,13 @@ def _head(ray: Any, address: str | None) -> tuple[str, int]:
         place = ray.get_runtime_context().gcs_address
     host, _, port = place.rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def _rpc_errors() -> tuple[Any, ...]:
+    """What gRPC raises, where Ray has imported it: a Ray client that asks for the nodes while its
+    server dies lets that through."""
+    grpc = sys.modules.get("grpc")
+    return () if grpc is None else (grpc.RpcError,)
 
 
 def _listens(place: tuple[str, int]) -> bool:
