@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from dse.catalog import sources
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent, Terms
@@ -246,6 +247,20 @@ def total(items: Sequence[Item]) -> float | None:
     """The sum of a bill; None where a price is not known."""
     sums = [item.usd for item in items]
     return None if None in sums else sum(usd for usd in sums if usd is not None)
+
+
+def doubtful_share(items: Sequence[Item]) -> float:
+    """What share of a bill's sum are prices that are old, of no date or from memory, and no valid
+    offers to the buyer; 0 where the sum is 0 or not known."""
+    whole = total(items)
+    return sum(item.usd or 0.0 for item in items if _doubtful(item)) / whole if whole else 0.0
+
+
+def _doubtful(item: Item) -> bool:
+    if not item.checked or (item.terms and item.terms.expired):
+        return True
+    old = item.age_years is None or item.age_years > OLD_YEARS
+    return old and item.source in sources()
 
 
 def at_no_charge(items: Sequence[Item]) -> list[Item]:

@@ -351,6 +351,32 @@ def test_what_the_baseline_once_cost_is_accepted_and_another_answer_is_not() -> 
     assert name in readiness.actions(other)[0].split(": at prices of one age (2022-07) ")[0]
 
 
+def test_a_baseline_at_old_prices_is_accepted_by_whoever_signs() -> None:
+    """Not one of valid offers, nor one whose price nobody compares."""
+    run = made()
+    theirs = replace(ITEM, item="NVIDIA Tesla P100", usd=9e4, price_class="list", age_years=8.4,
+                     source="epoch-prices")  # fmt: skip
+    small = replace(theirs, item="Host for accelerators", usd=1e4, age_years=0.1)
+    found = made(bills={"baseline": (theirs, small)})
+    mine, base = (point.quantity("capital") for point in (run.recommended, run.baseline))
+    assert mine
+    assert base
+    assert readiness.verdict(found) == (
+        "Ready to sign, if you accept: the comparison with the baseline's price, "
+        f"{words.change(mine / base)}, rests on old prices or prices from memory for 90 % of the "
+        "baseline's sum."
+    )
+    recalled = made(bills={"baseline": (replace(theirs, age_years=0.1, checked=False), small)})
+    assert len(readiness.conditions(recalled)) == 1
+    for fine in (replace(theirs, age_years=0.1), replace(theirs, source="vendor.csv"),
+                 replace(theirs, usd=2e3)):  # fmt: skip
+        assert readiness.conditions(made(bills={"baseline": (fine, small)})) == []
+    same = made(bills={"baseline": (theirs,)}, baseline=run.recommended)
+    assert readiness.conditions(same) == []
+    powered = replace(run.objectives, minimize="power")
+    assert readiness.conditions(made(bills={"baseline": (theirs,)}, objectives=powered)) == []
+
+
 def test_conditions_are_what_the_lines_above_say_and_three_at_most() -> None:
     run = made()
     assert run.certainty is not None

@@ -11,7 +11,7 @@ from dse.report.certainty import words as sure_words
 from dse.report.certainty.verdict import COMPUTING
 from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.report.readiness.doubts import bill
+from dse.report.readiness.doubts import LARGE, bill
 from dse.report.words import SILENT
 from dse.spelling import enumerated
 
@@ -62,6 +62,23 @@ def _reversed(document: RunDocument) -> str:
     )
 
 
+def _baseline_price(document: RunDocument) -> str:
+    """That the baseline's price, which the answer compares, is not one that anybody asks today."""
+    share = bills.doubtful_share(document.bills.get("baseline", ()))
+    best, base = document.recommended, document.baseline
+    if share < LARGE or best.config == base.config or one_age.reversal(document) is not None:
+        return ""
+    for sense in document.objectives.minimized:
+        mine, theirs = (words.cost(document, point, sense) for point in (best, base))
+        if words.aim(document, sense).unit.startswith("USD") and mine is not None and theirs:
+            return (
+                f"the comparison with the baseline's price, {words.change(mine / theirs)}, rests "
+                f"on old prices or prices from memory for {words.percent(share)} of the baseline's "
+                "sum"
+            )
+    return ""
+
+
 def _unmeasured(document: RunDocument) -> str:
     """That communication lies beyond what was measured."""
     point = document.recommended
@@ -95,6 +112,6 @@ def _guided(document: RunDocument) -> str:
 
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _given, _odds, _guided, _reversed, _unmeasured, _untimed, _extrapolated,
+    _given, _odds, _guided, _reversed, _baseline_price, _unmeasured, _untimed, _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none
