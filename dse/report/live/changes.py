@@ -1,0 +1,37 @@
+"""A study with what is asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dse.pricing.problem import Problem
+from dse.report.live.prices import repriced
+from dse.report.live.questions import LIVE_RULES, Question, Refused
+from dse.report.live.values import gridded, narrowed
+from dse.study import Constraint
+from dse.study.constraints import ExpressionError, parse_constraint
+
+FITS = "fits_memory"
+
+
+def changed(problem: Problem, asked: Question) -> Problem:
+    """The problem with what is asked. Raises :class:`Refused`."""
+    if asked.rule not in LIVE_RULES:
+        raise Refused(f"there is no rule '{asked.rule}'; use {', '.join(LIVE_RULES)}")
+    study = narrowed(gridded(problem.study, asked.ranges), asked.values)
+    study = replace(study, confidence=asked.confidence)
+    if asked.limits is not None:
+        own = {constraint.text: constraint for constraint in study.constraints}
+        limits = tuple(own.get(text) or _limit(text) for text in asked.limits)
+        study = replace(study, constraints=limits)
+    return replace(problem, study=study, prices=repriced(problem, asked.prices))
+
+
+def _limit(text: str) -> Constraint:
+    if text == FITS:
+        return Constraint(text, None, 0, 0)
+    try:
+        return Constraint(text, parse_constraint(text), 0, 0)
+    except ExpressionError as cause:
+        said = [f"'{text}': {cause.problem}", cause.remedy]
+        raise Refused("; ".join(filter(None, said))) from None
