@@ -68,6 +68,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     from dse.fleet import answer, plain, read_fleet
     from dse.report.document_files import RUN
     from dse.report.fleet_facts import fact_lines
+    from dse.report.fleet_readiness import lines, turns
     from dse.report.fleet_words import UNUSED, answer_lines, rests_on_profiles, terms
     from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.words import many
@@ -89,7 +90,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         return page
     for line in study.told:
         print(f"Note: {line}.")
-    for line in answer_lines(document):
+    for line in filter(None, (*answer_lines(document), turns(document), *lines(document))):
         print(line)
     print(terms(document))
     if with_facts:

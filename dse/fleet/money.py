@@ -28,6 +28,7 @@ from dse.model.ownership import HOURS_PER_YEAR
 from dse.pricing.unit_price import UnitPrice, unit_price
 
 RENT = "rental of"
+OWN_PRICE = "the study's price per GPU"
 Amount = TypeVar("Amount", float, Array)  # one, or draws of it
 
 
@@ -161,7 +162,7 @@ def of_upgrade(
     facts: list[tuple[str, Fact]] = []
     basis = ""
     if upgrade.price_per_gpu_usd is not None:
-        capital, basis = upgrade.price_per_gpu_usd * found.gpus, "the study's price per GPU"
+        capital, basis = upgrade.price_per_gpu_usd * found.gpus, OWN_PRICE
     elif bought := network_of(upgrade):
         capital, basis, facts = fabric_usd(found, bought)
     savings = saved(found, speedup)

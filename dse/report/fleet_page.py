@@ -11,6 +11,7 @@ from dse.report import (
     fleet_figures,
     fleet_intervals,
     fleet_log,
+    fleet_readiness,
     fleet_words,
     markdown,
     page,
@@ -20,7 +21,7 @@ from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES
 from dse.report.words import count, many, percent, shown, significant
 
 if TYPE_CHECKING:
-    from dse.fleet.document import FleetDocument, PortWorth
+    from dse.fleet.document import FleetDocument, Port, PortWorth
 
 OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Computing",
              "Communication", "Communication not hidden")  # fmt: skip
@@ -76,6 +77,9 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "decision": fleet_words.decision(document),
         "terms": fleet_words.terms(document),
         "meanings": {**fleet_words.meanings(document), **MEANINGS},
+        "readiness": fleet_readiness.facts(document),
+        "turns": fleet_readiness.turns(document),
+        "gpu": fleet_words.gpu,
         "tiles": tiles(document),
         "classes": class_rows(document),
         "named": named_rows(document),
@@ -136,7 +140,8 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
                     + _within(_upgrade_within(document, best.name))))  # fmt: skip
     out += [
         (f"Gain from {CLASSES[row.target]}", fleet_words.some(row.gain_throughput, row.jobs),
-         "of " + many(row.jobs, f"{CLASSES[row.source]} job") + ", in samples per second")
+         "of " + many(row.jobs, f"{CLASSES[row.source]} job") + ", in samples per second"
+         + _within(_port_within(document, row)))
         for row in document.ports[:1]
     ]  # fmt: skip
     size = many(round(whole.cnodes.mean * whole.jobs), "cNode")
@@ -160,11 +165,17 @@ def _money_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
          f"GPU-hours worth {saved}, less {paid} for it" + _within(
              usd_text(found.net_usd_per_year) if found else "")),
         ("Costs to buy", usd(row.capital_usd),
-         f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}"),
+         f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}" + _within(
+             usd_text(found.capital_usd) if found and not _certain(found.capital_usd) else "")),
         ("Paid back in", f"{row.payback_years:.1f} years",
          f"written off in {money.years:g} years" + _within(
              years_text(found.payback_years) if found else "")),
     ]  # fmt: skip
+
+
+def _certain(bounds: tuple[float, float] | None) -> bool:
+    """Whether a price has no interval to tell, as one that the study gives."""
+    return bounds is None or bounds[0] == bounds[1]
 
 
 def _time_within(document: FleetDocument, part: str) -> str:
@@ -175,6 +186,11 @@ def _time_within(document: FleetDocument, part: str) -> str:
 def _upgrade_within(document: FleetDocument, name: str) -> str:
     found = band(document, "upgrade", name, "gpu_hours")
     return times_text(found.low, found.high) if found else ""
+
+
+def _port_within(document: FleetDocument, row: Port) -> str:
+    found = band(document, "port", row.target, "gain_throughput")
+    return shares_text(found.low, found.high) if found and row.jobs >= fleet_words.FEW else ""
 
 
 def _within(text: str) -> str:

@@ -17,7 +17,7 @@ from dse.report.fleet_ranges import (
     years_text,
 )
 from dse.report.fleet_ranges import times as times
-from dse.report.words import count, many, percent, shown
+from dse.report.words import count, many, percent, shown, title
 from dse.spelling import enumerated
 
 if TYPE_CHECKING:
@@ -203,6 +203,11 @@ def _gained(document: FleetDocument, row: UpgradeSpeedup) -> float:
     return row.speedup[document.whole].gpu_hours
 
 
+def gpu(name: str) -> str:
+    """What people call the fleet's accelerator."""
+    return title("accelerator", name)
+
+
 def _within(document: FleetDocument, name: str) -> str:
     """The interval of an upgrade's speedup in brackets; empty where there is none."""
     found = band(document, "upgrade", name, "gpu_hours")
@@ -300,13 +305,15 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
     text = (
         f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year"
         f"{_saved_within(document, row)}. "
-        f"It pays for itself at a price of up to {shown(row.worth_usd_per_gpu, 'USD')} per GPU"
     )
     if row.capital_usd is not None and row.payback_years is not None:
         text += (
-            f"; it costs {shown(row.capital_usd / money.gpus, 'USD')} per GPU and is paid back "
+            f"It costs {shown(row.capital_usd / money.gpus, 'USD')} per GPU and is paid back "
             f"in {row.payback_years:.1f} years"
         )
+    else:
+        worth = shown(row.worth_usd_per_gpu, "USD")
+        text += f"It pays for itself at a price of up to {worth} per GPU"
     saving = [one for one in priced if (one.net_usd_per_year or 0.0) > 0]
     if len(saving) > 1:
         text += (

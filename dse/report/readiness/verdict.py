@@ -38,14 +38,14 @@ def verdict(document: RunDocument) -> str:
 
 def actions(document: RunDocument) -> list[str]:
     """What to get or do first, each with the reason."""
-    return [_said(reason) for reason in _first(document)]
+    return [said(reason) for reason in _first(document)]
 
 
 def more(document: RunDocument) -> list[str]:
     """The other reasons."""
     reasons = document.readiness.reasons if document.readiness else ()
     first = _first(document)
-    return [_said(reason) for reason in reasons if reason not in first]
+    return [said(reason) for reason in reasons if reason not in first]
 
 
 def lines(document: RunDocument) -> list[str]:
@@ -78,7 +78,8 @@ def _first(document: RunDocument) -> list[Reason]:
     return [reason for reason in reasons if reason.action][:MOST_ACTIONS]
 
 
-def _said(reason: Reason) -> str:
+def said(reason: Reason) -> str:
+    """A reason in a sentence."""
     if reason.action:
         return f"{reason.action}: {reason.because}."
     return f"{reason.because[:1].upper()}{reason.because[1:]}."

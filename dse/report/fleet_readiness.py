@@ -1,0 +1,265 @@
+"""Whether a fleet's answer can be acted on: what to get first, what it rests on, what flips it.
+
+The reasons are of the kind that a run has (:mod:`dse.report.readiness`), the weightiest first: jobs
+that are not the fleet's own; jobs that could move for nothing, which is worth more; a speedup whose
+interval holds one that does not pay; a rent of the catalogue in the place of what a GPU-hour is
+worth to the fleet; prices that are no offers; upgrades without a price that may be better.
+
+All that an upgrade saves in a year is proportional to the GPU-hours that it frees and to what one
+is worth, so that the answer turns where any of these falls to ``cost / saved`` of what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dse.catalog import Citation, sources
+from dse.fleet.money import OWN_PRICE
+from dse.report import words
+from dse.report.document import Readiness, Reason
+from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd_text
+from dse.report.fleet_words import CLASSES, gpu, single, worthwhile
+from dse.report.readiness.doubts import LARGE, MOST_RIVALS
+from dse.report.readiness.verdict import said
+from dse.report.words import percent, shown
+from dse.spelling import enumerated
+
+if TYPE_CHECKING:
+    from dse.fleet.document import FleetDocument, PortWorth, UpgradeWorth
+
+CERTAIN = 0.995  # a probability that needs no word
+
+
+def readiness(document: FleetDocument) -> Readiness | None:
+    """Of the answer; None where the document has no intervals or nothing was asked of money."""
+    if document.intervals is None or not document.upgrades:
+        return None
+    row = worthwhile(document)
+    reasons = [*_jobs(document), *_moves(document, row)]
+    if row is not None:
+        reasons += [*_speedup(document, row), *_hour(document, row), *_offer(document, row)]
+    reasons += _unpriced(document, row)
+    return Readiness(ready=not reasons, reasons=tuple(reasons))
+
+
+def verdict(document: FleetDocument) -> str:
+    """Whether it can be acted on, in a sentence; empty where nobody knows."""
+    found, row = readiness(document), worthwhile(document)
+    if found is None:
+        return ""
+    if row is None:
+        return "Nothing to buy yet. First:" if found.reasons else "Nothing to buy."
+    if found.reasons:
+        return "Not ready to sign. First:"
+    return f"Ready to sign, if you accept: {'; '.join(conditions(document, row))}."
+
+
+def actions(document: FleetDocument) -> list[str]:
+    """What to get or do first, each with the reason."""
+    found = readiness(document)
+    return [said(reason) for reason in found.reasons] if found else []
+
+
+def lines(document: FleetDocument) -> list[str]:
+    """The verdict and the actions, for a terminal."""
+    numbered = [f"  {at}. {action}" for at, action in enumerate(actions(document), 1)]
+    return [*filter(None, [verdict(document)]), *numbered]
+
+
+def facts(document: FleetDocument) -> dict[str, Any]:
+    """For the template of readiness."""
+    found = readiness(document)
+    return {
+        "ready": found is not None and found.ready,
+        "verdict": verdict(document),
+        "actions": actions(document),
+        "more": "",
+    }
+
+
+def conditions(document: FleetDocument, row: UpgradeWorth) -> list[str]:
+    """What whoever signs accepts, as clauses."""
+    found = money_band(document, "upgrade", row.name)
+    odds = found.pays if found is not None else None
+    return [
+        *([f"it saves more than it costs in {probability(odds)} of simulated outcomes"]
+          if odds is not None and odds < CERTAIN else []),
+        "speedups are by the Alibaba-PAI paper's formula, which has no latency",
+        "other jobs use the GPU-hours that it frees",
+        "installation, downtime and electricity are not counted",
+    ]  # fmt: skip
+
+
+def turns(document: FleetDocument) -> str:
+    """Up to where the answer holds, in a sentence; empty where no upgrade is worth its price."""
+    row, money = worthwhile(document), document.money
+    if row is None or money is None:
+        return ""
+    share = _least_share(row)
+    least = _least_times(document, row)
+    work = f"the fleet does {least} the work in the same GPU-hours"
+    if single(document):
+        work = f"the job runs {least} as fast"
+    return (
+        f"{row.name} pays as long as it costs no more than {shown(row.worth_usd_per_gpu, 'USD')} "
+        f"per GPU, a GPU-hour is worth {_hourly(share * money.gpu_hour_usd)} or more, the GPUs are "
+        f"busy {percent(share * money.busy)} of the time or more, and {work} or more: "
+        "each alone, all else as it is."
+    )
+
+
+def _least_share(row: UpgradeWorth) -> float:
+    """The part of the savings that pays for an upgrade."""
+    return (row.cost_usd_per_year or 0.0) / row.saved_usd_per_year
+
+
+def _least_speedup(document: FleetDocument, row: UpgradeWorth) -> float:
+    """The speedup by GPU-hours with which an upgrade saves what it costs: saved is proportional to
+    ``1 - 1/s``."""
+    assert document.money is not None
+    freed = _least_share(row) * row.gpu_hours_saved_per_year / document.money.gpu_hours_per_year
+    return 1 / (1 - freed)
+
+
+def _least_times(document: FleetDocument, row: UpgradeWorth) -> str:
+    """The same in words, to two digits of what is gained: ``1.089x``."""
+    return f"{1 + float(words.significant(_least_speedup(document, row) - 1, 2)):g}x"
+
+
+def _hourly(usd: float) -> str:
+    return f"USD {words.significant(usd)}"
+
+
+def _moves(document: FleetDocument, row: UpgradeWorth | None) -> Iterator[Reason]:
+    """That moving jobs buys nothing where the servers have the links, and is worth more."""
+    ports: tuple[PortWorth, ...] = document.money.ports if document.money is not None else ()
+    best = max(ports, key=lambda port: port.saved_usd_per_year, default=None)
+    least = (row.net_usd_per_year or 0.0) if row is not None else 0.0
+    if best is None or best.saved_usd_per_year <= least:
+        return
+    later = ""
+    if best.finish_later:
+        of = f"{words.count(best.finish_later)} of the {words.count(best.jobs)} jobs"
+        later = f", though {of} then finish later"
+    yield Reason(
+        kind="without buying",
+        action=f"Move jobs to {CLASSES[best.target]} where servers have NVLink",
+        because=f"that frees GPU-hours worth {shown(best.saved_usd_per_year, 'USD')} a year and "
+        f"buys nothing{later}; upgrades are priced for jobs as they are",
+    )
+
+
+def _jobs(document: FleetDocument) -> Iterator[Reason]:
+    """That the jobs are not the fleet's own, too few, or of unknown work."""
+    log, found = document.log, document.intervals
+    if document.population.drawn:
+        yield Reason(
+            kind="jobs",
+            action="Ask again with your own jobs ('population': a table, or your scheduler's log)",
+            because="these are drawn from distributions, and none of them is real",
+        )
+    elif log is not None and log.unmatched_share >= LARGE:
+        yield Reason(
+            kind="jobs",
+            action="Say what your jobs train ('workloads' in the study)",
+            because=f"nobody knows it of {percent(log.unmatched_share)} of the GPU-hours",
+        )
+    elif found is not None and found.few_jobs:
+        yield Reason(
+            kind="jobs",
+            action="Give the jobs of a longer time",
+            because=f"{words.many(document.population.jobs, 'job')} "
+            f"{'is' if document.population.jobs == 1 else 'are'} too few to tell how jobs differ",
+        )
+
+
+def _speedup(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
+    """That the interval of the speedup holds one that does not pay."""
+    found = band(document, "upgrade", row.name, "gpu_hours")
+    least = _least_speedup(document, row)
+    if found is not None and found.low <= least:
+        yield Reason(
+            kind="measurement",
+            action=f"Time some of your large jobs before and after: {row.name}",
+            because=f"it pays from {_least_times(document, row)} on, and the formula's "
+            f"{times(found.best)} may be {times_text(found.low, found.high)}",
+        )
+
+
+def _hour(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
+    """That a rent of the catalogue stands for what a GPU-hour is worth."""
+    money = document.money
+    assert money is not None
+    rents = [one for one in document.sources
+             if one.item == money.accelerator and one.fact.endswith(".hourly")]  # fmt: skip
+    for rent in rents[:1] if _catalogues(rents) else ():
+        dated = f" of {rent.date}" if rent.date else ""
+        yield Reason(
+            kind="price",
+            action="Say what a GPU-hour is worth to you ('gpu_hour' in the study)",
+            because=f"{_hourly(money.gpu_hour_usd)} is a rent of {gpu(money.accelerator)}{dated}; "
+            f"below {_hourly(_least_share(row) * money.gpu_hour_usd)} the upgrade no longer pays",
+        )
+
+
+def _offer(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
+    """That the upgrade's price is the catalogue's."""
+    money = document.money
+    assert money is not None
+    changed = next((one.changes for one in document.upgrades if one.name == row.name), {})
+    prices = [
+        one for one in document.sources
+        if words.title("inter_node", one.item) in changed.values() and "prices." in one.fact
+    ]  # fmt: skip
+    if row.basis == OWN_PRICE or not _catalogues(prices):
+        return
+    found = money_band(document, "upgrade", row.name)
+    most = row.worth_usd_per_gpu * money.gpus
+    ends = found.capital_usd if found is not None else None
+    because = f"the catalogue's {shown(row.capital_usd, 'USD')}"
+    unchecked = {one.status for one in prices} & {"unverified", "unknown"}
+    because += " was not checked" * bool(unchecked)
+    if ends is not None:
+        because += f"{' and' * bool(unchecked)} may be {usd_text(ends)}"
+    turned = ends is not None and ends[1] > most
+    because += (
+        f"; above {shown(most, 'USD')} it no longer pays" if turned
+        else "; that moves the sum, not the answer"
+    )  # fmt: skip
+    yield Reason(kind="price", action=f"Get a quote for {row.name}", because=because)
+
+
+def _unpriced(document: FleetDocument, row: UpgradeWorth | None) -> Iterator[Reason]:
+    """That upgrades of which no price is known may leave more money."""
+    money = document.money
+    if money is None:
+        yield Reason(
+            kind="price",
+            action="Say how many GPUs there are and what their hours are worth ('money')",
+            because="without that nobody knows what an upgrade may cost",
+        )
+        return
+    least = (row.net_usd_per_year or 0.0) if row is not None else 0.0
+    better = {
+        one.name: (one.saved_usd_per_year - least) * money.years / money.gpus
+        for one in sorted(money.upgrades, key=lambda one: -one.saved_usd_per_year)
+        if one.net_usd_per_year is None and one.saved_usd_per_year > least
+    }
+    if not better:
+        return
+    how = "it is the better answer" if row is not None else "it pays"
+    names = [f"{name} ({how} below {shown(usd, 'USD')} per GPU)" for name, usd in better.items()]
+    if rest := names[MOST_RIVALS:]:
+        names[MOST_RIVALS:] = [f"{len(rest)} more"]
+    yield Reason(
+        kind="rival prices",
+        action=f"Get a price ('price_per_gpu') for {enumerated(names)}",
+        because=f"{'they count' if names[1:] else 'it counts'} for nothing here without one",
+    )
+
+
+def _catalogues(prices: list[Citation]) -> bool:
+    """Whether any of these prices comes from the catalogue, not from a list of the buyer's."""
+    known = {source.title for source in sources().values()}
+    return any(one.source in known for one in prices)

@@ -1,0 +1,160 @@
+"""Whether a fleet's answer can be acted on, and where it turns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.fleet.document import FleetDocument
+from dse.report import fleet_page, fleet_readiness, fleet_words
+from tests.fleet.small import HEADER, STUDY, TABLE
+from tests.report.test_fleet import Page, document
+
+MANY = "\n".join((HEADER, *("PS/Worker,16,1e12,50e9,10e6,500e6",) * 40)) + "\n"
+CATALOGUE = STUDY.replace("gpu_hour: 2 USD/hour", "accelerator: p100-sxm2-16gb")
+FASTER = "upgrades:\n  - {name: both, pcie: 50 GB/s, gpu: 64 TFLOP/s, price_per_gpu: 500 USD}\n"
+# Of its own jobs, with its own prices, and nothing else that could be bought or done.
+OWN = re.sub(r"upgrades:\n(  - .*\n)+ports: .*\n", FASTER, STUDY)
+
+
+def kinds(found: FleetDocument) -> list[str]:
+    told = fleet_readiness.readiness(found)
+    assert told is not None
+    return [reason.kind for reason in told.reasons]
+
+
+def test_own_jobs_and_own_prices_are_ready_and_say_what_is_accepted(tmp_path: Path) -> None:
+    found = document(tmp_path, OWN, MANY)
+    assert kinds(found) == []
+    said = fleet_readiness.verdict(found)
+    assert said.startswith("Ready to sign, if you accept: ")
+    assert "by the Alibaba-PAI paper's formula, which has no latency" in said
+    assert "installation, downtime and electricity are not counted" in said
+    assert "ready" in fleet_page.render_page(found)
+
+
+def test_what_is_missing_is_asked_for_in_every_output(tmp_path: Path) -> None:
+    found = document(tmp_path, CATALOGUE)
+    first, *rest = fleet_readiness.lines(found)
+    assert first == "Not ready to sign. First:"
+    assert (
+        "  1. Give the jobs of a longer time: 5 jobs are too few to tell how jobs differ." in rest
+    )
+    (hour,) = (line for line in rest if "what a GPU-hour is worth to you" in line)
+    assert re.search(r"USD 2\.07 is a rent of NVIDIA Tesla P100 SXM2 16 GB of 20\d\d", hour)
+    page, text = Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)
+    for action in fleet_readiness.actions(found):
+        assert action in page.replace("\u00a0", " ")
+        assert action in text.replace("\\", "")
+    assert fleet_readiness.turns(found) in text
+
+
+def test_the_least_that_pays_is_where_nothing_is_left(tmp_path: Path) -> None:
+    """At each of the four numbers the upgrade saves exactly what it costs."""
+    found = document(tmp_path, OWN, MANY)
+    row = fleet_words.worthwhile(found)
+    assert row is not None
+    assert found.money is not None
+    said = fleet_readiness.turns(found)
+    numbers = re.search(
+        r"no more than USD ([\d.]+)( k)? per GPU, a GPU-hour is worth USD ([\d.]+) or more, the "
+        r"GPUs are busy ([\d.]+) % of the time or more, and the fleet does ([\d.]+)x", said,
+    )  # fmt: skip
+    assert numbers is not None, said
+    price = float(numbers[1]) * (1e3 if numbers[2] else 1)
+    hour, busy, speedup = float(numbers[3]), float(numbers[4]) / 100, float(numbers[5])
+    money, cost = found.money, row.cost_usd_per_year
+    assert price * money.gpus / money.years == pytest.approx(row.saved_usd_per_year, rel=0.01)
+    hours = money.gpus * 8760 * money.busy
+    speed = 1 - row.gpu_hours_saved_per_year / hours
+    assert money.gpus * 8760 * money.busy * (1 - speed) * hour == pytest.approx(cost, rel=0.02)
+    assert money.gpus * 8760 * busy * (1 - speed) * 2.0 == pytest.approx(cost, rel=0.05)
+    assert hours * (1 - 1 / speedup) * 2.0 == pytest.approx(cost, rel=0.05)
+
+
+def test_jobs_that_could_move_for_nothing_come_before_what_is_bought(tmp_path: Path) -> None:
+    found = document(tmp_path, OWN.replace("money:", "ports: [allreduce-local]\nmoney:"), MANY)
+    assert found.money is not None
+    (port,) = found.money.ports
+    best = fleet_words.worthwhile(found)
+    assert best is not None
+    assert best.net_usd_per_year is not None
+    more = replace(port, saved_usd_per_year=1.1 * best.net_usd_per_year, finish_later=0)
+    less = replace(port, saved_usd_per_year=0.9 * best.net_usd_per_year)
+    (action,) = fleet_readiness.actions(replace(found, money=replace(found.money, ports=(more,))))
+    assert action.startswith("Move jobs to AllReduce-Local where servers have NVLink: that frees")
+    assert "finish later" not in action
+    assert kinds(replace(found, money=replace(found.money, ports=(less,)))) == []
+
+
+def test_an_upgrade_without_a_price_is_asked_for_where_it_may_be_better(tmp_path: Path) -> None:
+    """And below which price it is: there it leaves as much as the one that is recommended."""
+    found = document(tmp_path, OWN, MANY)
+    assert found.money is not None
+    (best,) = found.money.upgrades
+    assert best.net_usd_per_year is not None
+    unknown = replace(best, name="all new", net_usd_per_year=None, capital_usd=None,
+                      saved_usd_per_year=best.net_usd_per_year + 25_000.0)  # fmt: skip
+    small = replace(unknown, name="hardly", saved_usd_per_year=best.net_usd_per_year - 1.0)
+    money = replace(found.money, upgrades=(best, unknown, small))
+    (action,) = fleet_readiness.actions(replace(found, money=money))
+    assert action == (  # 25,000 a year for 4 years, of 100 GPUs
+        "Get a price ('price_per_gpu') for all new (it is the better answer below USD 1 k per "
+        "GPU): it counts for nothing here without one."
+    )
+
+
+def test_a_speedup_that_may_not_pay_is_measured_first(tmp_path: Path) -> None:
+    found = document(tmp_path, OWN.replace("500 USD", "9 kUSD"), MANY)
+    best = fleet_words.worthwhile(found)
+    if best is None:
+        pytest.fail("the price is to be below what it is worth")
+    assert found.intervals is not None
+    least = 1 / (1 - best.cost_usd_per_year / best.saved_usd_per_year  # type: ignore[operator]
+                 * best.gpu_hours_saved_per_year / found.money.gpu_hours_per_year)  # type: ignore[union-attr]  # fmt: skip
+    for low, expected in ((least * 0.99, ["measurement"]), (least * 1.01, [])):
+        numbers = tuple(
+            replace(one, low=low) if (one.kind, one.way) == ("upgrade", "gpu_hours") else one
+            for one in found.intervals.numbers
+        )
+        moved = replace(found, intervals=replace(found.intervals, numbers=numbers))
+        assert kinds(moved) == expected
+
+
+def test_the_catalogues_network_needs_a_quote(tmp_path: Path) -> None:
+    study = re.sub(
+        r"upgrades:\n(  - .*\n)+ports: .*\n", "upgrades:\n  - {ethernet: 100gbe}\n", STUDY
+    )
+    found = document(tmp_path, study.replace("2 USD/hour", "4 USD/hour"), MANY)
+    (action,) = [one for one in fleet_readiness.actions(found) if "quote" in one]
+    assert action.startswith("Get a quote for 100 Gbps Ethernet: the catalogue's USD ")
+    assert "was not checked and may be USD " in action
+    assert action.endswith("that moves the sum, not the answer.")
+    assert found.money is not None
+    (row,) = found.money.upgrades
+    assert found.intervals is not None
+    high = found.intervals.money[0].capital_usd
+    assert high is not None
+    dear = replace(row, worth_usd_per_gpu=0.9 * high[1] / found.money.gpus)
+    (action,) = [
+        one for one in fleet_readiness.actions(replace(found, money=replace(
+            found.money, upgrades=(dear,)))) if "quote" in one
+    ]  # fmt: skip
+    assert action.endswith("it no longer pays.")
+
+
+def test_without_money_or_a_gain_nothing_is_bought(tmp_path: Path) -> None:
+    poor = document(tmp_path, re.sub(r"money: .*\n", "", OWN), MANY)
+    assert fleet_readiness.verdict(poor) == "Nothing to buy yet. First:"
+    assert "what their hours are worth ('money')" in fleet_readiness.actions(poor)[0]
+    assert fleet_readiness.turns(poor) == ""
+    dear = document(tmp_path, OWN.replace("500 USD", "90 kUSD"), MANY)
+    assert fleet_readiness.lines(dear) == ["Nothing to buy."]
+    old = replace(document(tmp_path), intervals=None)
+    assert fleet_readiness.lines(old) == []
+    assert "sign" not in Page(fleet_page.render_page(old)).text
+    one = document(tmp_path, OWN, "\n".join(TABLE.splitlines()[:2]) + "\n")
+    assert "1 job is too few" in fleet_readiness.actions(one)[0]
