@@ -29,6 +29,7 @@ from dse.report.words import (
     aim,
     change,
     choice,
+    compared,
     cost,
     cost_interval,
     count,
@@ -176,14 +177,13 @@ def _gains(document: RunDocument, point: Point) -> str:
 
 def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> str:
     mine, theirs = cost(document, point, sense), cost(document, base, sense)
-    if document.owned and mine is not None and theirs == 0:
-        return f"{_cost(document, point, sense)}; the baseline stands there already"
     if mine is None or theirs is None:
         return f"{_cost(document, point, sense)}; that of the baseline is unknown"
-    if theirs == 0:
-        return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
-    both = f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
-    now = change(mine / theirs)
+    both, now = _cost(document, point, sense), compared(mine, theirs)
+    if not theirs:
+        why = ", since the baseline stands there already" * bool(document.owned and mine)
+        return f"{both}, {now}{why or ' as the baseline' * (not mine)}"
+    both = f"{both} against {show_cost(document, base, sense)}"
     then = one_age.reversal(document) if document.objectives.named(sense) == "capital" else None
     if then is None or document.one_age is None:
         return f"{both}, {now}"

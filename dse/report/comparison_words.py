@@ -75,9 +75,9 @@ def _or_none(text: str) -> str:
 def _measure_lines(measures: Sequence[Measure]) -> list[str]:
     """A table of what differs, and in a line what does not."""
     known = [m for m in measures if (m.a, m.b) != (None, None)]
-    same = [m for m in known if _change(m) == _SAME]
+    same = [m for m in known if difference(m) == _SAME]
     rows = [
-        (_title(m.name), _shown(m.a, m.unit), _shown(m.b, m.unit), _change(m))
+        (_title(m.name), _shown(m.a, m.unit), _shown(m.b, m.unit), difference(m))
         for m in known
         if m not in same
     ]
@@ -106,7 +106,8 @@ def _shown(value: float | None, unit: str) -> str:
     return words.count(value) if value is not None and not unit else words.shown(value, unit)
 
 
-def _change(measure: Measure) -> str:
+def difference(measure: Measure) -> str:
+    """By how much a number of B differs from that of A: ``+2.8 %``, ``3.1 times``, ``same``."""
     if measure.a is None or measure.b is None:
         return "unknown in one"
     if not measure.comparable:
@@ -114,7 +115,7 @@ def _change(measure: Measure) -> str:
     if not differs(measure.a, measure.b):
         return _SAME
     if not measure.a:
-        return "-"
+        return words.compared(measure.b, measure.a)
     share = measure.b / measure.a - 1
     if abs(share) >= 1:
         return f"{words.significant(measure.b / measure.a)} times"
@@ -127,8 +128,8 @@ def _price_line(change: PriceChange) -> str:
         _priced(change.b_usd, change.b_class, change.b_date, change.b_terms),
     ]
     share = ""
-    if change.a_usd and change.b_usd:
-        share = f", {_change(Measure(name='', unit='', a=change.a_usd, b=change.b_usd))}"
+    if change.a_usd is not None and change.b_usd is not None:
+        share = f", {difference(Measure(name='', unit='', a=change.a_usd, b=change.b_usd))}"
     return f"{change.item}: {sides[0]} in A, {sides[1]} in B{share}"
 
 

@@ -289,8 +289,11 @@ def _dearer(document: RunDocument, point: Point, cheap: Point) -> str:
     )
 
 
-def _share(ratio: float) -> str:
+def _share(mine: float, theirs: float) -> str:
     """By how much a cost differs from another: ``40 %``, or ``16 times as much``."""
+    if not theirs:
+        return words.compared(mine, theirs)
+    ratio = mine / theirs
     if ratio >= 2:
         return f"{words.significant(ratio, 2)} times as much"
     return words.percent(abs(ratio - 1))
@@ -304,7 +307,7 @@ def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
         return f"Its difference to {name} is unknown"
     how = words.aim(document, "minimize")
     by = words.shown(abs(mine - theirs), how.unit)
-    share = f" ({_share(mine / theirs)})" if theirs else ""
+    share = f" ({_share(mine, theirs)})"
     if abs(gain / other - 1) < _SAME:
         change = "less" if mine < theirs else "more"
         return f"{capital(how.verb)} {by} {change}{share} and is as fast as {name}"

@@ -191,7 +191,7 @@ def lines(found: SideBySide) -> list[str]:
         out += ["", *_table("Bill of materials (USD)", heads, parts)]
     quantities = [
         (line.title, *(words.shown(v, line.unit) if line.unit != "B" else words.size(v)
-                       for v in (line.value, line.against)), _ratio(line))
+                       for v in (line.value, line.against)), ratio(line))
         for line in found.quantities
     ]  # fmt: skip
     out += ["", *_table("In all", (*heads[:2], "ratio"), quantities)]
@@ -228,9 +228,12 @@ def _part(quantity: int, usd: float | None) -> str:
     return f"{quantity:,} for {words.UNKNOWN if usd is None else f'{usd:,.2f}'}"
 
 
-def _ratio(line: Line) -> str:
-    if not line.value or line.against is None:
+def ratio(line: Line) -> str:
+    """The second over the first: ``1.2x``."""
+    if line.value is None or line.against is None:
         return "-"
+    if not line.value:
+        return words.compared(line.against, line.value)
     return words.shown(line.against / line.value, "x")
 
 

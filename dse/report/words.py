@@ -285,6 +285,16 @@ def change(ratio: float) -> str:
     return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
 
 
+FROM_NOTHING = "up from 0"  # what is said of a number over one that is 0, which has no ratio
+
+
+def compared(value: float, base: float) -> str:
+    """A cost beside another, in words; see :func:`change`."""
+    if base:
+        return change(value / base)
+    return FROM_NOTHING if value else change(1.0)
+
+
 def describe(point: Described, identified: bool = False, beside: Described | None = None) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision, software.
 

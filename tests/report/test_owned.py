@@ -53,7 +53,7 @@ def test_the_answer_says_what_is_added_and_when_it_pays_back(tmp_path: Path) -> 
         tmp_path, "market: used\n", 'constraints: ["gpus == 128", "gpus_per_node == 8"]\n'
     )
     said = " ".join(answer(document))
-    assert "to add; the baseline stands there already." in said
+    assert "to add, up from 0, since the baseline stands there already." in said
     assert "unknown" not in said
     assert "Its purchase price" not in said
     assert re.search(r"(Payback in [\d.]+ months \(90 % range|No payback: )", said)

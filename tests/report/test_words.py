@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.report import alternatives, answer, figures, offers, words
+from dse.report import (
+    alternatives,
+    answer,
+    comparison_words,
+    figures,
+    offers,
+    side_by_side,
+    words,
+)
+from dse.report.comparison_of_runs import Measure
 from dse.report.design_point import Alternative, Interval, Paid, Point
 from tests.report.documents import document, point, read_point
 
@@ -204,3 +213,24 @@ def test_every_place_gives_the_value_to_its_interval() -> None:
     money = [text for text in told if "to USD 20 k" in text]
     assert len(money) == 2, told
     assert all("USD 9.96 k to USD 20 k" in text for text in money), money
+
+
+def test_what_is_compared_with_nothing_reads_alike_everywhere() -> None:
+    """A baseline that costs nothing, as one that stands there, has no ratio to anything."""
+    run = document()
+    base = replace(run.baseline, objectives={**run.baseline.objectives, "capital": 0.0})
+    (line,) = [line for line in answer.said(replace(run, baseline=base)) if "as fast as" in line]
+    assert f"costs {words.show_cost(run, run.recommended)} to buy, up from 0." in line
+    (line,) = [line for line in answer.said(replace(run, baseline=base, owned=("4 x P100",)))
+               if "as fast as" in line]  # fmt: skip
+    assert "to add, up from 0, since the baseline stands there already." in line
+    cheap = replace(run.recommended, objectives={**run.recommended.objectives, "capital": 0.0})
+    free = replace(run, recommended=cheap, baseline=base)
+    (line,) = [line for line in answer.said(free) if "as fast as" in line]
+    assert "costs USD 0 to buy, the same as the baseline." in line
+    assert "(up from 0) and" in offers.given_up(free, run.fastest)
+    table = side_by_side.Line(name="capital", title="", unit="USD", value=0.0, against=3.0)
+    assert side_by_side.ratio(table) == "up from 0"
+    assert side_by_side.ratio(replace(table, against=0.0)) == "the same"
+    measure = Measure(name="capital", unit="USD", a=0.0, b=3.0)
+    assert comparison_words.difference(measure) == "up from 0"
