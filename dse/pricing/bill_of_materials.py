@@ -69,7 +69,10 @@ class Rent:
     rounding_hours: float | None = None
 
 
-HOST, SERVER = "Host for accelerators", "Host for a parameter server"  # lines of a bill
+# Lines of a bill.
+HOST, SERVER = "Host for accelerators", "Host for a parameter server"
+HOST_FOR = "Host for "  # and an accelerator, where its hosts have their own price
+CARD, CABLE = "Network card", "Cable"
 # Classes of what is counted and not bought.
 OF_SITE, OWNED = "of the site", "owned"
 
@@ -147,7 +150,7 @@ def _items(points: Points) -> Iterator[Item]:
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
         yield replace(item, **gone) if node and item.to_buy else item
     network = _network_name(points, axis)
-    yield from _item(points, f"Network card, {network}", bill.nics, buy.nics, link.nic_usd)
+    yield from _item(points, f"{CARD}, {network}", bill.nics, buy.nics, link.nic_usd)
     port = link.switch_port_usd
     switch = UnitPrice(port.part, port.usd * link.switch_radix, port.log_spread, port.fact)
     ratio = float(np.ravel(points.oversubscription)[0])
@@ -163,7 +166,7 @@ def _items(points: Points) -> Iterator[Item]:
     ):
         for item in _item(points, f"{tier} of {ports}, {network}", count, lacking, switch):
             yield replace(item, remark=remark or None, obstacle=obstacle)
-    yield from _item(points, f"Cable, {network}", tree.cables, added.cables, link.cable_usd)
+    yield from _item(points, f"{CABLE}, {network}", tree.cables, added.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, SERVER, bill.servers, buy.servers, host)
     yield from _racks(points)
@@ -172,7 +175,7 @@ def _items(points: Points) -> Iterator[Item]:
 def host_title(device: catalog.Accelerator, prices: catalog.PriceList) -> str:
     """What a bill calls the hosts of an accelerator: by its name where they have their own
     price."""
-    return f"Host for {device.title}" if device.name in prices.accelerator_host_usd else HOST
+    return f"{HOST_FOR}{device.title}" if device.name in prices.accelerator_host_usd else HOST
 
 
 def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dse import catalog
 from dse.pricing import hardware
-from dse.pricing.bill_of_materials import Item, host_title, line_of
+from dse.pricing.bill_of_materials import CABLE, CARD, Item, host_title, line_of
 from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
@@ -39,8 +39,8 @@ def _prices(problem: Problem) -> Iterator[tuple[str, UnitPrice]]:
 def _network(problem: Problem, name: str) -> Iterator[tuple[str, UnitPrice]]:
     fabric, own = catalog.fabric(name), problem.prices.fabric_usd.get(name, {})
     facts = {
-        "Network card": own.get("nic", fabric.prices_usd["nic"]),
-        "Cable": own.get("cable", fabric.prices_usd["cable"]),
+        CARD: own.get("nic", fabric.prices_usd["nic"]),
+        CABLE: own.get("cable", fabric.prices_usd["cable"]),
     }
     for part, fact in facts.items():
         yield f"{part}, {fabric.title}", unit_price(f"network {name}", fact, problem.prices)

@@ -150,6 +150,28 @@ def test_prices_of_rivals_that_change_the_answer_are_asked_for_together() -> Non
     assert line.endswith("and 1 more: within what sellers may ask, another purchase is the answer.")
 
 
+def test_one_quote_is_asked_for_once() -> None:
+    """Whether it is called by the line of the bill, by its draws or by the part that turns."""
+    switch = replace(ITEM, item="Switch of 64 ports, 10 Gbps Ethernet", price_class="list",
+                     price_date="", age_years=None, checked=False, source="recalled")  # fmt: skip
+    network = replace(A100, part="network 10gbe", share=0.5, known=replace(LISTED, usd=None),
+                      rise=Turn(factor=1.3, config=OTHER))  # fmt: skip
+    port = Knowledge(name="price: switch_port of 10gbe", title="the price of the network",
+                     worth=0.05, how="a quote for the network")  # fmt: skip
+    (line,) = readiness.actions(made((switch,), flips=(network,), knowledge=(port,)))
+    assert line.startswith("Get a quote for the network (10 Gbps Ethernet) (50 % of the cost)")
+    past = Terms(quote="Q-2", valid_until="2026-11-19", expired=True)
+    for name, part in (("Host for accelerators", "host"),
+                       ("Host for NVIDIA A100 SXM4 40 GB", "host of a100-sxm4-40gb")):  # fmt: skip
+        host = replace(switch, item=name)
+        flip = replace(network, part=part, known=LISTED)
+        assert reasons(made((host,), flips=(flip,))) == ["price"]
+        lapsed = replace(flip, known=replace(OWN, bounds=(0.7, 1.4), expired=True))
+        (line,) = readiness.actions(made((replace(ITEM, item=name, terms=past),), flips=(lapsed,)))
+        assert line.startswith(f"Get a new offer for {name}: quotation Q-2")
+        assert "above USD 16,200 the answer is 8 x" in line
+
+
 def test_what_least_regret_recommends_asks_for_what_is_worth_knowing() -> None:
     """At which price its answer turns is not known."""
     mine = Knowledge(name="price: a100-sxm4-40gb", title="", worth=0.05, how="a quote")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dse import catalog
 from dse.calibration.runners.registry import measuring
+from dse.pricing.bill_of_materials import CABLE, CARD, HOST, HOST_FOR, SERVER
 from dse.pricing.draws import FITTED_COSTS
 from dse.pricing.hardware import HOST_OF
 from dse.pricing.power import PUE
@@ -32,6 +33,7 @@ _READ: Mapping[str, Callable[[str], _Titled]] = {
     "nodes": catalog.node,
     "fabrics": catalog.fabric,
 }
+_SWITCH = "witch of "  # in the name of one, of whatever tier
 NETWORK, RENTED, _EXTRA = "network ", " for rent", "extra "
 _TITLES: Mapping[str, str] = {
     COMPUTING: "how fast accelerators compute",
@@ -93,8 +95,20 @@ def part_title(part: str) -> str:
         if bare in catalog.names(kind):
             return _named(kind, bare)
     if part.startswith(HOST_OF):
-        return f"the hosts of {_named('accelerators', part.removeprefix(HOST_OF))}"
+        return f"{part_title('host')} of {_named('accelerators', part.removeprefix(HOST_OF))}"
     return "the hosts" if part == "host" else part.removeprefix(_EXTRA).replace("_", " ")
+
+
+def line_title(line: str) -> str:
+    """What a buyer asks a price for, as :func:`part_title` names it, by the line of a bill."""
+    first, _, rest = line.partition(", ")
+    if first in (HOST, SERVER):
+        return part_title("host")
+    if first.startswith(HOST_FOR):
+        return f"{part_title('host')} of {first.removeprefix(HOST_FOR)}"
+    if first in (CARD, CABLE) or _SWITCH in first:
+        return f"the network ({rest})"
+    return first
 
 
 def _named(kind: str, name: str) -> str:

@@ -16,10 +16,10 @@ from dse.report import bills, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.advice import DECIDES, OF_AIM
 from dse.report.certainty.facts import Certainty, Knowledge, KnownPrice, PriceFlip, Turn
-from dse.report.certainty.titles import part_title, rented
+from dse.report.certainty.titles import line_title, part_title, rented
 from dse.report.deal import deal
 from dse.report.document import Reason, RunDocument
-from dse.search.certainty.sources import PRICE
+from dse.search.certainty.sources import PRICE, source_of
 from dse.spelling import enumerated
 
 LARGE = 0.2  # share of a sum that is not signed for on a doubtful price
@@ -36,9 +36,9 @@ def uncertain(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     told = [*_own_prices(document, found), *_measurements(document, found),
             *_rival_prices(document, found)]  # fmt: skip
     most = _most_worth(found)
-    if most and told and not any(most.name in one.of for one in told):
-        told.append(_About(frozenset([most.name]), _to_know(found, most)))
-    for one in sorted(told, key=lambda one: most is None or most.name not in one.of):
+    if most and told and not any(_asked(most) in one.of for one in told):
+        told.append(_About(frozenset([_asked(most)]), _to_know(found, most)))
+    for one in sorted(told, key=lambda one: most is None or _asked(most) not in one.of):
         yield one.reason
 
 
@@ -67,7 +67,7 @@ def _to_know(found: Certainty, item: Knowledge) -> Reason:
 
 def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """Prices of the recommended point that change the answer within their intervals."""
-    told = {item.item for item in bill(document) if item.terms and item.terms.expired}
+    told = {line_title(item.item) for item in bill(document) if item.terms and item.terms.expired}
     for flip in found.flips:
         if lapsed(flip) and part_title(flip.part) in told:
             continue
@@ -84,14 +84,24 @@ def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
         if because:
             because = f"{offered(flip)}; {because}"
             reason = Reason(kind="price", action=_quote_for(document, flip), because=because)
-            yield _About(frozenset([f"{PRICE}: {flip.part}"]), reason)
+            yield _About(frozenset([_price_of(flip.part)]), reason)
+
+
+def _price_of(part: str) -> str:
+    """The name of a price among what is worth knowing."""
+    return f"{PRICE}: {part}"
+
+
+def _asked(item: Knowledge) -> str:
+    """What is asked for to know something: of the parts of a network one price."""
+    return source_of(item.name) if item.name.startswith(f"{PRICE}: ") else item.name
 
 
 def _worth(found: Certainty, flip: PriceFlip) -> float:
     """What it is worth to know a price before deciding, of the rule's aim, where nobody knows at
     which price the answer turns; 0 where that is known, or the price is certain."""
-    name = f"{PRICE}: {flip.part}"
-    worth = next((item.worth for item in found.knowledge if item.name == name), 0.0)
+    name = _price_of(flip.part)
+    worth = next((item.worth for item in found.knowledge if _asked(item) == name), 0.0)
     certain = flip.known is None or (flip.known.own and not flip.known.expired)
     return 0.0 if flip.compared or certain or worth < DECIDES else worth
 
@@ -114,7 +124,7 @@ def _sure(document: RunDocument) -> bool:
 
 def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """Prices of other purchases that change the answer within their intervals."""
-    worth = {item.name: item.worth for item in found.knowledge}
+    worth = {_asked(item): item.worth for item in reversed(found.knowledge)}  # the most counts
     own = {flip.part for flip in found.flips if flip.share}
     rivals = {
         flip.part: f"{part_title(flip.part)} ({turned(document, flip, turns, of=False)})"
@@ -123,12 +133,12 @@ def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     }
     # Where no flip is known, as of what least regret recommends.
     for item in () if _sure(document) else found.knowledge:
-        part = item.name.removeprefix(f"{PRICE}: ")
-        if part != item.name and part not in own and item.worth >= DECIDES:
+        part = _asked(item).removeprefix(_price_of(""))
+        if part != _asked(item) and part not in own and item.worth >= DECIDES:
             known = f"worth {words.percent(item.worth)} {OF_AIM[found.rule]} to know"
             renting = "renting " * rented(part)
             rivals.setdefault(part, f"{renting}{part_title(part)} ({known})")
-    names = sorted(rivals, key=lambda part: -worth.get(f"{PRICE}: {part}", 0.0))
+    names = sorted(rivals, key=lambda part: -worth.get(_price_of(part), 0.0))
     if not names:
         return
     rest = len(names) - MOST_RIVALS
@@ -139,7 +149,7 @@ def _rival_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
         action=f"Get {quotes} for {enumerated(listed)}",
         because=f"within what sellers may ask, another {deal(document).noun} is the answer",
     )
-    yield _About(frozenset(f"{PRICE}: {part}" for part in names[:MOST_RIVALS]), reason)
+    yield _About(frozenset(map(_price_of, names[:MOST_RIVALS])), reason)
 
 
 def ages(document: RunDocument, _: Certainty) -> Iterator[Reason]:
@@ -170,7 +180,7 @@ def large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     not the answer. What a cloud publishes of late is what it asks."""
     for flip in found.flips:
         most = _most_worth(found)
-        asked = most is not None and most.name == f"{PRICE}: {flip.part}"
+        asked = most is not None and _asked(most) == _price_of(flip.part)
         told = asked or turns_of(document, flip) or _worth(found, flip)
         if flip.share >= LARGE and not told and not _certain(flip):
             yield Reason(
@@ -192,7 +202,7 @@ def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
         known = KnownPrice(own=own, age_years=item.age_years, checked=item.checked)
         fresh = item.age_years is not None and item.age_years <= OLD_YEARS
         certain = item.checked and (own or (item.rent is not None and fresh))
-        if share < LARGE or certain or item.item.split(", ")[0] in told:
+        if share < LARGE or certain or line_title(item.item) in told:
             continue
         renting = "renting " * (item.rent is not None)
         kind = "your own" if own else "the catalogue's"

@@ -12,7 +12,7 @@ from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Terms
 from dse.report import bills, without_buying, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.facts import Certainty
-from dse.report.certainty.titles import part_title
+from dse.report.certainty.titles import line_title, part_title
 from dse.report.deal import buys, deal
 from dse.report.design_point import Point
 from dse.report.document import Reason, RunDocument
@@ -74,11 +74,12 @@ def expired(document: RunDocument, found: Certainty) -> Iterator[Reason]:
         if item.terms and item.terms.expired:
             offers.setdefault(_past(item, item.terms), {})[item.item] = bills.ordered(item)
     for past, names in offers.items():
+        titles = {line_title(name) for name in names}
         turns = [
             f"; {offered(flip)}; {turned(document, flip, turns)}"
             for flip in found.flips
             if lapsed(flip)
-            and part_title(flip.part) in names
+            and part_title(flip.part) in titles
             and (turns := turns_of(document, flip))
         ]
         yield Reason(
