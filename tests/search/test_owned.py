@@ -160,6 +160,39 @@ def test_what_costs_nothing_teaches_a_guided_search() -> None:
     assert numbers[0, 1] == 0.0, "the archive is left as it is"
 
 
+COSTS = st.one_of(st.just(0.0), st.floats(1e-6, 1e12), st.sampled_from([1.0, 100.0]))
+ROWS = st.lists(st.tuples(st.floats(1e-6, 1e6), COSTS, COSTS), min_size=1, max_size=15)
+
+
+@given(ROWS, st.lists(st.tuples(COSTS, COSTS), max_size=4))
+def test_the_front_of_losses_is_that_of_the_numbers(
+    rows: list[tuple[float, float, float]], later: list[tuple[float, float]]
+) -> None:
+    """Whatever stands in for a cost of nothing, and however cheap what is found later."""
+    rows += [(1e-9, *costs) for costs in later]
+    numbers = np.array([(*row, 0.0) for row in rows])
+    losses, usable = losses_of(numbers, np.zeros((len(rows), 1)))
+    assert usable.all()
+
+    def front_by(table: np.ndarray) -> set[int]:
+        return {
+            at for at, one in enumerate(table)
+            if not any((other <= one).all() and (other < one).any() for other in table)
+        }  # fmt: skip
+
+    assert front_by(losses[:, :3]) == front_by(numbers[:, :3] * [-1.0, 1.0, 1.0])
+
+
+@pytest.mark.slow
+def test_a_small_budget_finds_the_fastest_that_costs_nothing(tmp_path: Path) -> None:
+    """400 of half a million points are priced."""
+    problem = load(studies.written(tmp_path, WIDE + STANDS))
+    exact = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    found = run(problem, "guided", None, None, lambda *_: None, 400, 0)
+    assert exact.front[0].cost == found.front[0].cost == 0.0
+    assert found.front[0].gain == exact.front[0].gain
+
+
 def test_effects_and_dead_axes_of_what_is_owned(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, GROW + OURS))
     sources = {"price": frozenset({"price: v100-sxm2-16gb"}),

@@ -126,7 +126,10 @@ def losses_of(numbers: Array, excesses: Array) -> tuple[Array, Mask]:
     """(what to have little of, which rows are usable), from what an archive knows.
 
     The objectives by logarithm, then the excesses. A cost of nothing, of hardware that is owned,
-    counts as a tenth of the least that is not.
+    counts as a tenth of the least that is not: any number below all others keeps the order of
+    costs, so that dominance and the front are those of the numbers, and a tenth adds but a
+    decade below the cheapest point that is known. As cheaper points are found it falls, which
+    :func:`stale` may take for a gain: the search then ends later, never earlier.
     """
     values = numbers[:, :-1].copy()
     for cost in values.T[1:]:
