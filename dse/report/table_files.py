@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +24,8 @@ Block: TypeAlias = Sequence[Column]
 SHEET_ROWS = 1_048_576  # of a sheet, header included: the limit of the format
 _WIDEST = 60  # characters of a column of a sheet
 _NARROWEST = 10
+CELL_CHARACTERS = 32_767  # of text: the limit of the format
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # which XML has no place for
 
 
 @dataclass(frozen=True)
@@ -83,29 +87,27 @@ def write_parquet(blocks: Iterable[Block], path: Path, sheets: Sequence[Sheet] =
 def write_workbook(blocks: Iterable[Block], path: Path, sheets: Sequence[Sheet] = ()) -> int:
     """Write a table as the first sheet of a workbook, then others; numbers are numbers.
 
-    Raises :class:`DseError` for more rows than a sheet holds.
+    Rows go to a file as they come, so that memory stays flat. Raises :class:`DseError` for more
+    rows than a sheet holds.
     """
     try:
-        import openpyxl
+        import xlsxwriter
     except ImportError:
         raise DseError(
-            f"{path}: writing a spreadsheet needs openpyxl; pip install 'cluster-dse[xlsx]', or "
+            f"{path}: writing a spreadsheet needs xlsxwriter; pip install 'cluster-dse[xlsx]', or "
             "write a .csv file"
         ) from None
     with _beside(path) as place:
-        book = openpyxl.Workbook(write_only=True)
         try:
-            count = _fill(book, blocks, path)
-            for sheet in sheets:
-                target = _sheet(book, sheet.title, _widths(sheet.rows))
-                for number, row in enumerate(sheet.rows):
-                    plain = [_cell(target, value) for value in row]
-                    target.append(plain if number else _bold(target, row))
-            book.save(place)
-        except BaseException:
-            for target in book:  # or their temporary files stay open
-                target.close()
-            raise
+            with xlsxwriter.Workbook(place, {"constant_memory": True}) as book:
+                count = _fill(book, blocks, path)
+                for sheet in sheets:
+                    heads, *rows = sheet.rows
+                    target = _sheet(book, sheet.title, heads, _widths(sheet.rows))
+                    for number, row in enumerate(rows, 1):
+                        _write_row(target, number, row)
+        except xlsxwriter.exceptions.FileCreateError as cause:
+            raise cause.args[0] from None  # the OSError that it is made of
     return count
 
 
@@ -115,12 +117,12 @@ def _fill(book: Any, blocks: Iterable[Block], path: Path) -> int:
     for block in blocks:
         if target is None:
             headings = [column.heading for column in block]
-            target = _sheet(book, "Points", [max(len(text), _NARROWEST) for text in headings])
-            target.append(_bold(target, headings))
-        count += len(block[0].values)
-        check_rows(count, path)
+            widths = [max(len(text), _NARROWEST) for text in headings]
+            target = _sheet(book, "Points", headings, widths)
+        check_rows(count + len(block[0].values), path)
         for values in zip(*(column.values for column in block), strict=True):
-            target.append([_cell(target, value) for value in values])
+            count += 1
+            _write_row(target, count, values)
     return count
 
 
@@ -163,35 +165,33 @@ def _widths(rows: Sequence[Sequence[object]]) -> list[int]:
     ]
 
 
-def _sheet(book: Any, title: str, widths: Sequence[int]) -> Any:
-    from openpyxl.utils import get_column_letter
-
-    sheet = book.create_sheet(title)
-    sheet.freeze_panes = "A2"
-    for at, width in enumerate(widths, 1):
-        sheet.column_dimensions[get_column_letter(at)].width = min(width, _WIDEST) + 2
+def _sheet(book: Any, title: str, heads: Sequence[object], widths: Sequence[int]) -> Any:
+    """A new sheet with its first row, which stays in sight."""
+    sheet = book.add_worksheet(title)
+    sheet.freeze_panes(1, 0)
+    for at, width in enumerate(widths):
+        sheet.set_column(at, at, min(width, _WIDEST) + 2)
+    bold = book.add_format({"bold": True})
+    for at, head in enumerate(heads):
+        sheet.write_string(0, at, _text(str(head)), bold)
     return sheet
 
 
-def _cell(sheet: Any, value: object) -> Any:
-    """A cell in which text is text: what begins with = is no formula."""
-    if not isinstance(value, str):
-        return value
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+def _write_row(sheet: Any, number: int, row: Sequence[object]) -> None:
+    """A row in which text is text: what begins with = is no formula. None is an empty cell."""
+    for at, value in enumerate(row):
+        if isinstance(value, str):
+            sheet.write_string(number, at, _text(value))
+        elif isinstance(value, bool):
+            sheet.write_boolean(number, at, value)
+        elif value is not None:
+            sheet.write_number(number, at, value)
 
-    cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("?", value))
-    cell.data_type = "s"
-    return cell
 
-
-def _bold(sheet: Any, row: Sequence[object]) -> list[Any]:
-    from openpyxl.styles import Font
-
-    cells = [_cell(sheet, str(value)) for value in row]
-    for cell in cells:
-        cell.font = Font(bold=True)
-    return cells
+@lru_cache(10_000)  # the values of axes come again and again
+def _text(value: str) -> str:
+    """Text as a cell can hold it."""
+    return _CONTROL.sub("?", value)[:CELL_CHARACTERS]
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -148,11 +150,34 @@ def test_a_spreadsheet_that_would_be_too_long_is_refused_before_it_is_begun(
 
 
 def test_text_is_no_formula(tmp_path: Path) -> None:
-    column = Column("name", "Name", "", ["=1+1", "a\x07b"], str)
-    table_files.write_workbook([[column]], tmp_path / "x.xlsx")
-    (cell,), (control,) = openpyxl.load_workbook(tmp_path / "x.xlsx")["Points"].iter_rows(min_row=2)
-    assert (cell.value, cell.data_type) == ("=1+1", "s")
-    assert control.value == "a?b"
+    texts = ["=1+1", "https://example.org", "a\x07b", "1e3", "", "x" * 40_000]
+    column = Column("name", "Name", "", texts, str)
+    assert table_files.write_workbook([[column]], tmp_path / "x.xlsx") == len(texts)
+    rows = [*openpyxl.load_workbook(tmp_path / "x.xlsx")["Points"].iter_rows(min_row=2)]
+    assert {cell.data_type for (cell,) in rows if cell.value} == {"s"}
+    assert [cell.hyperlink for (cell,) in rows] == [None] * len(rows)
+    found = [cell.value for (cell,) in rows]
+    assert found[:2] == texts[:2]
+    assert found[2] == "a?b"
+    assert found[3:] == ["1e3", "", "x" * table_files.CELL_CHARACTERS]
+
+
+def test_a_block_that_fails_leaves_no_file_and_none_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written so far is thrown away, temporary files of the sheets too."""
+    elsewhere = tmp_path / "temporary"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+
+    def blocks() -> Iterator[list[Column]]:
+        yield [Column("n", "N", "", [1.5, None, -2.0], float)]
+        raise DseError("no more")
+
+    with pytest.raises(DseError, match="no more"):
+        table_files.write_workbook(blocks(), tmp_path / "x.xlsx")
+    assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
+    assert not list(elsewhere.iterdir())
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
@@ -169,7 +194,7 @@ def test_what_cannot_be_written_leaves_nothing(
 
 @pytest.mark.parametrize(
     ("module", "ending", "extra"),
-    [("pyarrow", ".parquet", "parquet"), ("openpyxl", ".xlsx", "xlsx")],
+    [("pyarrow", ".parquet", "parquet"), ("xlsxwriter", ".xlsx", "xlsx")],
 )
 def test_a_missing_library_is_named(
     module: str, ending: str, extra: str, document: RunDocument, tmp_path: Path,
