@@ -533,13 +533,17 @@ def test_own_prices_from_memory_are_no_offers(tmp_path: Path) -> None:
 
 def test_a_study_that_weighs_no_money_is_not_signed_on_catalogue_prices(tmp_path: Path) -> None:
     assert "minimize: capital" in studies.SMALL
-    powered = studies.SMALL.replace("minimize: capital", "minimize: power")
+    limited = studies.SMALL.replace("minimize: capital", "minimize: power")
+    powered = limited.replace('"capital <= 200 kUSD", ', "")
     found = built(studies.written(tmp_path, powered))
     assert found.certainty is not None
     assert found.readiness is not None
     assert "doubtful sum" in reasons(found)
     offered = built(studies.written(tmp_path, powered + OFFERS, "offered.yaml"))
     assert "doubtful sum" not in reasons(offered)
+    told = readiness.actions(built(studies.written(tmp_path, limited, "limited.yaml")))
+    assert any("(62 % of the purchase price)" in line and "above USD 18,300 the answer" in line
+               for line in told), "a limit turns it"  # fmt: skip
 
 
 def test_a_single_point_is_judged_by_its_own_prices(tmp_path: Path) -> None:

@@ -209,6 +209,7 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
             part=flip.part,
             title=price_title(flip.part),
             share=flip.share,
+            of=flip.of,
             rise=rise,
             fall=fall,
             compared=flip.compared,

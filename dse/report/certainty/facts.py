@@ -110,17 +110,20 @@ class SeenPrice:
 
 @dataclass(frozen=True, kw_only=True)
 class PriceFlip:
-    """What the price of a part decides. share: of the cost that the study minimises, at the
-    recommended point, 0 where only its rivals have the part. rise, fall: None where a factor of ten
-    changes nothing. compared: False where nobody knows that, since draws are compared by another
-    rule than that which recommends. known: None where an older version wrote it. seen: the highest
-    and the lowest of the catalogue's other prices, where that changes the answer."""
+    """What the price of a part decides. share: of the cost ``of``, at the recommended point, 0
+    where only its rivals have the part. of: the first quantity that depends on the price, of those
+    that the study minimizes, then limits; empty where an older version wrote it. rise, fall: None
+    where a factor of ten changes nothing. compared: False where nobody knows that, since draws are
+    compared by another rule than that which recommends. known: None where an older version wrote
+    it. seen: the highest and the lowest of the catalogue's other prices, where that changes the
+    answer."""
 
     part: str
     title: str
     share: float
     rise: Turn | None = None
     fall: Turn | None = None
+    of: str = ""
     compared: bool = True
     known: KnownPrice | None = None
     seen: tuple[SeenPrice, ...] = ()

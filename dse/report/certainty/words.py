@@ -422,7 +422,7 @@ def turn_lines(document: RunDocument) -> list[str]:
 
 
 def _flip_line(document: RunDocument, one: PriceFlip) -> str:
-    part = f"{words.percent(one.share)} of the cost" if one.share else "no part of this offer"
+    part = share_of(document, one) if one.share else "no part of this offer"
     of = f"{one.title[:1].upper()}{one.title[1:]} ({part})"
     ends = [
         f"{_until(turn.factor)}{_at(one, turn)}, then {other(document, turn.config)}"
@@ -435,6 +435,12 @@ def _flip_line(document: RunDocument, one: PriceFlip) -> str:
         f" The catalogue also has {seen_price(seen, rented(one.part))}." for seen in one.seen
     )
     return f"{of}: the answer holds {'; and '.join(ends)}.{also}"
+
+
+def share_of(document: RunDocument, one: PriceFlip) -> str:
+    """What share of which cost a price is: ``53 % of the cost of ownership``."""
+    of = words.objective(document, one.of).title if one.of else "cost"
+    return f"{words.percent(one.share)} of the {of}"
 
 
 def _at(one: PriceFlip, turn: Turn) -> str:

@@ -12,7 +12,7 @@ from dse.catalog import sources
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
-from dse.report import bills, words
+from dse.report import bills, rents, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.advice import DECIDES, OF_AIM
 from dse.report.certainty.facts import Certainty, Knowledge, KnownPrice, PriceFlip, Turn
@@ -210,7 +210,7 @@ def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
         yield Reason(
             kind="doubtful sum",
             action=f"Get a quote for {renting}{bills.ordered(item)} "
-            f"({words.percent(share)} of the cost)",
+            f"({words.percent(share)} of the {rents.sum_of(item.rent).lower()})",
             because=f"{kind} {price} is {_age(known)}",
         )
 
@@ -248,10 +248,10 @@ def _certain(flip: PriceFlip) -> bool:
 
 def _quote_for(document: RunDocument, flip: PriceFlip) -> str:
     """What to ask for, as it is ordered: modules on their boards."""
-    title, share = part_title(flip.part), words.percent(flip.share)
+    title, share = part_title(flip.part), sure_words.share_of(document, flip)
     renting = "renting " * rented(flip.part)
     named = (bills.ordered(item) for item in bill(document) if item.item.split(", ")[0] == title)
-    return f"Get a quote for {renting}{next(named, title)} ({share} of the cost)"
+    return f"Get a quote for {renting}{next(named, title)} ({share})"
 
 
 def offered(flip: PriceFlip) -> str:

@@ -32,14 +32,16 @@ _MACHINES = ("accelerator", "node", "gpus")
 class Flip:
     """What the price of a part decides.
 
-    share: of the cost that the study minimises, at the recommended point; 0 where it has none of
-    the part. rise, fall: the factors
+    share: of the cost ``of``, at the recommended point; 0 where it has none of the part. of: the
+    first of the costs that the study minimizes, then limits, which depends on the price. rise,
+    fall: the factors
     from which on another purchase is recommended, and its position; None where that takes more than
     FARTHEST. compared: False where the rule picks another purchase to begin with, as where least
     regret recommends, so that nobody knows at which price the answer turns.
     """
 
     part: str
+    of: str
     share: float
     rise: tuple[float, int] | None
     fall: tuple[float, int] | None
@@ -54,17 +56,19 @@ def flips(
     recommended: int,
     rivals: Sequence[int] = (),
 ) -> list[Flip]:
-    """For each part of the recommended point's bill, and of its rivals', largest share first.
+    """For each part of the recommended point's bill, and of its rivals': those of the first cost
+    before those of the next, of each the largest share first.
 
     purchases: of each point which purchase it is, (points,). rivals: positions of points.
     """
     study = problem.study
-    names = sorted({*(objective.name for objective in study.objectives),
-                    *(name for c in study.constraints if c.expression
-                      for name in c.expression.names)})  # fmt: skip
+    costs = [objective.name for objective in study.objectives[1:]]
+    costs += sorted({name for c in study.constraints if c.expression
+                     for name in c.expression.names} - {*costs})  # fmt: skip
+    names = sorted({study.objectives[0].name, *costs})
     parts = _parts(problem, [points[at] for at in (recommended, *rivals)], names)
     found = _at_twice(problem, points, names, parts)
-    cost, asked = found[study.objectives[1].name], [recommended, *rivals]
+    asked = [recommended, *rivals]
     own, flipped = purchases[recommended], []
 
     machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
@@ -79,12 +83,15 @@ def flips(
 
     compared = bool(parts) and not picked(1, np.ones(1))[1][0]
     for row, part in enumerate(parts, 1):
-        if np.array_equal(cost[0, asked], cost[row, asked]):
-            continue  # the objective does not depend on it
-        once, twice = (float(cost[at, recommended]) for at in (0, row))
+        moved = [name for name in costs
+                 if not np.array_equal(found[name][0, asked], found[name][row, asked])]  # fmt: skip
+        if not moved:
+            continue  # nothing that the study weighs or limits depends on it
+        of = moved[0]
+        once, twice = (float(found[of][at, recommended]) for at in (0, row))
         share = twice / once - 1 if once else 0.0
         if not compared:
-            flipped.append(Flip(part, share, None, None, compared=False))
+            flipped.append(Flip(part, of, share, None, None, compared=False))
             continue
         ends: list[tuple[float, int] | None] = []
         for farthest in (FARTHEST, 1 / FARTHEST):
@@ -100,8 +107,8 @@ def flips(
                 before, after = (before, middle) if turned else (middle, after)
             ends.append((float(after), int(picked(row, np.array([after]))[0][0])))
         rise, fall = ends
-        flipped.append(Flip(part, share, rise, fall))
-    return sorted(flipped, key=lambda flip: -flip.share)
+        flipped.append(Flip(part, of, share, rise, fall))
+    return sorted(flipped, key=lambda flip: (costs.index(flip.of), -flip.share))
 
 
 def _as_good(priced: Priced, at: NDArray[np.intp], own: int, resolution: float) -> Mask:

@@ -305,6 +305,16 @@ def test_what_each_price_decides() -> None:
     assert "no price up to 10 times, or down to a tenth, changes the answer" in second
 
 
+def test_a_price_says_of_which_cost_it_is_a_share() -> None:
+    """That of an older version does not know."""
+    found = sure()
+    first, *others = of(found).flips
+    owned = replace(of(found), flips=(replace(first, of="tco"), *others))
+    told = words.flip_lines(replace(found, certainty=owned))[0]
+    assert told.startswith("The price of the hosts (25 % of the cost of ownership): the answer")
+    assert words.flip_lines(found)[0].startswith("The price of the hosts (25 % of the cost): the")
+
+
 def test_rows_have_as_many_cells_as_there_are_heads() -> None:
     found = sure()
     assert {len(row.cells) for row in words.rows(found)} == {len(words.heads(found))}

@@ -241,6 +241,26 @@ def test_a_price_turns_the_answer_where_it_is_said_to(outcome: Outcome, rule: st
             assert stays is same
 
 
+def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None:
+    """A purchase that a study of power limits to 200 kUSD is missed beyond a price."""
+    text = studies.SMALL.replace("minimize: capital", "minimize: [power, tco]")
+    outcome = searched(studies.written(tmp_path, text))
+    found = study_draws(outcome, "fastest")
+    points = found.near.points
+    at = found.near.front.index(recommended(outcome.front, "fastest"))
+    told = flips(outcome.problem, points, "fastest", found.purchases, at)
+    flip = next(flip for flip in told if flip.part == points[at]["accelerator"])
+    assert flip.of == "tco", "the first cost does not depend on it"
+    assert flip.rise is not None
+    capital = float(np.ravel(outcome.problem.point(points[at])["capital"])[0])
+    one = outcome.problem.prices.accelerator_usd[flip.part].value
+    gpus = float(np.ravel(outcome.problem.points_at(points[at]).bill.accelerators)[0])
+    assert one is not None
+    assert capital + gpus * one * (flip.rise[0] - 1) == pytest.approx(200_000, rel=1e-6)
+    by_power = [flip for flip in told if flip.part == "electricity"]
+    assert [flip.of for flip in by_power] == ["tco"]
+
+
 def test_the_same_machines_on_another_network_as_good_are_no_other_purchase(tmp_path: Path) -> None:
     """A price turns the answer only where the dearer network costs more than the resolution."""
     turns = []
