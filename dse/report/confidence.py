@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, log
 
 import numpy as np
 
+from dse.pricing.uncertainty import INTERVAL
 from dse.report.certainty.words import chance, exactly
-from dse.report.document import Confidence, RunDocument
+from dse.report.design_point import Bounds
+from dse.report.document import Confidence, Keeps, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
-from dse.report.words import describe, show_cost
+from dse.report.words import describe, interval, objective, show_cost, shown
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.study import QUANTITIES, Study
+from dse.study.constraints import parse_constraint
+from dse.study.expressions import Name, Number
+
+_WIDER = 1.02  # an interval of so many times the width of another, on a logarithmic scale, is wider
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,41 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         front=tuple(of_front.get(row) for row in range(len(outcome.front))),
         considered=len(points),
         limits=tuple(uncertain(outcome.problem.study)),
+        keeps=_keeps(found, at, likely, asked) if sure and at != likely else None,
     )
     return Chosen(at, _because(confidence), confidence)
+
+
+def _keeps(found: StudyDraws, at: int, likely: int, asked: float) -> Keeps | None:
+    """What both points keep to, by the limit that the second misses most often.
+
+    The least value v of which a share ``asked`` of the draws is at most v, and of a lower limit the
+    greatest of which so many are at least v: the first point's is within the limit.
+    """
+    shares = {text: float(found.drawn.met_share(text)[likely]) for text in found.drawn.met}
+    limit = min(shares, key=lambda text: shares[text], default="")
+    if not limit or shares[limit] >= asked:
+        return None
+    parsed = parse_constraint(limit)
+    if not (isinstance(parsed.left, Name) and isinstance(parsed.right, Number)):
+        return None
+    drawn = found.drawn.quantities.get(parsed.left.name)
+    if drawn is None or parsed.comparison not in ("<", "<=", ">", ">="):
+        return None
+    least = parsed.comparison.startswith(">")
+    sign = -1.0 if least else 1.0
+    ends, intervals = [], []
+    for one in (at, likely):
+        end = np.quantile(sign * drawn[:, one], asked, method="inverted_cdf")
+        low, high = np.percentile(drawn[:, one], INTERVAL)
+        ends.append(sign * float(end))
+        intervals.append((float(low), float(high)))
+    if not np.all(np.isfinite([*ends, *intervals[0], *intervals[1]])):
+        return None
+    return Keeps(
+        quantity=parsed.left.name, least=least, interval=intervals[0], end=ends[0],
+        instead_interval=intervals[1], instead_end=ends[1],
+    )  # fmt: skip
 
 
 def _priced(found: StudyDraws) -> list[FrontPoint]:
@@ -118,5 +158,28 @@ def said(document: RunDocument) -> list[str]:
     return [
         f"{sentence} By the best estimate alone it would be {describe(likely)} for "
         f"{show_cost(document, likely)}, which meets {'them' if ' and ' in limits else 'it'} with "
-        f"only {chance(met, found.asked)} probability."
+        f"only {chance(met, found.asked)} probability.{_kept(document, found)}"
     ]
+
+
+def _kept(document: RunDocument, found: Confidence) -> str:
+    """Why the recommended point is surer, though its interval may be the wider one, with a blank
+    before it."""
+    keeps = found.keeps
+    if keeps is None:
+        return ""
+    how = objective(document, keeps.quantity)
+    bound = "at least" if keeps.least else "at most"
+    own, other = (shown(end, how.unit) for end in (keeps.end, keeps.instead_end))
+    sure = f"ith {exactly(found.asked)} probability"
+    kept = f"{how.verb} {bound} {own}, that one {other}."
+    if _width(keeps.interval) <= _WIDER * _width(keeps.instead_interval):
+        return f" W{sure} the recommended point {kept}"
+    mine, theirs = (interval(ends, how.unit) for ends in (keeps.interval, keeps.instead_interval))
+    less = f" The recommended point's {how.title} is less sure, {mine} against {theirs}"
+    return f"{less}, but w{sure} it {kept}"
+
+
+def _width(ends: Bounds) -> float:
+    """Of an interval, on a logarithmic scale; infinite from nothing on."""
+    return log(ends[1] / ends[0]) if ends[0] > 0 else inf

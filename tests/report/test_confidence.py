@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse.pricing.drawn_points import drawn_quantities
-from dse.report import confidence, offers
+from dse.report import confidence, offers, words
 from dse.report.answer import answer
 from dse.report.certainty.build import drawn_answer
 from dse.report.certainty.words import limits, named, sentences
@@ -96,6 +96,39 @@ def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -
     assert "but not for sure" not in said  # the probability says it better
     assert "By the best estimate alone it would be" in said
     assert "only points count that meet every limit" in sure.recommended.why
+
+
+def test_a_surer_point_says_why_it_is_though_its_interval_be_wider(
+    study: dse.Study, deadline: str
+) -> None:
+    """A time of 15 to 31 minutes may keep to half an hour more often than one of 17 to 33."""
+    result = study.search(deadline=deadline, confidence=0.9)
+    document = result.document
+    found = document.confidence
+    assert found is not None
+    keeps = found.keeps
+    assert keeps is not None
+    assert (keeps.quantity, keeps.least) == ("time_to_target", False)
+    seconds = float(deadline.partition(" ")[0])
+    assert keeps.end <= seconds < keeps.instead_end
+    asked = "ith 90 % probability"
+    kept = f"at most {words.shown(keeps.end, 's')}, that one {words.shown(keeps.instead_end, 's')}."
+
+    def told(mine: tuple[float, float], theirs: tuple[float, float]) -> str:
+        changed = replace(keeps, interval=mine, instead_interval=theirs)
+        (line,) = confidence.said(replace(document, confidence=replace(found, keeps=changed)))
+        return line
+
+    assert told((60, 90), (60, 120)).endswith(f" W{asked} the recommended point takes {kept}")
+    assert told((900, 1860), (1020, 1980)).endswith(
+        " The recommended point's time to target is less sure, 15 min to 31 min against 17 min to "
+        f"33 min, but w{asked} it takes {kept}"
+    )
+    (older,) = confidence.said(replace(document, confidence=replace(found, keeps=None)))
+    assert older.endswith("probability.")
+    again = study.search(confidence=0.9).document.confidence
+    assert again is not None
+    assert again.keeps is None or again.keeps.quantity == "capital"
 
 
 def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
