@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.catalog.extras import SHARE
 from dse.model.arrays import Array, Mask
+from dse.pricing import extras
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
@@ -32,12 +34,12 @@ _MACHINES = ("accelerator", "node", "gpus")
 class Flip:
     """What the price of a part decides.
 
-    share: of the cost ``of``, at the recommended point; 0 where it has none of the part. of: the
+    share: of the cost ``of``, at the recommended point, as its bill has it: extras that are a share
+    of the hardware, such as spares, are not the part's; 0 where it has none of the part. of: the
     first of the costs that the study minimizes, then limits, which depends on the price. rise,
-    fall: the factors
-    from which on another purchase is recommended, and its position; None where that takes more than
-    FARTHEST. compared: False where the rule picks another purchase to begin with, as where least
-    regret recommends, so that nobody knows at which price the answer turns.
+    fall: the factors from which on another purchase is recommended, and its position; None where
+    that takes more than FARTHEST. compared: False where the rule picks another purchase to begin
+    with, as where least regret recommends, so that nobody knows at which price the answer turns.
     """
 
     part: str
@@ -68,6 +70,7 @@ def flips(
     names = sorted({study.objectives[0].name, *costs})
     parts = _parts(problem, [points[at] for at in (recommended, *rivals)], names)
     found = _at_twice(problem, points, names, parts)
+    own_lines = _own_lines(problem, points[recommended], names, parts)
     asked = [recommended, *rivals]
     own, flipped = purchases[recommended], []
 
@@ -88,8 +91,8 @@ def flips(
         if not moved:
             continue  # nothing that the study weighs or limits depends on it
         of = moved[0]
-        once, twice = (float(found[of][at, recommended]) for at in (0, row))
-        share = twice / once - 1 if once else 0.0
+        once = float(found[of][0, recommended])
+        share = float(own_lines[of][row]) / once if once else 0.0
         if not compared:
             flipped.append(Flip(part, of, share, None, None, compared=False))
             continue
@@ -150,6 +153,29 @@ def _at_twice(
         factors.update(dict.fromkeys(every, twice))
     variation = Variation(alone=frozenset(), factors=factors)
     return drawn_quantities(problem, points, names, variation, 1 + len(parts))
+
+
+def _own_lines(
+    problem: Problem,
+    point: Mapping[str, Value | None],
+    names: Sequence[str],
+    parts: Mapping[str, frozenset[str]],
+) -> Mapping[str, Array]:
+    """By quantity what each part alone adds to it, of a point, (1 + parts,), the first nothing.
+
+    ``cost(p + 1) - cost(p)`` of the part's factor p, with the extras at 0 that are a share of the
+    hardware, so that the part brings none of them.
+    """
+    extra_names = [line.price.part for line in extras.lines(problem.prices)
+                   if line.extra.basis == SHARE]  # fmt: skip
+    factors = dict.fromkeys(extra_names, np.zeros(1 + len(parts)))
+    for row, every in enumerate(parts.values(), 1):
+        for name in every:
+            once = factors.get(name, np.ones(1 + len(parts)))
+            factors[name] = once + (np.arange(1 + len(parts)) == row)
+    variation = Variation(alone=frozenset(), factors=factors)
+    found = drawn_quantities(problem, [point], names, variation, 1 + len(parts))
+    return {name: found[name][:, 0] - found[name][0, 0] for name in names}
 
 
 def _priced(study: Study, found: DrawnQuantities, row: int, factors: Array) -> Priced:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dse.pricing import draws
+from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.load import load
@@ -259,6 +260,35 @@ def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None
     assert capital + gpus * one * (flip.rise[0] - 1) == pytest.approx(200_000, rel=1e-6)
     by_power = [flip for flip in told if flip.part == "electricity"]
     assert [flip.of for flip in by_power] == ["tco"]
+
+
+@pytest.mark.parametrize("cost", ["capital", "tco"])
+def test_the_share_of_a_price_is_what_the_bill_says(tmp_path: Path, cost: str) -> None:
+    """Support and spares grow with a part's price, but are lines of their own."""
+    text = studies.SMALL.replace("minimize: capital", f"minimize: {cost}").replace(
+        "capital <= 200", "capital <= 900"
+    )
+    text += "prices: {extras: {support: 20 %/year, spares: 30 %, room: 5 kUSD}}\n"
+    outcome = searched(studies.written(tmp_path, text))
+    found = study_draws(outcome, "fastest")
+    points = found.near.points
+    at = found.near.front.index(recommended(outcome.front, "fastest"))
+    told = flips(outcome.problem, points, "fastest", found.purchases, at)
+    at_point = outcome.problem.points_at(points[at])
+    bill = bill_of_materials(at_point)
+    whole = sum(item.usd or 0.0 for item in bill)
+    lines = {item.item: (item.usd or 0.0) / whole for item in bill}
+    shares = {flip.part: flip.share for flip in told if flip.of == cost}
+    paid = 1 - shares.get("electricity", 0.0)  # the rest of what owning costs
+    assert (paid < 1) is (cost == "tco")
+    by_bill = {part: lines[name] * paid for part, name in (
+        (str(points[at]["accelerator"]), bill[0].item),
+        ("extra support", next(name for name in lines if name.startswith("Support"))),
+        ("extra spares", next(name for name in lines if name.startswith("Spares"))),
+        ("extra room", "Room"),
+    )}  # fmt: skip
+    assert {part: shares[part] for part in by_bill} == pytest.approx(by_bill, rel=1e-6)
+    assert sum(shares.values()) == pytest.approx(1.0)
 
 
 def test_the_same_machines_on_another_network_as_good_are_no_other_purchase(tmp_path: Path) -> None:
