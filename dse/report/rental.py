@@ -41,7 +41,7 @@ def assumed(problem: Problem) -> Iterator[str]:
             f"The time of a run, and so speedup, begins with the {duration(started)} in which its "
             "machines start; its energy does not count them."
         )
-    if study.rental.term not in (ON_DEMAND, SPOT):
+    if study.rental.committed:
         yield (
             "A commitment is paid whether or not it is used: what a run costs assumes that its "
             "other hours are of use, too."

@@ -10,7 +10,8 @@ from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
 ON_DEMAND, SPOT = "on-demand", "spot"
-TERMS = (ON_DEMAND, "1-year", "3-year", SPOT)
+COMMITMENTS = ("1-year", "3-year")  # paid in all hours, whether or not the machines are in use
+TERMS = (ON_DEMAND, *COMMITMENTS, SPOT)
 _TERM = "term"
 # key -> (dimension, largest sensible value, may it be 0, a usual value)
 NUMBERS = {
@@ -44,6 +45,11 @@ class StudyRental:
 
     term: str = ON_DEMAND
     given: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def committed(self) -> bool:
+        """Whether the machines stand there and are paid in all hours of the term."""
+        return self.term in COMMITMENTS
 
 
 def read_rental(at: Cursor) -> StudyRental:
