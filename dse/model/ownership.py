@@ -44,6 +44,25 @@ def break_even_utilisation(
         return np.where(saved > 0, spent / saved, np.where(np.isnan(saved), np.nan, np.inf))
 
 
+def most_utilisation(
+    capital_usd: ArrayLike,
+    electricity_usd_per_hour: ArrayLike,
+    rent_usd_per_hour: ArrayLike,
+    years: float,
+    resold_usd: ArrayLike = 0.0,
+) -> Array:
+    """The share of hours in use up to which owning costs no more than a rent of all hours.
+
+    ``(rent - (capital - resold) / (years 8760)) / electricity``, as only hours in use draw power;
+    0 where owning costs more even idle, 1 where it costs less even around the clock.
+    """
+    spent = (np.asarray(capital_usd) - resold_usd) / (years * HOURS_PER_YEAR)
+    saved = np.asarray(rent_usd_per_hour) - spent
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = saved / np.asarray(electricity_usd_per_hour)
+    return np.clip(np.where(saved == 0, 0.0, share), 0.0, 1.0)
+
+
 def saved_usd_per_hour(
     times: ArrayLike,
     rent_usd_per_hour: ArrayLike,

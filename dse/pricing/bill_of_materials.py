@@ -57,9 +57,10 @@ _NO_TERMS = Terms()
 class Rent:
     """For how long an item is rented; its unit price is of an hour. term: ``on-demand``,
     ``1-year``, ``3-year`` or ``spot``. hours: that are billed, which are the sum of the others:
-    training; lost to failures and checkpoints; starting; and what the least bill or whole units of
-    it add. These are None where the bill is for an hour, whatever is done in it. hours: None where
-    the length of the run is not known."""
+    training; lost to failures and checkpoints; starting; what the least bill or whole units of it
+    add; and those of a commitment between runs, None of other terms. These are None where the bill
+    is for an hour, whatever is done in it. hours: None where the length of the run is not known.
+    """
 
     term: str
     hours: float | None
@@ -67,6 +68,7 @@ class Rent:
     lost_hours: float | None = None
     start_up_hours: float | None = None
     rounding_hours: float | None = None
+    idle_hours: float | None = field(default=None, metadata=_IF_ANY)
 
 
 # Lines of a bill.

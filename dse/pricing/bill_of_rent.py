@@ -53,13 +53,16 @@ def _of_a_run(problem: Problem, evaluation: Evaluation) -> Rent:
     if not np.isfinite(billed):
         return Rent(term=term, hours=None)
     start_up = problem.rental.start_up_s / SECONDS_PER_HOUR
+    committed = problem.study.rental.committed
+    over = billed - held - start_up
     return Rent(
         term=term,
         hours=billed,
         training_hours=training,
         lost_hours=held - training,
         start_up_hours=start_up,
-        rounding_hours=billed - held - start_up,
+        rounding_hours=0.0 if committed else over,
+        idle_hours=over if committed else None,
     )
 
 

@@ -262,13 +262,16 @@ class Problem:
     @cached_property
     def rental(self) -> Rental:
         """The terms that machines are rented on, or as many draws of them as are priced."""
+        rental, use = self.study.rental, self.study.ownership.utilisation
         awaited = self.study.target is not None and market.rents(self.study)
-        return Rental(self.study.rental, self.draw_count if self.draws else 0, awaited)
+        awaited &= not rental.committed
+        return Rental(rental, self.draw_count if self.draws else 0, awaited, use)
 
     @cached_property
     def start_up_s(self) -> ArrayLike:
-        """For how long a run to the target waits until its machines have started: as rented ones
-        do, where the study's money is rent; 0 of those that are bought."""
+        """For how long a run to the target waits until its machines have started: as those that are
+        rented for it do, where the study's money is rent; 0 of those that are bought, or rented by
+        a commitment."""
         return self.rental.start_up_s if self.rental.awaited else 0.0
 
     @cached_property

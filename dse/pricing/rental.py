@@ -19,16 +19,20 @@ from dse.study.rental import SPOT, StudyRental
 class Rental:
     """By the best estimates, or as many draws of them, (draws,): one factor for all points.
 
-    awaited: whether runs wait for machines to start; what is not waited for is not drawn.
+    awaited: whether runs wait for machines to start; what is not waited for is not drawn. use: in
+    what share of all hours the machines are in use, which is paid for whole by a commitment.
     """
 
     study: StudyRental
     draws: int = 0
     awaited: bool = False
+    use: float = 1.0
 
     @property
     def start_up_s(self) -> ArrayLike:
-        """Until machines train."""
+        """Until machines train; 0 of those of a commitment, which stand there."""
+        if self.study.committed:
+            return 0.0
         known, given = catalog.rental_facts().start_up_s, self.study.given
         if "start_up" in given:
             return given["start_up"]
@@ -42,6 +46,8 @@ class Rental:
         offered = known.discounts.get(self.study.term)
         if "discount" not in given and offered is not None:
             share = self._drawn(Spread(1 - offered.value, offered.draws), "discount")
+        if self.study.committed:
+            return Billing(share, in_use=self.use)
         return Billing(
             share,
             given.get("minimum", known.minimum_s),

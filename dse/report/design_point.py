@@ -319,7 +319,9 @@ class Owned:
     known. same_work_usd_per_hour: the rent for the work of an owned hour, of machines that are
     rented anew for every run, None where it is that of an hour; kept_usd_per_hour,
     kept_break_even_utilisation: of machines that are kept from run to run, which start once; None
-    where no run waits for machines."""
+    where no run waits for machines. paid_idle: the rent is of all hours, a commitment;
+    pays_up_to_utilisation: then, in place of break_even_utilisation, up to which buying pays, 0
+    where it never does."""
 
     years: float
     residual_value: float
@@ -331,6 +333,8 @@ class Owned:
     totals: tuple[OwnedYears, ...]
     kept_usd_per_hour: float | None = field(default=None, metadata=IF_ANY)
     kept_break_even_utilisation: float | None = field(default=None, metadata=IF_ANY)
+    paid_idle: bool | None = field(default=None, metadata=IF_ANY)
+    pays_up_to_utilisation: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

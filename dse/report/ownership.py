@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dse.model.money import WATT_PER_KILOWATT
-from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation
+from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation, most_utilisation
 from dse.pricing.problem import Problem
 from dse.report import payback, rents
 from dse.report.design_point import Owned, OwnedYears
@@ -34,6 +34,7 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
     if years is None or not math.isfinite(capital + electricity):
         return None
+    committed = problem.study.rental.committed
     same_work = rent * _held_hours(problem, values, problem.rental.awaited)
     kept_work = rent * _held_hours(problem, values, False) if problem.rental.awaited else math.nan
 
@@ -49,9 +50,15 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
         term=problem.study.rental.term,
         rent_usd_per_hour=_known(rent),
         same_work_usd_per_hour=None if same_work == rent else worked,
-        break_even_utilisation=even(same_work),
+        break_even_utilisation=None if committed else even(same_work),
         kept_usd_per_hour=kept,
         kept_break_even_utilisation=even(kept_work),
+        paid_idle=committed or None,
+        pays_up_to_utilisation=_known(
+            float(most_utilisation(capital, electricity, rent, years, resold).item())
+        )
+        if committed
+        else None,
         totals=tuple(
             OwnedYears(
                 years=float(many),
@@ -59,11 +66,12 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
                 electricity_usd=electricity * hours,
                 residual_usd=resold,
                 own_usd=spent - resold + electricity * hours,
-                rent_usd=None if worked is None else worked * hours,
+                rent_usd=None if worked is None else worked * (rented if committed else hours),
                 kept_rent_usd=None if kept is None else kept * hours,
             )
             for many in YEARS
-            for hours in (many * HOURS_PER_YEAR * own.utilisation,)
+            for rented in (many * HOURS_PER_YEAR,)
+            for hours in (rented * own.utilisation,)
             for spent in (_capital(problem, values, float(many)),)
         ),
     )
@@ -102,6 +110,8 @@ def said(owned: Owned) -> str:
         rent += f", which is {work} for the work of an owned hour"
         rent += ", as each run waits for its machines to start" * (owned.term != SPOT)
     over = f"over {significant(owned.years)} years"
+    if owned.paid_idle:
+        return _against_a_commitment(owned.pays_up_to_utilisation, over, rent)
     share, kept = owned.break_even_utilisation, ""
     if owned.kept_usd_per_hour is not None:
         kept = (
@@ -114,6 +124,19 @@ def said(owned: Owned) -> str:
     if _never(share):
         return f"Buying does not pay against {rent}, even in use around the clock {over}.{kept}"
     return f"Buying pays from {percent(share or 0.0)} utilisation on {over}, against {rent}.{kept}"
+
+
+def _against_a_commitment(most: float | None, over: str, rent: str) -> str:
+    """most: the use up to which buying pays."""
+    rent += ", which is paid in all hours"
+    if not most:
+        return f"Buying does not pay at any utilisation {over}, against {rent}."
+    if most >= 1:
+        return f"Buying pays at any utilisation {over}, against {rent}."
+    return (
+        f"Buying pays up to {percent(most)} utilisation {over}, against {rent}; in more use, its "
+        "electricity makes it dearer."
+    )
 
 
 def _never(share: float | None) -> bool:

@@ -48,7 +48,7 @@ def of_point(problem: Problem, values: Values) -> Payback | None:
     price = problem.prices.electricity_usd_per_kwh.value
     usd_per_wh = math.nan if price is None else price / WATT_PER_KILOWATT
     use = problem.study.ownership.utilisation
-    saved = float(_saved(point, own, usd_per_wh).item())
+    saved = float(_saved(problem, point, own, usd_per_wh).item())
     sold = resale_usd(problem, values)
     months = float(payback_months(max(added - (sold or 0.0), 0.0), saved, use).item())
     missing = "" if math.isfinite(point["hourly"]) else "the rent of such machines is not known"
@@ -93,12 +93,15 @@ def resale_usd(problem: Problem, values: Values) -> float | None:
 
 
 def _saved(
-    point: Mapping[str, ArrayLike], own: Mapping[str, ArrayLike], usd_per_wh: ArrayLike
+    problem: Problem,
+    point: Mapping[str, ArrayLike],
+    own: Mapping[str, ArrayLike],
+    usd_per_wh: ArrayLike,
 ) -> Array:
-    """USD an hour, see :func:`.saved_usd_per_hour`."""
+    """USD an hour in use, see :func:`.saved_usd_per_hour`."""
     return saved_usd_per_hour(
         np.asarray(point["speedup"]) / own["speedup"],
-        point["hourly"],
+        np.asarray(point["hourly"]) / problem.rental.billing.in_use,
         np.asarray(point["power"]) * usd_per_wh,
         np.asarray(own["power"]) * usd_per_wh,
     )
@@ -113,7 +116,7 @@ def _interval(
     use = problem.study.ownership.utilisation
     usd_per_wh = power.electricity(problem).drawn(len(first["capital"])) / WATT_PER_KILOWATT
     added = np.maximum(first["capital"] - sold_usd, 0.0)
-    months = payback_months(added, _saved(first, second, usd_per_wh), use)
+    months = payback_months(added, _saved(problem, first, second, usd_per_wh), use)
     low, high = np.percentile(months, INTERVAL, method="nearest")  # never lies between
     return _finite(min(float(low), best)), _finite(max(float(high), best))
 

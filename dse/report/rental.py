@@ -42,10 +42,11 @@ def assumed(problem: Problem) -> Iterator[str]:
             "machines start; its energy does not count them."
         )
     if study.rental.committed:
-        yield (
-            "A commitment is paid whether or not it is used: what a run costs assumes that its "
-            "other hours are of use, too."
-        )
+        use = study.ownership.utilisation
+        cost = "assumes that its other hours are of use, too" if use == 1 else (
+            f"holds its share of the other hours, as machines are in use {percent(use)} of all"
+        )  # fmt: skip
+        yield f"A commitment is paid whether or not it is used: what a run costs {cost}."
     facts = [fact for fact in catalog.rental_facts().facts if fact.status == "unverified"]
     own = study.rental.given
     unchecked = [fact.name for fact in facts if study.rental.term in fact.name

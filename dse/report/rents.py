@@ -49,6 +49,7 @@ def billed(rent: Rent | None) -> str:
         "lost to failures and checkpoints": rent.lost_hours,
         "of start-up": rent.start_up_hours,
         "to the least or next whole amount that is billed": rent.rounding_hours,
+        "not in use, which a commitment pays, too": rent.idle_hours,
     }
     told = [
         f"{duration(value * SECONDS_PER_HOUR)} {what}"

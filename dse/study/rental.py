@@ -24,6 +24,7 @@ NUMBERS = {
     "wait": ("seconds", 1e9, True, "1.5 h"),
 }
 _OF_SPOT = ("spell", "wait")
+_OF_A_RUN = ("minimum", "billing_unit", "start_up")
 RENTAL_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"enum": list(TERMS)},
@@ -60,7 +61,7 @@ def read_rental(at: Cursor) -> StudyRental:
     at = at.keys((_TERM, *NUMBERS), (), mistakes)
     term = mistakes.part(lambda: at.optional(_TERM, _term, ON_DEMAND))
     others = [key for key in at.given() if key != _TERM]
-    mistakes.parts(lambda key: _check_spot(at.at(key), key, term()), others)
+    mistakes.parts(lambda key: _check_term(at.at(key), key, term()), others)
     given = mistakes.by_key(lambda key: _number(at.at(key), key), others)
     mistakes.told()
     return StudyRental(term(), {key: number() for key, number in given.items()})
@@ -70,10 +71,16 @@ def _term(at: Cursor) -> str:
     return at.named("term", TERMS, f"use {', '.join(TERMS)}")
 
 
-def _check_spot(place: Cursor, key: str, term: str) -> None:
+def _check_term(place: Cursor, key: str, term: str) -> None:
     if key in _OF_SPOT and term != SPOT:
         remedy = f"write term: {SPOT}, or drop it"
         raise place.wrong(f"{key} is of spot machines", remedy, key=True)
+    if key in _OF_A_RUN and term in COMMITMENTS:
+        remedy = f"write term: {ON_DEMAND}, or drop it"
+        raise place.wrong(
+            f"{key} is of machines that are rented for a run, and those of {term} are paid all "
+            "the time", remedy, key=True,
+        )  # fmt: skip
 
 
 def _number(place: Cursor, key: str) -> float:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dse.model.ownership import (
     HOURS_PER_YEAR,
     break_even_utilisation,
+    most_utilisation,
     owned_usd_per_hour,
     payback_months,
     saved_usd_per_hour,
@@ -73,3 +74,13 @@ def test_the_same_work_costs_as_much_less(
     expected = hours_owned * owned + hours_rented * rent - electricity
     found = float(saved_usd_per_hour(times, rent, electricity, owned))
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_rent_of_all_hours_is_beaten_up_to_a_use() -> None:
+    """350,400 over 4 years is 10 an hour; at a rent of 11 and electricity of 2, half of the time in
+    use costs as much."""
+    assert most_utilisation(350_400.0, 2.0, 11.0, 4.0) == pytest.approx(0.5)
+    assert most_utilisation(350_400.0, 2.0, 9.0, 4.0) == 0
+    assert most_utilisation(350_400.0, 2.0, 13.0, 4.0) == 1
+    assert most_utilisation(350_400.0, 0.0, [9.0, 10.0, 11.0], 4.0).tolist() == [0, 0, 1]
+    assert np.isnan(most_utilisation(350_400.0, 2.0, np.nan, 4.0))

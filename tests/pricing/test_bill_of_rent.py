@@ -72,6 +72,20 @@ def test_the_hours_that_are_paid_are_training_failures_start_and_rounding(tmp_pa
     assert 0 <= (rent.rounding_hours or 0.0) < 1
 
 
+def test_the_bill_of_a_commitment_holds_the_hours_between_runs(tmp_path: Path) -> None:
+    problem = rented(tmp_path, "per_run", "rental: 1-year\nownership: {utilisation: 0.4}\n")
+    values = point(problem)
+    (item,) = bill_of_rent(problem, values)
+    rent = item.rent
+    assert rent is not None
+    parts = (rent.training_hours, rent.lost_hours, rent.idle_hours)
+    assert sum(part or 0.0 for part in parts) == pytest.approx(rent.hours)
+    assert rent.idle_hours == pytest.approx(0.6 * (rent.hours or 0.0))
+    assert (rent.start_up_hours, rent.rounding_hours) == (0, 0)
+    exact = float(np.ravel(problem.point(values)["per_run"])[0])
+    assert item.usd == pytest.approx(exact, abs=0.005)
+
+
 def test_accelerators_are_rented_in_whole_machines(tmp_path: Path) -> None:
     problem = rented(tmp_path, "hourly")
     values = point(problem, accelerator="h100-sxm", gpus=8, gpus_per_node=4,

@@ -118,6 +118,7 @@ def test_more_spot_machines_stay_together_for_less_time(tmp_path: Path) -> None:
         ("{rented_in: 2.5}", "rented_in: 2.5 is not a whole number"),
         ("{rented_in: 0}", "rented_in: 0 is zero"),
         ("{spell: 2 h}", "spell is of spot machines"),
+        ("{term: 1-year, start_up: 10 min}", "start_up is of machines that are rented for a run"),
         ("{hours: 2}", "unknown key 'hours'"),
     ],
 )
@@ -153,3 +154,25 @@ def test_what_is_left_and_how_much_it_is_used_are_in_the_cost_of_ownership(tmp_p
     electricity = priced(usual, "tco") - bought
     assert priced(other, "tco") == pytest.approx(bought * 0.7 / 0.5 + electricity)
     assert priced(other, "capital") == priced(usual, "capital")
+
+
+@pytest.mark.parametrize("term", ["1-year", "3-year"])
+def test_the_machines_of_a_commitment_stand_there_and_are_paid_all_the_time(
+    tmp_path: Path, term: str
+) -> None:
+    rents = H100.replace("minimize: capital", "minimize: per_run") + f"rental: {term}\n"
+    busy, idle = (
+        problem(tmp_path, more, rents) for more in ("", "ownership: {utilisation: 0.25}\n")
+    )
+    at = busy.point(point(busy))
+    assert float(at["time_to_target"][0]) == pytest.approx(float(np.ravel(at.running_s)[0]))
+    hours = priced(busy, "time_to_target") / 3600
+    assert priced(busy, "per_run") == pytest.approx(priced(busy, "hourly") * hours)
+    # In use for a quarter of the hours, which are all paid.
+    assert priced(idle, "hourly") == priced(busy, "hourly")
+    assert priced(idle, "per_run") == pytest.approx(4 * priced(busy, "per_run"))
+    assert priced(idle, "time_to_target") == priced(busy, "time_to_target")
+    on_demand = problem(
+        tmp_path, "rental: {start_up: 1 h}\n", rents.replace(f"rental: {term}\n", "")
+    )
+    assert priced(on_demand, "time_to_target") == pytest.approx(hours * 3600 + 3600)

@@ -174,3 +174,34 @@ def test_the_report_has_a_column_for_each_way_of_renting(tmp_path: Path) -> None
     assert len({line.count("|") for line in lines[at : at + 4]}) == 1
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "To rent, on-demand, kept from run to run</th>" in page
+
+
+def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) -> None:
+    more = "rental: 3-year\nownership: {utilisation: 0.3}\n"
+    found = problem(tmp_path, more)
+    values = found.study.baseline.values
+    owned = ownership.of_point(found, values)
+    assert owned is not None
+    assert owned.rent_usd_per_hour is not None
+    for row in owned.totals:
+        assert row.rent_usd == pytest.approx(owned.rent_usd_per_hour * row.years * 8760)
+        assert row.electricity_usd < row.rent_usd
+    assert "which is paid in all hours" in ownership.said(owned)
+    assert owned.break_even_utilisation is None
+    # At the rent where half of the hours break even, the totals of half of the hours are the same.
+    usual = ownership.of_point(problem(tmp_path), values)
+    assert usual is not None
+    assert usual.rent_usd_per_hour is not None
+    four = usual.totals[1]
+    meets = (four.purchase_usd + four.electricity_usd / 2) / (4 * 8760)
+    even = f"rental: {{term: 3-year, discount: {1 - meets / usual.rent_usd_per_hour!r}}}\n"
+    half = ownership.of_point(problem(tmp_path, even + "ownership: {utilisation: 0.5}\n"), values)
+    assert half is not None
+    assert half.pays_up_to_utilisation == pytest.approx(0.5)
+    assert half.totals[1].own_usd == pytest.approx(half.totals[1].rent_usd)
+    assert "Buying pays up to 50 % utilisation over 4 years" in ownership.said(half)
+    cheap = ownership.of_point(
+        problem(tmp_path, "rental: {term: 1-year, discount: 0.99}\n"), values
+    )
+    assert cheap is not None
+    assert "Buying does not pay at any utilisation over 4 years" in ownership.said(cheap)
