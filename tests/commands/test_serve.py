@@ -23,11 +23,11 @@ from playwright.sync_api import Page, sync_playwright
 from starlette import concurrency
 
 from dse.commands import serving
-from dse.pricing.load import load
+from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from dse.report import live
 from dse.report.assembly import build
-from dse.report.certainty.words import chance
+from dse.report.certainty.words import alike_and_rivals, best_of, chance
 from dse.report.live import Question, Superseded, search
 from dse.report.live_page import render_live
 from dse.search.run import run
@@ -255,15 +255,29 @@ def test_chances_are_those_of_a_run(
     assert status == 200
     assert found["row"]["config"] == document.recommended.config
     assert document.certainty is not None
-    own = document.certainty.choices[0]
-    assert (
-        f"In {chance(own.best)} of 1,000 simulated outcomes it is the best choice" in found["said"]
-    )
+    best = best_of(document.certainty, alike_and_rivals(document)[0])
+    assert f"In {chance(best)} of 1,000 simulated outcomes it is the best choice" in found["said"]
     assert ("95 % was asked for" in found["said"]) == (sure is not None)
     if document.confidence is not None:
         assert [share for share in found["met"] if share is not None] == [
             share for share in document.confidence.front if share is not None
         ]
+
+
+def test_a_chance_counts_what_is_as_good_as_a_run_does() -> None:
+    """The same machines on a network as good are the same choice, which is told as one."""
+    problem = load(shipped_studies() / "ps-vs-allreduce.yaml")
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    document = build(outcome, "dse run ps-vs-allreduce", 0, 1.0, {})
+    assert document.certainty is not None
+    alike, _ = alike_and_rivals(document)
+    best = best_of(document.certainty, alike)
+    assert alike
+    assert best > document.certainty.choices[0].best
+    drawn = live.chances(live.search(problem, live.Question(rule="cheapest-within-5%")))
+    assert f"In {chance(best)} of 1,000 simulated outcomes it, or what is as good" in drawn.said
+    assert drawn.at is not None
+    assert drawn.best[drawn.at] == best
 
 
 def test_a_newer_question_ends_the_drawing_of_the_one_before(study: Path) -> None:

@@ -66,17 +66,18 @@ def certainty(
     knowledge = [*_knowledge(found, values, place)]
     word, why = verdict(point)
     living = [effect for effect in by_source if not effect.dead]
-    listed, own = dict(_listed(found, position, named)), int(found.purchases[position])
+    listed = dict(_listed(found, position, named))
     return Certainty(
         draws=len(found.worths),
         points=len(found.near.points),
         purchases=len(found.best),
         whole=found.near.whole,
+        best=found.best_choice(position),
         rule=found.rule,
         word=word,
         why=why,
         raised_by=raising(problem, values, living, asked, knowledge, place, found.rule),
-        choices=tuple(_choice(found, at, role, own) for at, role in listed.items()),
+        choices=tuple(_choice(found, at, role, position) for at, role in listed.items()),
         sources=tuple(
             SourceEffect(title=title(effect.source), **vars(effect)) for effect in living
         ),
@@ -129,7 +130,7 @@ def _listed(
         yield at, ""
 
 
-def _choice(found: StudyDraws, at: int, role: str, own: int) -> Choice:
+def _choice(found: StudyDraws, at: int, role: str, position: int) -> Choice:
     problem, values = found.problem, found.near.points[at]
     purchase = int(found.purchases[at])
     gain, cost, *_ = (one.name for one in problem.study.objectives)
@@ -148,9 +149,10 @@ def _choice(found: StudyDraws, at: int, role: str, own: int) -> Choice:
         middles={name: float(np.median(found.drawn.quantities[name][:, at])) for name in bands},
         on_front=float(found.on_front[purchase]),
         best=float(found.best[purchase]),
+        alike=bool(found.choice(position)[purchase]),
         met={text: float(np.mean(mask[:, at])) for text, mask in found.drawn.met.items()},
         meets_all=float(np.mean(found.drawn.meets_all[:, at])),
-        beaten=None if purchase == own else found.beats(own, purchase),
+        beaten=found.beats(position, purchase) if purchase != found.purchases[position] else None,
         regret=float(found.regrets[at]),
     )
 

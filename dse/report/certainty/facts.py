@@ -19,9 +19,11 @@ class Choice:
 
     role: what the answer calls it; empty for a rival. gain, cost: by the best estimate. bands: 90 %
     intervals by quantity; middles: the medians of the draws. on_front, best: the probabilities to
-    be on the front, and to be the best by the rule. met: by constraint, the probability to meet it;
-    meets_all: all of them. beaten: in which share of the draws the recommended purchase is worth
-    more; None for that itself. regret: of the rule's aim, the share that it is expected to miss.
+    be on the front, and to be the best by the rule. alike: whether it is the same choice as the
+    recommended purchase; None where an older version wrote it. met: by constraint, the probability
+    to meet it; meets_all: all of them. beaten: in which share of the draws the recommended choice
+    is worth more, of those in which one is; None for that itself. regret: of the rule's aim, the
+    share that it is expected to miss.
     """
 
     role: str = ""
@@ -36,6 +38,7 @@ class Choice:
     meets_all: float
     beaten: float | None = None
     regret: float
+    alike: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,11 +136,13 @@ class PriceFlip:
 class Certainty:
     """How sure the answer is.
 
-    draws: of how many points. whole: whether points beside the front were looked for. rule: by
-    which points were compared. word: for the answer; why: it is that one; raised_by: what would
-    raise it. choices: the recommended purchase, then named ones and rivals by falling probability.
-    sources: by falling share of the variance; dead_sources, dead_axes: what moves nothing by more
-    than 1 %. all_known: what it would be worth to know everything. flips: by falling share.
+    draws: of how many points. best: the probability of the recommended choice, all its purchases
+    together, to be the best by the rule; None where an older version wrote it. whole: whether
+    points beside the front were looked for. rule: by which points were compared. word: for the
+    answer; why: it is that one; raised_by: what would raise it. choices: the recommended purchase,
+    then named ones and rivals by falling probability. sources: by falling share of the variance;
+    dead_sources, dead_axes: what moves nothing by more than 1 %. all_known: what it would be worth
+    to know everything. flips: by falling share.
     """
 
     draws: int
@@ -154,4 +159,5 @@ class Certainty:
     dead_axes: tuple[str, ...] = ()
     knowledge: tuple[Knowledge, ...] = ()
     all_known: float = 0.0
+    best: float | None = None
     flips: tuple[PriceFlip, ...] = ()

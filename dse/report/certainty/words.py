@@ -69,7 +69,7 @@ def sentences(document: RunDocument) -> list[str]:
     else:
         or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
-            f"in {chance(best_of(own, alike))} of {words.count(found.draws)} {OUTCOMES} this "
+            f"in {chance(best_of(found, alike))} of {words.count(found.draws)} {OUTCOMES} this "
             f"{deal(document).noun}{or_alike} is the best choice{_against(document, rivals)}."
         )
     limits = "" if asked is not None and asked.reached else _limits(own)
@@ -106,9 +106,10 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
 
 
 def nearest(rivals: list[Choice]) -> Choice:
-    """Of the rivals the one that is most likely to be the better buy than the recommended purchase;
-    of several, the one that is most often the best of all."""
-    return min(rivals, key=lambda choice: (choice.beaten or 0.0, -choice.best))
+    """Of the rivals the one that is most likely to be the better buy than the recommended choice;
+    of several, the one that is most often the best of all. One that never is the best comes after
+    all that may be."""
+    return min(rivals, key=lambda one: (not one.best, one.beaten or 0.0, -one.best))
 
 
 def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
@@ -117,7 +118,10 @@ def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]
     found = document.certainty
     assert found is not None
     others = [choice for choice in found.choices[1:] if choice.beaten is not None]
-    same = [choice for choice in others if as_good(document, choice.config)]
+    same = [
+        choice for choice in others
+        if (as_good(document, choice.config) if choice.alike is None else choice.alike)
+    ]  # fmt: skip
     return same, [choice for choice in others if choice not in same]
 
 
@@ -144,8 +148,11 @@ def _objectives_of(document: RunDocument, config: Mapping[str, str]) -> tuple[fl
     return (found.gain, found.cost) if found else ()
 
 
-def best_of(own: Choice, alike: Sequence[Choice]) -> float:
+def best_of(found: Certainty, alike: Sequence[Choice]) -> float:
     """In which share of the draws the recommended choice is the best, as one of its purchases."""
+    if found.best is not None:
+        return found.best
+    own = found.choices[0]
     return min(own.best + sum(choice.best for choice in alike), 1.0)
 
 
@@ -189,7 +196,7 @@ def odds(document: RunDocument) -> str:
         return (
             f" Of those {how}, it beats its nearest rival in {won} of {OUTCOMES}.{flip(document)}"
         )
-    best = f"the best choice in {chance(best_of(found.choices[0], alike))} of {OUTCOMES}"
+    best = f"the best choice in {chance(best_of(found, alike))} of {OUTCOMES}"
     if rivals and (won_by := 1 - (nearest(rivals).beaten or 0.0)) > 0.5:
         rival = named(document, nearest(rivals).config)
         best += f"; more often, in {chance(won_by)}, {rival} is {deal(document).better}"
@@ -364,7 +371,7 @@ def rows(document: RunDocument) -> Iterator[Row]:
         shown.append("time_to_target")
     alike, _ = alike_and_rivals(document)
     for choice in found.choices:
-        best = chance(best_of(choice, alike) if choice.role == "recommended" else choice.best)
+        best = chance(best_of(found, alike) if choice.role == "recommended" else choice.best)
         yield Row(
             named(document, choice.config),
             choice.role,
@@ -490,5 +497,6 @@ def scope(document: RunDocument, found: Certainty) -> str:
         f"which are {words.count(found.purchases)} {one}s: what differs in software alone is "
         f"one, with the best software for it in each outcome. {one.capitalize()}s that differ from "
         "the recommended one by less than the study's resolution in every objective are the same "
-        f"choice, and count with it.{of}"
+        "choice, and count with it. How often it is better than another leaves out the outcomes in "
+        f"which both are worth the same, as where both miss a limit.{of}"
     )

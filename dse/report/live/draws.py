@@ -22,8 +22,8 @@ class Chances:
     """What the draws say of an answer. said: in sentences. row: the point that is recommended for
     the confidence that is asked, else the answer's own; at: its position among the answer's rows,
     None where it is only near the front. met, best: the probability of every row to meet all
-    limits, and of its purchase to be the best by the rule; None where it was not drawn. draws:
-    how many; considered: of how many points; seconds: that they took."""
+    limits, and of its choice to be the best by the rule, as a run says it; None where it was not
+    drawn. draws: how many; considered: of how many points; seconds: that they took."""
 
     said: str
     row: Row
@@ -59,18 +59,18 @@ def chances(found: Found, wanted: Callable[[], bool] = lambda: True) -> Chances:
     drawn = draws_near(found.problem, near, rule, before)
     chosen = confidence.chosen(drawn, outcome, rule, near.front.index(likely)).position
     met = drawn.drawn.meets_all.mean(axis=0)
-    best = drawn.best[drawn.purchases]
+    best = [drawn.best_choice(at) for at in range(len(drawn.near.points))]
     of_front = {front: at for at, front in enumerate(near.front)}
     drawn_rows = [of_front.get(front) for front in found.rows]
     place = {front: at for at, front in enumerate(found.rows)}
     position = near.row(chosen)
     row = _near_row(drawn, chosen)
     return Chances(
-        said=_sure(drawn, chosen, row, float(met[chosen]), float(best[chosen]), found.asked),
+        said=_sure(drawn, chosen, row, float(met[chosen]), best[chosen], found.asked),
         row=row,
         at=None if position is None else place.get(position),
         met=tuple(None if at is None else float(met[at]) for at in drawn_rows),
-        best=tuple(None if at is None else float(best[at]) for at in drawn_rows),
+        best=tuple(None if at is None else best[at] for at in drawn_rows),
         draws=len(drawn.worths),
         considered=len(near.points),
         seconds=time.perf_counter() - began,
@@ -98,7 +98,10 @@ def _sure(drawn: StudyDraws, at: int, row: Row, met: float, best: float, asked: 
         shares.append(words.interval(bounds, words_of(objective.name)[1], number, DIGITS))
     many = words.count(len(drawn.worths))
     text = f"{said_of(row, asked.rule)} 90 % confidence: {' and '.join(shares)}. "
-    text += f"In {chance(best)} of {many} simulated outcomes it is the best choice"
+    also = ""
+    if np.sum(drawn.choice(at)) > 1:
+        also = f", or what is as good to {words.percent(drawn.problem.study.resolution)},"
+    text += f"In {chance(best)} of {many} simulated outcomes it{also} is the best choice"
     limits = [*confidence.uncertain(drawn.problem.study)]
     if asked.confidence is None:
         return f"{text}, and in {chance(met)} it meets every limit." if limits else (

@@ -36,7 +36,7 @@ def _odds(document: RunDocument) -> str:
         better = deal(document).better
         said = f"it is {better} than another that is as sure in {{}} of simulated outcomes only"
     else:
-        best = sure_words.best_of(found.choices[0], alike) if rivals else 1.0
+        best = sure_words.best_of(found, alike) if rivals else 1.0
         said = "it is the best choice in {} of simulated outcomes only"
     return said.format(sure_words.chance(best)) if best is not None and best < 0.5 else ""
 

@@ -83,10 +83,38 @@ class StudyDraws:
         every = on_front(self.priced)
         return np.array([every[:, self.purchases == one].any(axis=1).mean() for one in self._each])
 
-    def beats(self, one: int, other: int) -> float:
-        """In which share of the draws a purchase is worth more than another; equals count half."""
-        mine, theirs = (self.worths_of_purchases[:, at] for at in (one, other))
-        return float(np.mean((mine > theirs) + 0.5 * (mine == theirs)))
+    @cached_property
+    def _estimates(self) -> DrawnQuantities:
+        """The objectives at the best estimate, (1, points)."""
+        names = [objective.name for objective in self.problem.study.objectives]
+        alone = Variation(alone=frozenset())
+        return drawn_quantities(self.problem, self.near.points, names, alone, 1)
+
+    def choice(self, at: int) -> Mask:
+        """Which purchases are the same choice as that of a point, (purchases,): its own, and those
+        with a point that meets every limit and differs from it by no more than the study's
+        resolution in every objective, by the best estimate."""
+        found = self._estimates
+        alike, resolution = found.meets_all[0].copy(), self.problem.study.resolution
+        for objective in self.problem.study.objectives:
+            values = found[objective.name][0]
+            larger = np.maximum(np.abs(values), abs(values[at]))
+            alike &= (np.abs(values - values[at]) <= resolution * larger) & (resolution > 0)
+        alike[at] = True
+        return np.isin(self._each, self.purchases[alike])
+
+    def best_choice(self, at: int) -> float:
+        """The probability that one of the purchases of a point's choice is the best."""
+        return min(float(self.best[self.choice(at)].sum()), 1.0)
+
+    def beats(self, at: int, purchase: int) -> float:
+        """In which share of the draws the choice of a point is worth more than another purchase, of
+        those in which they are not worth the same, as they are where both miss a limit; 0.5 where
+        they never differ. So no choice is the best more often than it beats another."""
+        mine = self.worths_of_purchases[:, self.choice(at)].max(axis=1)
+        theirs = self.worths_of_purchases[:, purchase]
+        won, lost = np.mean(mine > theirs), np.mean(mine < theirs)
+        return float(won / (won + lost)) if won + lost else 0.5
 
 
 def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> StudyDraws:

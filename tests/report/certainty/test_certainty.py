@@ -252,6 +252,15 @@ def test_the_nearest_rival_is_the_one_that_most_often_wins() -> None:
     assert names[1] == words.named(found, rival.config) == "64 x NVIDIA A100 SXM4 80 GB"
 
 
+def test_what_is_never_the_best_is_no_nearest_rival_where_another_may_be() -> None:
+    own, rival = of(sure()).choices
+    never = replace(rival, config={**rival.config, "gpus": "32"}, best=0.0, beaten=0.85)
+    may = replace(rival, best=0.01, beaten=0.98)
+    line = words.sentences(sure(choices=(own, never, may)))[0]
+    assert "its nearest rival, 64 x NVIDIA A100 SXM4 80 GB, in 98 %" in line
+    assert "32 x NVIDIA" in words.sentences(sure(choices=(own, never)))[0]
+
+
 def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     """Half as likely each, and as good: together they are the answer, and no price between them
     changes it."""

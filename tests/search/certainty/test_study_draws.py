@@ -122,12 +122,25 @@ def test_probabilities_are_probabilities(found: StudyDraws, outcome: Outcome) ->
     assert found.best.sum() == pytest.approx(1.0, abs=0.02)
     assert np.all((found.on_front >= 0) & (found.on_front <= 1))
     for one in range(len(found.best)):
-        assert found.beats(one, one) == 0.5
         assert found.best[one] <= found.on_front[one] + 1e-12  # what is best is on the front
     for constraint in outcome.problem.study.constraints:
         if constraint.expression:
             share = found.drawn.met_share(constraint.text)
             assert np.all((share >= 0) & (share <= 1))
+
+
+def test_what_is_the_best_beats_each_other_purchase_as_often(found: StudyDraws) -> None:
+    """Where both miss a limit neither wins, and what is as good counts with the choice."""
+    worths = found.worths_of_purchases
+    for at in range(len(found.near.points)):
+        choice = found.choice(at)
+        assert choice[found.purchases[at]]
+        mine = worths[:, choice].max(axis=1)
+        for other in np.flatnonzero(~choice):
+            won, lost = (mine > worths[:, other]).sum(), (mine < worths[:, other]).sum()
+            beaten = found.beats(at, int(other))
+            assert beaten == pytest.approx(won / (won + lost) if won + lost else 0.5)
+            assert beaten >= found.best_choice(at) or found.best_choice(at) == 0
 
 
 def test_near_the_front_are_the_front_and_points_that_meet_the_constraints(
