@@ -73,7 +73,7 @@ def _hours(seconds: Array) -> float:
 def _items(points: Points, rent: Rent) -> Iterator[Item]:
     bill, prices = points.bill, points.problem.prices
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-    share = float(np.ravel(points.problem.rental.billing.price_share)[0])
+    share = points.problem.rental.price_share
     if machine.node is None:
         several = points.problem.rental.rented_in(machine.accelerator.name)
         whole = f", rented in machines of {several:.0f}" if several > 1 else ", rented one by one"

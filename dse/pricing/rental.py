@@ -55,6 +55,11 @@ class Rental:
             self.start_up_s,
         )
 
+    @property
+    def price_share(self) -> float:
+        """Of the price on demand that the term costs, by the best estimate."""
+        return float(np.ravel(replace(self, draws=0).billing.price_share)[0])
+
     def rented_in(self, accelerator: str) -> float:
         """How many are rented at once: those of a machine that is rented whole."""
         known = catalog.rental_facts().rented_in

@@ -19,7 +19,7 @@ LEAST_START = 0.1  # of the time or cost of a run; less is not worth a note
 def said(problem: Problem) -> str:
     """For `dse explain`: the term, what it costs, how a run is billed."""
     billing = problem.rental.billing
-    share = float(np.ravel(billing.price_share)[0])
+    share = problem.rental.price_share
     price = "" if share == 1 else f", {percent(share)} of the price on demand"
     parts = [f"{duration(billing.start_up_s)} of start-up"] if billing.start_up_s else []
     parts += [f"at least {duration(billing.minimum_s)}"] if billing.minimum_s else []

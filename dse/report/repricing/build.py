@@ -162,7 +162,7 @@ def _terms(found: StudyDraws) -> Terms:
         carbon_kg_per_kwh=prices.carbon_kg_per_kwh.value,
         residual_value=ownership.residual_value,
         utilisation=ownership.utilisation,
-        rent_share=_number(np.asarray(found.problem.rental.billing.price_share)),
+        rent_share=found.problem.rental.price_share,
         extras=Extras(
             share=(sums[SHARE][0], sums[SHARE][1]),
             once_usd=(sums[ONCE][0], sums[ONCE][1]),
