@@ -21,7 +21,30 @@ def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str
     """What the rent does not hold, and what others ask; nothing where the study rents nothing."""
     if not rents(problem.study):
         return []
-    return [*_by_the_accelerator(problem, recommended), *_elsewhere(problem, recommended)]
+    return [
+        *_own_on_demand(problem, recommended),
+        *_by_the_accelerator(problem, recommended),
+        *_elsewhere(problem, recommended),
+    ]
+
+
+def _own_on_demand(problem: Problem, values: Mapping[str, Value | None]) -> list[str]:
+    """That a price of the study's own counts as one on demand, where its term is another at the
+    discount of the catalogue."""
+    machine, fact = _rented(problem, values)
+    rental = problem.study.rental
+    if fact is None or not fact.value or not catalog.own(fact) or "discount" in rental.given:
+        return []
+    share = problem.rental.price_share
+    if share == 1:
+        return []
+    of = (machine.node or machine.accelerator).title
+    return [
+        f"Your USD {fact.value:,.2f} an hour for {of} counts as a price on demand, so the bill has "
+        f"{100 * share:.0f} % of it, USD {fact.value * share:,.2f}, for the term {rental.term}. If "
+        "it is a price of that term already, write discount: 0 under rental, which takes nothing "
+        "off other prices, either."
+    ]
 
 
 def _by_the_accelerator(problem: Problem, values: Mapping[str, Value | None]) -> list[str]:
@@ -44,7 +67,8 @@ def _elsewhere(problem: Problem, values: Mapping[str, Value | None]) -> list[str
     if fact is None or not fact.value or catalog.own(fact):
         return []
     per_machine = machine.node.accelerators if machine.node else 1
-    mine, name, prices = fact.value / per_machine, machine.accelerator.name, problem.prices
+    share = problem.rental.price_share
+    mine, name, prices = fact.value * share / per_machine, machine.accelerator.name, problem.prices
     offers = [("accelerator by accelerator", prices.accelerator_hourly_usd.get(name), 1)]
     offers += [
         (node.name, prices.node_hourly_usd.get(node.name, node.hourly_usd), node.accelerators)
@@ -52,7 +76,10 @@ def _elsewhere(problem: Problem, values: Mapping[str, Value | None]) -> list[str
         if node.accelerator == name
     ]
     others = sorted(
-        (offer.value / each, f"USD {offer.value / each:,.2f} ({what}, {offer.date or 'no date'})")
+        (
+            offer.value * share / each,
+            f"USD {offer.value * share / each:,.2f} ({what}, {offer.date or 'no date'})",
+        )
         for what, offer, each in offers
         if offer is not None and offer.value and offer is not fact
         and (age_years(offer, prices.as_of) or 0.0) <= _APART_YEARS
@@ -60,9 +87,10 @@ def _elsewhere(problem: Problem, values: Mapping[str, Value | None]) -> list[str
     if not others or (others[0][0] * _APART > mine and others[-1][0] < mine * _APART):
         return []
     ends = list(dict.fromkeys((others[0][1], others[-1][1])))
+    off = "" if share == 1 else f", each at {100 * share:.0f} % of its price on demand"
     return [
         f"The bill's rent is USD {mine:,.2f} an hour for one {machine.accelerator.title}; the "
-        f"catalogue also has {' to '.join(ends)}. Ask several sellers."
+        f"catalogue also has {' to '.join(ends)}{off}. Ask several sellers."
     ]
 
 
@@ -84,7 +112,7 @@ def of_two_sellers(problem: Problem, recommended: Mapping[str, Value | None]) ->
     if not two and not undated and apart <= _APART_YEARS:
         return []
     why = ["they are of two clouds"] * two
-    why += ["not both have a date"] * undated
+    why += ["not both have a date" if ages else "neither has a date"] * undated
     why += [f"they lie {apart:.1f} years apart"] * (apart > _APART_YEARS)
     return [
         f"The rent of the recommended point is {_said(mine)}, the baseline's {_said(theirs)}: "

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from dse.report.json_form import IF_ANY
+
 Bounds: TypeAlias = tuple[float, float]  # low, high
 Word: TypeAlias = Literal["measured", "near", "estimated"]
 
@@ -101,7 +103,8 @@ class KnownPrice:
 class SeenPrice:
     """Another price of the catalogue at which something else is recommended. usd: of one. source:
     key of the catalogue. detail: whose price it is, as the catalogue tells. with_server: whether it
-    pays a share of a server. above: whether it is above what the answer bears, or below."""
+    pays a share of a server. above: whether it is above what the answer bears, or below.
+    on_demand_usd: of a rent on another term, which is less."""
 
     usd: float
     date: str
@@ -109,6 +112,7 @@ class SeenPrice:
     detail: str = ""
     with_server: bool = False
     above: bool = True
+    on_demand_usd: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

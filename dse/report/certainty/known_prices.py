@@ -21,18 +21,19 @@ _DEVIATIONS = 1.6449  # of a normal distribution, to the ends of its middle 90 %
 def known_price(problem: Problem, part: str) -> KnownPrice | None:
     """Of a part by its name in draws of prices; None of what has no price of its own.
 
-    Of a network, whose parts are asked for together, the widest interval and the oldest day.
+    Of a network, whose parts are asked for together, the widest interval and the oldest day. A rent
+    is that of the study's term.
     """
     facts = [fact for fact in _facts(problem, part) if fact.value is not None]
     if not facts:
         return None
-    prices = problem.prices
+    prices, usd = problem.prices, facts[0].value
     spread = max(price_spread().log_spread(fact, prices.as_of, prices.valid_on) for fact in facts)
     ages = [age_years(fact, prices.as_of) for fact in facts]
     dated = [age for age in ages if age is not None]
     sellers = {fact.offer.vendor if fact.offer else "" for fact in facts}
     return KnownPrice(
-        usd=facts[0].value if len(facts) == 1 else None,
+        usd=_paid(problem, part, usd) if usd is not None and len(facts) == 1 else None,
         bounds=(exp(-_DEVIATIONS * spread), exp(_DEVIATIONS * spread)),
         own=all(catalog.own(fact) for fact in facts),
         expired=any(catalog.lapsed(fact, prices.valid_on) for fact in facts),
@@ -49,7 +50,8 @@ def seen_prices(
     """The highest and the lowest price of the catalogue at which something else is recommended.
 
     point: the recommended one. turns: by sign, what a rise (1) and a fall (-1) leads to. A price
-    with a share of a server counts without that where the study buys servers apart.
+    with a share of a server counts without that where the study buys servers apart, a rent at what
+    the study's term is off the price on demand.
     """
     known = known_price(problem, part)
     if known is None or not known.usd or known.own:  # an offer is not what others asked
@@ -63,16 +65,23 @@ def seen_prices(
         if not found:
             return
         usd, fact = max(found, key=lambda one: sign * one[0])
-        if sign * (usd / known.usd - turn.factor) >= 0:
+        if sign * (_paid(problem, part, usd) / known.usd - turn.factor) >= 0:
             assert fact.value is not None
+            paid = _paid(problem, part, fact.value)
             yield SeenPrice(
-                usd=fact.value,
+                usd=paid,
+                on_demand_usd=fact.value if paid != fact.value else None,
                 date=fact.date,
                 source=fact.source,
                 detail=fact.detail.partition("http")[0].strip("; "),
                 with_server=usd != fact.value,
                 above=sign > 0,
             )
+
+
+def _paid(problem: Problem, part: str, usd: float) -> float:
+    """A price as it is paid: a rent at its share of the price on demand."""
+    return usd * problem.rental.price_share if rented(part) else usd
 
 
 def _alone(

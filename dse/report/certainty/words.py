@@ -253,7 +253,9 @@ def _money(price: float, hourly: bool) -> str:
 def seen_price(seen: SeenPrice, hourly: bool) -> str:
     """A price of the catalogue, with whose it is: ``USD 24,875 of 2020-05-21 (...)``."""
     price = f"USD {seen.usd:,.2f}/h" if hourly else f"USD {seen.usd:,.0f}"
-    whose = [seen.detail] * bool(seen.detail) + ["with a share of the server"] * seen.with_server
+    listed = seen.on_demand_usd
+    whose = [] if listed is None else [f"USD {listed:,.2f}/h on demand"]
+    whose += [seen.detail] * bool(seen.detail) + ["with a share of the server"] * seen.with_server
     return f"{price} of {seen.date or 'no date'} ({', '.join([*whose, seen.source])})"
 
 

@@ -9,7 +9,7 @@ from math import ceil, floor, log10, sqrt
 from typing import Any
 
 from dse.pricing.hardware import HOST_OF
-from dse.report import words
+from dse.report import rents, words
 from dse.report.certainty.titles import part_title
 from dse.report.deal import deal
 from dse.report.document import RunDocument
@@ -29,6 +29,7 @@ from dse.spelling import enumerated
 from dse.study.constraints import parse_constraint
 from dse.study.expressions import Binary, Name, Node, Number
 from dse.study.quantities import QUANTITIES
+from dse.study.rental import ON_DEMAND
 
 SECTION = "repricing"  # its name
 _OF_NETWORK = {"nic": "Network card", "switch_port": "Port of a switch", "cable": "Cable"}
@@ -101,10 +102,18 @@ def _prices(document: RunDocument, found: Repricing) -> tuple[list[Control], lis
     others: list[Control] = []
     for at, part in sorted(enumerate(found.parts), key=_place):
         if kinds[part.rented] or (not part.rented and _lent(found, at)):
-            control = Control(f"price-{at}", label(found, part),
-                              "USD/h" if part.rented else "USD", part.usd, 0.0, 1e9)  # fmt: skip
+            unit, usd = "USD/h" if part.rented else "USD", _paid(found, part)
+            control = Control(f"price-{at}", label(found, part), unit, usd, 0.0, 1e9)
             (own if at in bought else others).append(control)
     return own, others
+
+
+def _paid(found: Repricing, part: Part) -> float | None:
+    """What is paid for a part: a rent at the term's share of the price on demand."""
+    share = found.terms.rent_share
+    if part.usd is None or not part.rented or share == 1:
+        return part.usd
+    return float(f"{part.usd * share:.6g}")
 
 
 def _place(one: tuple[int, Part]) -> tuple[int, str, int]:
@@ -156,6 +165,11 @@ def note(document: RunDocument, found: Repricing) -> str:
         f"chances rest on {found.drawn.count} simulated outcomes, and a new run may "
         f"differ from them by {_by_chance(found.drawn.count)} points of a percentage."
     ]
+    if RENTS in moved and found.terms.rent_share != 1:
+        parts.append(
+            f"Rents are what is paid {rents.term(document.study.rental or ON_DEMAND)}, "
+            f"{words.percent(found.terms.rent_share)} of the price on demand that a study holds."
+        )
     gone = {one.retired for one in found.points if one.retired is not None}
     if found.sells_new and gone:
         named = enumerated([label(found, found.parts[at]) for at in sorted(gone)])

@@ -168,9 +168,10 @@
     const found = { met: new Float64Array(count), regret: new Float64Array(count), best: new Map() };
     const sold = onSale(state);
     for (let draw = 0; draw < drawn.count; draw += 1) {
-      const prices = state.prices.map((usd, at) =>
-        (state.moved[at] ? usd : usd * factors[draw * parts.length + at]));
       const share = shares ? shares[draw] : terms.rent_share;
+      const certain = (usd, at) => (parts[at].rented && share ? usd * terms.rent_share / share : usd);
+      const prices = state.prices.map((usd, at) =>
+        (state.moved[at] ? certain(usd, at) : usd * factors[draw * parts.length + at]));
       const rates = { ...state.rates }; // one that is typed is certain
       for (const [name, column] of rateFactors) {
         if (Object.is(rates[name], usual[name])) rates[name] *= column[draw];
@@ -215,7 +216,10 @@
   };
   const changed = (id) => byId(id) !== null && byId(id).value !== initial.get(id);
   const read = () => ({
-    prices: parts.map((part, at) => typed(`price-${at}`, known(part.usd))),
+    prices: parts.map((part, at) => { // a typed rent is of the term, the document's on demand
+      const share = (part.rented && terms.rent_share) || 1;
+      return changed(`price-${at}`) ? byId(`price-${at}`).valueAsNumber / share : known(part.usd);
+    }),
     moved: parts.map((_, at) => changed(`price-${at}`)),
     rates: Object.fromEntries(RATES.map((name) => [name, typed(name, usual[name])])),
     confidence: byId("confidence")?.value

@@ -588,3 +588,27 @@ def test_the_price_that_counts_is_told_with_who_asks_it(tmp_path: Path) -> None:
     assert words.usd(flip, 1.5) == "USD 66/h"
     nobody = replace(flip, known=replace(rent, seller=""))
     assert words.usd(nobody) == "USD 44/h"
+
+
+def test_rents_are_those_of_the_term(tmp_path: Path) -> None:
+    """What is paid an hour on the spot market, not the price on demand that it is off."""
+    term = "rental: {term: spot, discount: 0.5}\n"
+    text = studies.SMALL.replace("minimize: capital", "minimize: hourly")
+    text = text.replace("v100-sxm2-16gb]", "h100-sxm]")
+    usual = load(studies.written(tmp_path, text))
+    spot = load(studies.written(tmp_path, text + term))
+    part, point = "h100-sxm for rent", usual.study.baseline.values
+    paid, listed = known_price(spot, part), known_price(usual, part)
+    assert paid is not None
+    assert listed is not None
+    assert listed.usd is not None
+    assert paid.usd == pytest.approx(listed.usd / 2)
+    assert paid.bounds == listed.bounds
+    host = known_price(spot, "host")
+    assert host == known_price(usual, "host")  # is bought
+    (dear,) = seen_prices(usual, part, point, {1: Turn(factor=1.1)})
+    (half,) = seen_prices(spot, part, point, {1: Turn(factor=1.1)})
+    assert half.usd == pytest.approx(dear.usd / 2)
+    assert (half.on_demand_usd, dear.on_demand_usd) == (dear.usd, None)
+    assert f"USD {half.usd:,.2f}/h of" in words.seen_price(half, hourly=True)
+    assert f"(USD {dear.usd:,.2f}/h on demand, " in words.seen_price(half, hourly=True)

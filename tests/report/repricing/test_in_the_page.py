@@ -269,3 +269,29 @@ def test_a_price_of_ones_own_leaves_out_what_nobody_sells_any_more(tmp_path: Pat
         assert config(before, seen) == anew.recommended.config
         assert ", which is no longer sold new" in answer(seen)
     assert anew.recommended.config["accelerator"] == "p100-sxm2-16gb"
+
+
+def test_a_rent_in_the_page_is_that_of_the_term(tmp_path: Path) -> None:
+    text = study("per_run", "recommend: cheapest\n")
+    before = searched(tmp_path, text + "rental: spot\n").document
+    assert before.repricing is not None
+    share = before.repricing.terms.rent_share
+    assert share < 1
+    rents = {part.part: part.usd or 0.0 for part in before.repricing.parts if part.rented}
+    dearer = {part: f"{2 * usd * share:.6g}" for part, usd in rents.items()}
+    with browser.opened(render_page(before), tmp_path) as seen:
+        untouched = seen.run(POINTS)
+        fields = ids(before, {part: part for part in rents})
+        for where, part in fields.items():
+            value = float(seen.page.locator(f"#{where}").input_value())
+            assert value == pytest.approx(rents[part] * share, rel=1e-5)
+        # The rent of the offer, typed, is the rent of the offer.
+        enter(seen, {where: f"{rents[part] * share:.9f}" for where, part in fields.items()})
+        for at, costs in seen.run(POINTS).items():
+            assert costs == pytest.approx(untouched[at], rel=1e-5)
+        enter(seen, ids(before, dearer))
+        for at, (speed, usd) in seen.run(POINTS).items():
+            assert [speed, usd] == pytest.approx([untouched[at][0], 2 * untouched[at][1]], rel=1e-5)
+    assert seen.console == []
+    page = render_page(before)
+    assert "Rents are what is paid on the spot market" in page
