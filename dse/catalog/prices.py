@@ -218,6 +218,8 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
             sold_until[name] = _sold_until(own)
         if own.has("includes"):
             includes[name] = own.text("includes")
+        elif own.has("purchase") and (own.has("host") or entry.has("host")):
+            includes[name] = CARD  # hosts are offered beside it
         includes.setdefault(name, CARD)
         if includes[name] not in INCLUDES:
             remedy = f"write {' or '.join(INCLUDES)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -293,6 +294,7 @@ class Entry:
             if discount:
                 before, number = number, round(number * (1 - discount), places)
         until = self._date(written, "valid_until", steps)
+        self._check_days(self._date(written, "date", steps), until, steps)
         offer = PriceTerms(
             price_class=price_class,
             vendor=str(written.get("vendor", "")),
@@ -305,6 +307,19 @@ class Entry:
             includes=str(written.get("includes", "")),
         )
         return number, unit, offer
+
+    def _check_days(self, date: str, until: str, steps: tuple[str | int, ...]) -> None:
+        """Refuse an offer of a day to come, and one that ends before it is made."""
+        if self.shipped or not date:
+            return
+        made = datetime.date.fromisoformat(f"{date}-01-01"[:10])  # at the earliest
+        last = last_day(until)
+        if last is not None and made > last:
+            raise self.wrong(f"valid_until {until} is before its date, {date}", "correct one",
+                             *steps, "valid_until")  # fmt: skip
+        if made > datetime.date.today() + datetime.timedelta(days=1):  # it may be tomorrow there
+            raise self.wrong(f"date {date} is in the future", "write the day of the offer", *steps,
+                             "date")  # fmt: skip
 
     def _rate(self, value: Any, given: str, steps: tuple[str | int, ...]) -> float:
         """What one of a currency is in USD: ``1.08``, or ``1.08 USD``."""

@@ -27,11 +27,13 @@ from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
 # What stands in the way of an order: nobody sells it new, a rack feeds too little, a network has
-# too few tiers.
-Obstacle: TypeAlias = Literal["unsold", "rack", "tiers"]
+# too few tiers, a price is far from what the catalogue lets one expect.
+Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price"]
 UNSOLD: Obstacle = "unsold"
 RACK: Obstacle = "rack"
 TIERS: Obstacle = "tiers"
+UNLIKELY: Obstacle = "unlikely price"
+_DEVIATIONS = 2.576  # of a normal distribution, to the ends of its middle 99 %
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +90,14 @@ class Item:
     price_class: ``list``, what is published, ``quote``, offered to the user, ``used``, ``cloud``,
     ``of the site``, which has it, or ``owned``, where all of them stand there. price_date: when it
     was asked; empty where that is not known. age_years: on the day that the price list is for; None
-    where it has no date. checked: False where the price is from memory. source: a key of the
-    catalogue's sources, or the name of a file; empty where there is no price. idle: how many are
-    bought beyond those that train, since fewer are not sold. terms: of an offer, None where there
-    are none. remark: what else to know of it; obstacle: what keeps it from being ordered so. extra:
-    it is no part of the hardware. rent: for how long it is rented, None where it is bought.
-    boards: what modules stand on and are ordered as, ``2 HGX A100 8-GPU baseboards``.
+    where it has no date. checked: False where nobody compared the price with its source. source: a
+    key of the catalogue's sources, or the name of a file; empty where there is no price. idle: how
+    many are bought beyond those that train, since fewer are not sold. terms: of an offer, None
+    where there are none. remark: what else to know of it; obstacle: what keeps it from being
+    ordered so. extra: it is no part of the hardware. rent: for how long it is rented, None where it
+    is bought.
+    boards: what modules stand on and are ordered as, ``2 HGX A100 8-GPU baseboards``, ``with their
+    servers`` where the price pays these, too.
     """
 
     item: str
@@ -147,7 +151,12 @@ def _items(points: Points) -> Iterator[Item]:
     for item in _item(points, device.title + units, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
         boards = _boards(points, machine, item.to_buy)
-        yield replace(item, idle=idle, boards=boards, **(gone if item.to_buy else {}))
+        said: dict[str, Any] = {}
+        if unlikely := _unlikely(points, device.name, machine.accelerator_usd):
+            said = {"remark": unlikely, "obstacle": UNLIKELY}
+        elif machine.with_server and boards is None:
+            said = {"remark": "its part of a server is in the price"}
+        yield replace(item, idle=idle, boards=boards, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
         yield replace(item, **gone) if node and item.to_buy else item
@@ -174,6 +183,24 @@ def _items(points: Points) -> Iterator[Item]:
     yield from _racks(points)
 
 
+def _unlikely(points: Points, name: str, price: UnitPrice) -> str:
+    """That a price of the buyer's own lies where 1 offer of 100 would, by the catalogue's price of
+    the accelerator; empty where it does not, and for what is given at no charge."""
+    usual = catalog.default_prices().accelerator_usd.get(name)
+    if not price.usd or price.fact is None or not catalog.own(price.fact):
+        return ""
+    if usual is None or not usual.value:
+        return ""
+    asked = points.problem.prices.as_of
+    factor = float(np.exp(_DEVIATIONS * catalog.price_spread().log_spread(usual, asked)))
+    if usual.value / factor <= price.usd <= usual.value * factor:
+        return ""
+    return (
+        f"USD {price.usd:,.2f} is far from the catalogue's USD {usual.value:,.0f}, by which 99 of "
+        f"100 offers are between USD {usual.value / factor:,.0f} and {usual.value * factor:,.0f}"
+    )
+
+
 def host_title(device: catalog.Accelerator, prices: catalog.PriceList) -> str:
     """What a bill calls the hosts of an accelerator: by its name where they have their own
     price."""
@@ -198,9 +225,9 @@ def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | Non
             found[size] = found.get(size, 0) + count * boards
         if left and count:
             return None
-    return enumerated(
-        [_counted(count, machine.boards[size]) for size, count in found.items() if count]
-    )
+    said = [_counted(count, machine.boards[size]) for size, count in found.items() if count]
+    server = f" with {'its server' if sum(found.values()) == 1 else 'their servers'}"
+    return f"{enumerated(said)}{server * machine.with_server}"
 
 
 def _counted(count: int, name: str) -> str:

@@ -46,7 +46,7 @@ class Machine:
     many accelerators are bought at once. host_w: of the node without its accelerators; host_share:
     what it draws besides per watt of these. rack_units: of the node. sold_until: when it was last
     sold new, where that is past. boards: what accelerators are ordered on, by how many of them one
-    has.
+    has. with_server: whether the price of an accelerator pays its part of a server.
     """
 
     accelerator: Accelerator
@@ -64,6 +64,7 @@ class Machine:
     rack_units: float
     sold_until: Fact | None = None
     boards: Mapping[int, str] = field(default_factory=dict)
+    with_server: bool = False
 
     @property
     def maker_maximum(self) -> bool:
@@ -108,6 +109,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
         sold_until=catalog.no_longer_sold(device.name, prices),
         boards={many: fact.text for many, fact in prices.boards.get(device.name, {}).items()},
+        with_server=shared,
         host_w=number(prices.host_power_w.value),
         host_share=_host_share(device, prices),
         rack_units=number(prices.host_units.value),

@@ -112,14 +112,15 @@ def _title(titles: Sequence[str]) -> str:
 def left_out(document: RunDocument) -> str:
     """What the bills do not have."""
     if not buys(document):
-        return "Not included: storage, data that leaves the cloud, and support."
+        return "Not included: storage, data that leaves the cloud, support, and taxes."
     named = {item.item.lower() for items in document.bills.values() for item in items if item.extra}
     beside = [
         what for what in ("storage", "management network", "spares", "support", "installation")
         if not any(name.startswith(what) for name in named)
     ]  # fmt: skip
     missing = enumerated(("racks", *beside))
-    said = f"Not included: {missing}{' (extras of a price list)' * bool(beside)}."
+    given = " (extras of a price list)" * bool(beside)
+    said = f"Not included: {missing}{given}; freight and taxes."
     items = [item for bill in document.bills.values() for item in bill]
     if not any(item.item.startswith("Spine switch") for item in items):
         return said
@@ -250,7 +251,7 @@ def total(items: Sequence[Item]) -> float | None:
 
 
 def doubtful_share(items: Sequence[Item]) -> float:
-    """What share of a bill's sum are prices that are old, of no date or from memory, and no valid
+    """What share of a bill's sum are prices that are old, of no date or unchecked, and no valid
     offers to the buyer; 0 where the sum is 0 or not known."""
     whole = total(items)
     return sum(item.usd or 0.0 for item in items if _doubtful(item)) / whole if whole else 0.0
@@ -316,7 +317,7 @@ def price_notes(document: RunDocument) -> Iterator[Note]:
             old.most,
         )
     if unchecked := _Shares.of(bills, lambda item: not item.checked):
-        said = f"{unchecked.said} are prices from memory, which nobody checked."
+        said = f"{unchecked.said} are prices that nobody checked."
         yield Note(said, DOUBTFUL, unchecked.most)
     if undated := _Shares.of(bills, lambda item: item.rent is not None and item.age_years is None):
         said = f"{undated.said} are rents of which no date is known. Ask for them again."
@@ -456,7 +457,7 @@ def _note(items: Sequence[Item]) -> str:
     unchecked = sum(item.usd or 0.0 for item in items if not item.checked)
     if not whole or not unchecked:
         return ""
-    return f"{percent(unchecked / whole)} of the sum are prices from memory, not checked."
+    return f"{percent(unchecked / whole)} of the sum are prices that nobody checked."
 
 
 def _usd(value: float | None) -> str:

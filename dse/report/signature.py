@@ -64,7 +64,7 @@ def _offered(item: Item) -> str:
         name = f"Quotation {terms.quote}" if terms.quote else "Offer"
         return f"{name} ({', '.join(filter(None, [item.source, bills.valid(terms)]))})"
     if not item.checked:
-        return "Prices from memory"
+        return "Prices"
     kind = "your own" if item.price_class == QUOTE else item.price_class
     return f"{kind[:1].upper()}{kind[1:]} prices ({item.source})"
 

@@ -85,6 +85,11 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
         ),
         ("host: {value: 9 kUSD, date: 2024-02-30}\n", "'2024-02-30' is no date"),
         ("as_of: soon\n", "as_of 'soon'; write a day: 2026-11-16"),
+        (
+            "host: {value: 9 kUSD, date: 2026-10-02, valid_until: 2026-09-30}\n",
+            "valid_until 2026-09-30 is before its date, 2026-10-02; correct one",
+        ),
+        ("host: {value: 9 kUSD, date: 2997-01}\n", "date 2997-01 is in the future; write the day"),
     ],
 )
 def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: str) -> None:
@@ -93,6 +98,17 @@ def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: s
     with pytest.raises(StudyError) as caught:
         read_prices(path)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["host: 30 kUSD\n", ""], ids=("beside", "without"))
+def test_a_list_that_offers_hosts_beside_a_price_pays_no_host_with_it(
+    tmp_path: Path, host: str
+) -> None:
+    path = tmp_path / "offer.yaml"
+    path.write_text(f"{host}accelerators:\n  b200-sxm: {{purchase: 33 kUSD}}\n")
+    prices = read_prices(path)
+    assert prices.includes["b200-sxm"] == ("card" if host else "node-share")
+    assert prices.includes["v100-sxm2-32gb"] == "node-share", "its price is the catalogue's"
 
 
 def test_a_later_list_whose_price_includes_the_host_leaves_no_other(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_items_have_the_names_that_people_order_by() -> None:
         ("a100-sxm4-80gb", 6, 2, "3 HGX A100 4-GPU baseboards"),
         ("a100-sxm4-80gb", 16, 16, "2 HGX A100 8-GPU baseboards"),
         ("h100-sxm", 12, 8, "one HGX H100 8-GPU baseboard and one HGX H100 4-GPU baseboard"),
-        ("b200-sxm", 8, 2, "4 HGX B200 8-GPU baseboards"),
+        ("b200-sxm", 8, 2, "4 HGX B200 8-GPU baseboards with their servers"),
         ("v100-sxm2-16gb", 8, 8, None),
         ("a10", 8, 8, None),
     ],
@@ -116,6 +116,38 @@ def test_modules_say_on_which_boards_they_are_ordered(
     assert device.boards == boards
     assert "board" not in device.item  # which comparisons know it by
     assert not any(item.boards for item in rest)
+
+
+def test_a_price_that_pays_a_part_of_a_server_says_so_where_no_board_does(
+    tmp_path: Path,
+) -> None:
+    studies.written(tmp_path, "accelerators: {b200-sxm: {sold_in: 1}}\n", "offer.yaml")
+    study = (shipped_studies() / "billion.yaml").read_text() + "prices: offer.yaml\n"
+    problem = load(studies.written(tmp_path, study))
+    device = bill(problem, accelerator="b200-sxm", gpus=8, gpus_per_node=8)[0]
+    assert device.boards is None
+    assert device.remark == "its part of a server is in the price"
+
+
+@pytest.mark.parametrize(
+    ("usd", "said"),
+    [
+        (90, "USD 90.00 is far from the catalogue's USD 12,500, by which 99 of 100 offers are"),
+        (9_000, None),
+        (60_000, None),
+        (900_000, "USD 900,000.00 is far from the catalogue's USD 12,500, by which"),
+    ],
+)
+def test_an_own_price_far_from_the_catalogues_is_remarked(
+    tmp_path: Path, usd: float, said: str | None
+) -> None:
+    offer = f"accelerators: {{a100-sxm4-40gb: {{purchase: {{value: {usd} USD, date: 2026-11}}}}}}\n"
+    studies.written(tmp_path, offer, "offer.yaml")
+    study = (shipped_studies() / "billion.yaml").read_text() + "prices: offer.yaml\n"
+    problem = load(studies.written(tmp_path, study))
+    device = bill(problem, accelerator="a100-sxm4-40gb", gpus=16, gpus_per_node=8)[0]
+    assert (device.remark or "").startswith(said) if said else device.remark is None
+    assert device.obstacle == ("unlikely price" if said else None)
 
 
 def test_a_list_that_sells_modules_otherwise_has_its_own_boards_or_none(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_points_that_order_the_same_share_a_bill() -> None:
     assert found[0].total == "USD 70,000.00"
     assert found[0].lines[0].price == "list, 2022-07-01, 4.4 years old"
     assert found[0].lines[1].price == "list, not checked"
-    assert found[0].note == "29 % of the sum are prices from memory, not checked."
+    assert found[0].note == "29 % of the sum are prices that nobody checked."
 
 
 def test_old_unchecked_and_mixed_prices_are_told_with_their_share() -> None:
@@ -59,8 +59,8 @@ def test_old_unchecked_and_mixed_prices_are_told_with_their_share() -> None:
         "years apart. Ask for them again."
     )
     assert unchecked == (
-        "33 % of the recommended point's sum and 29 % of the baseline's are prices from memory, "
-        "which nobody checked."
+        "33 % of the recommended point's sum and 29 % of the baseline's are prices that "
+        "nobody checked."
     )
     assert mixed == "67 % of the recommended point's sum are your own prices, the rest list prices."
 
@@ -126,7 +126,7 @@ def test_what_a_bill_leaves_out_is_told() -> None:
     said = bills.left_out(document(recommended=(GPU, spares)))
     assert said == (
         "Not included: racks, storage, management network, support and installation (extras of a "
-        "price list)."
+        "price list); freight and taxes."
     )
 
 
@@ -252,7 +252,7 @@ def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
 
 def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
     assert bills.left_out(rented(MACHINES)) == (
-        "Not included: storage, data that leaves the cloud, and support."
+        "Not included: storage, data that leaves the cloud, support, and taxes."
     )
     idle = replace(MACHINES, item="NVIDIA H100", quantity=16, idle=8)
     assert "fewer are not rented out (rented_in)" in next(bills.idle_notes(rented(idle))).text

@@ -336,7 +336,8 @@ def test_limits_count_with_the_probability_that_was_asked_for() -> None:
     own = replace(run.certainty.choices[0], met={"speedup >= 2": 0.78}, meets_all=0.78)
     (line,) = readiness.actions(made(choices=(own,)))
     assert line == (
-        "Ask for what meets the limits surely (--confidence 90%): this meets speedup >= 2 in 78 % "
+        "Run it again with --confidence 90%, which recommends what meets the limits with that "
+        "probability: this meets speedup >= 2 in 78 % "
         "of simulated outcomes only."
     )
     asked = Confidence(asked=0.95, reached=False, recommended=0.78, best_estimate=1, front=(),
@@ -385,7 +386,7 @@ def test_a_baseline_at_old_prices_is_accepted_by_whoever_signs() -> None:
     assert base
     assert readiness.verdict(found) == (
         "Ready to sign, if you accept: the comparison with the baseline's price, "
-        f"{words.change(mine / base)}, rests on old prices or prices from memory for 90 % of the "
+        f"{words.change(mine / base)}, rests on old or unchecked prices for 90 % of the "
         "baseline's sum."
     )
     recalled = made(bills={"baseline": (replace(theirs, age_years=0.1, checked=False), small)})
@@ -528,7 +529,7 @@ def test_own_prices_from_memory_are_no_offers(tmp_path: Path) -> None:
     unsure = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, status: unverified}")
     assert unsure != OFFERS
     found = built(studies.written(tmp_path, studies.SMALL + unsure))
-    assert any("your own USD 9,000 is from memory" in line for line in readiness.actions(found))
+    assert any("your own USD 9,000 is unchecked" in line for line in readiness.actions(found))
 
 
 def test_a_study_that_weighs_no_money_is_not_signed_on_catalogue_prices(tmp_path: Path) -> None:

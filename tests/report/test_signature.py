@@ -132,7 +132,7 @@ def test_prices_are_told_by_quotation_and_date_with_their_share_of_the_sum() -> 
     assert signature.signature(run).prices == (
         "Quotation Q-7 (vendor.csv, valid until 2026-12-31) of 2026-11-02: 90 % of the sum",
         "List prices (epoch-prices) of 2024-08-01: 6 % of the sum",
-        "Prices from memory, not checked: 4 % of the sum",
+        "Prices, not checked: 4 % of the sum",
     )
     gone = replace(quoted, terms=replace(terms, expired=True))
     run = replace(run, bills={"recommended": (gone,)})
@@ -160,7 +160,7 @@ def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
     )  # fmt: skip
     recalled = replace(item, checked=False)
     assert signature.signature(replace(run, bills={"recommended": (recalled,)})).prices == (
-        said, "Prices from memory of 2026-05, not checked: 100 % of the sum",
+        said, "Prices of 2026-05, not checked: 100 % of the sum",
     )  # fmt: skip
     purchase = replace(run, bills={"recommended": (GPU, HOST)})
     assert signature.signature(purchase).prices == (), "an older version noted a purchase"

@@ -73,7 +73,7 @@ def _baseline_price(document: RunDocument) -> str:
         if words.aim(document, sense).unit.startswith("USD") and mine is not None and theirs:
             return (
                 f"the comparison with the baseline's price, {words.change(mine / theirs)}, rests "
-                f"on old prices or prices from memory for {words.percent(share)} of the baseline's "
+                f"on old or unchecked prices for {words.percent(share)} of the baseline's "
                 "sum"
             )
     return ""

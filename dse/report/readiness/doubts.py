@@ -274,7 +274,7 @@ def offered(flip: PriceFlip) -> str:
 
 def _age(known: KnownPrice) -> str:
     if not known.checked:
-        return "from memory"
+        return "unchecked"
     if known.age_years is None:
         return "without a date"
     if known.age_years < 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dse.catalog.price_spread import OLD_YEARS
-from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Terms
+from dse.pricing.bill_of_materials import RACK, TIERS, UNLIKELY, UNSOLD, Item, Terms
 from dse.report import bills, without_buying, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.facts import Certainty
@@ -132,11 +132,14 @@ def unbuildable(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     actions = {
         RACK: "Plan racks that feed such a node (rack_power)",
         TIERS: "Get a design and an offer for so large a network",
+        UNLIKELY: "Check the price of",
     }
     for item in bill(document):
         if item.obstacle in actions:
             because = (item.remark or "").removesuffix(" (rack_power)")
-            yield Reason(kind=item.obstacle or "", action=actions[item.obstacle], because=because)
+            named = f" {bills.ordered(item)}" * (item.obstacle == UNLIKELY)
+            action = f"{actions[item.obstacle]}{named}"
+            yield Reason(kind=item.obstacle or "", action=action, because=because)
 
 
 def missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
@@ -162,7 +165,8 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
     if unsure:
         yield Reason(
             kind="limits",
-            action=f"Ask for what meets the limits surely (--confidence {LIKELY:.0%})",
+            action=f"Run it again with --confidence {LIKELY:.0%}, which recommends what meets "
+            "the limits with that probability",
             because=f"this meets {' and '.join(unsure)} of simulated outcomes only",
         )
 
