@@ -120,6 +120,18 @@ def of_two_sellers(problem: Problem, recommended: Mapping[str, Value | None]) ->
     ]
 
 
+def asked(problem: Problem, values: Mapping[str, Value | None]) -> str:
+    """Whose price of what day the rent of a point is, ``a price of Lambda of 2026-11-16``; empty
+    where it is not known."""
+    fact = _rent(problem, values)
+    if fact is None or not fact.value:
+        return ""
+    if catalog.own(fact):
+        seller = fact.offer.vendor if fact.offer else ""
+        return f"your price of {f'{seller} of ' * bool(seller)}{fact.date or 'no date'}"
+    return _said(fact)
+
+
 def _rent(problem: Problem, values: Mapping[str, Value | None]) -> catalog.Fact | None:
     """The price of a point's machine by the hour."""
     return _rented(problem, values)[1]

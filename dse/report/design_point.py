@@ -321,7 +321,8 @@ class Owned:
     kept_break_even_utilisation: of machines that are kept from run to run, which start once; None
     where no run waits for machines. paid_idle: the rent is of all hours, a commitment;
     pays_up_to_utilisation: then, in place of break_even_utilisation, up to which buying pays, 0
-    where it never does."""
+    where it never does. rent_price: whose price of what day it is, in words. beside_training: what
+    a single run is billed beside the hours in which it holds its machines, in words."""
 
     years: float
     residual_value: float
@@ -335,6 +336,8 @@ class Owned:
     kept_break_even_utilisation: float | None = field(default=None, metadata=IF_ANY)
     paid_idle: bool | None = field(default=None, metadata=IF_ANY)
     pays_up_to_utilisation: float | None = field(default=None, metadata=IF_ANY)
+    rent_price: str | None = field(default=None, metadata=IF_ANY)
+    beside_training: tuple[str, ...] | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,17 @@ import numpy as np
 from dse.model.money import WATT_PER_KILOWATT
 from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation, most_utilisation
 from dse.pricing.problem import Problem
+from dse.pricing.rents import asked
 from dse.report import payback, rents
 from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
-from dse.report.words import UNKNOWN, percent, shown, significant
+from dse.report.words import UNKNOWN, duration, percent, shown, significant
+from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.rental import SPOT, StudyRental
 
 YEARS = (3, 4)  # over which the total is shown
+LEAST_PART = 0.01  # of what a run is billed; less is not worth a word
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
@@ -54,6 +57,8 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
         kept_usd_per_hour=kept,
         kept_break_even_utilisation=even(kept_work),
         paid_idle=committed or None,
+        rent_price=asked(problem, values) or None,
+        beside_training=_beside_training(problem, values) or None,
         pays_up_to_utilisation=_known(
             float(most_utilisation(capital, electricity, rent, years, resold).item())
         )
@@ -100,20 +105,49 @@ def _held_hours(problem: Problem, values: Mapping[str, Value | None], anew: bool
     return float(np.ravel(own.running.share * rented.running.held / rented.running.share)[0])
 
 
+def _beside_training(problem: Problem, values: Mapping[str, Value | None]) -> tuple[str, ...]:
+    """Why a run to the target pays for more hours than those in which it holds its machines, in
+    words; what is less than LEAST_PART of them is left out."""
+    held_s, billed_s = (
+        float(np.ravel(seconds)[0])
+        for point in (problem.point(values),)
+        for seconds in (point.held_s, point.billed_s)
+    )
+    billing = problem.rental.billing
+    started_s = held_s + float(np.ravel(billing.start_up_s)[0])
+    if problem.study.rental.committed or not math.isfinite(billed_s):  # no target
+        return ()
+    if started_s < billing.minimum_s * (1 - LEAST_PART):  # the start is in it
+        return (f"is billed at least {duration(billing.minimum_s)}",)
+    found = []
+    if started_s - held_s >= LEAST_PART * billed_s:
+        found.append(f"waits {duration(started_s - held_s)} for its machines to start")
+    if billed_s - started_s >= LEAST_PART * billed_s:
+        found.append(f"is billed in whole units of {duration(billing.unit_s)}")
+    return tuple(found)
+
+
 def said(owned: Owned) -> str:
     """From which use on buying pays, in a sentence."""
     if owned.rent_usd_per_hour is None:
         return "Whether buying pays cannot be said: the rent is not known."
     rent = f"renting {rents.term(owned.term)} at {shown(owned.rent_usd_per_hour, 'USD/hour')}"
+    rent += f" ({owned.rent_price})" * bool(owned.rent_price)
+    billed, anew = owned.beside_training or (), owned.kept_usd_per_hour is not None
     if owned.same_work_usd_per_hour is not None:
         work = shown(owned.same_work_usd_per_hour, "USD")
         rent += f", which is {work} for the work of an owned hour"
-        rent += ", as each run waits for its machines to start" * (owned.term != SPOT)
+        because = ["spot machines are taken away"] * (owned.term == SPOT)
+        if billed and anew:
+            because.append(f"each run {enumerated(billed)}")
+        rent += f", as {' and '.join(because)}" * bool(because)
     over = f"over {significant(owned.years)} years"
     if owned.paid_idle:
         return _against_a_commitment(owned.pays_up_to_utilisation, over, rent)
     share, kept = owned.break_even_utilisation, ""
-    if owned.kept_usd_per_hour is not None:
+    if billed and not anew:
+        kept = f" To rent for a single run costs more than its hours, as it {enumerated(billed)}."
+    if anew:
         kept = (
             "Against machines that are kept from run to run, at "
             f"{shown(owned.kept_usd_per_hour, 'USD/hour')} in use, "

@@ -131,6 +131,18 @@ def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None
     assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
 
 
+def test_rents_without_a_date_are_told(tmp_path: Path) -> None:
+    own = "prices: {accelerators: {a10: {hourly: 1 USD/hour}%s}}\n"
+    text = BOTH.replace("minimize: capital", "minimize: hourly")
+    for other, said in (
+        ("", "not both have a date"),
+        (", p100-sxm2-16gb: {hourly: 1.5 USD/hour}", "neither has a date"),
+    ):
+        problem = problem_of(tmp_path, text, own % other)
+        (line,) = rents.of_two_sellers(problem, priced.point(problem, accelerator="a10"))
+        assert f": {said}. Ask one seller for both." in line
+
+
 def test_what_others_ask_for_the_same_accelerator_is_told(tmp_path: Path) -> None:
     """In the catalogue eight H200 cost USD 28 or 84.8 an hour as machines, 83.5 one by one."""
     text = BOTH.replace("minimize: capital", "minimize: hourly").replace(

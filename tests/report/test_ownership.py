@@ -101,7 +101,7 @@ def test_a_rented_run_is_compared_with_its_start(tmp_path: Path) -> None:
     run_h = float(np.ravel(found.point(values)["time_to_target"])[0]) / 3600
     work = owned.rent_usd_per_hour * run_h / (run_h - 5)
     assert owned.same_work_usd_per_hour == pytest.approx(work, rel=1e-4)  # whole seconds
-    assert "as each run waits for its machines to start" in ownership.said(owned)
+    assert "as each run waits 5 h for its machines to start" in ownership.said(owned)
     # Kept from run to run they start once, and are compared by the rent of an hour.
     assert owned.kept_usd_per_hour == owned.rent_usd_per_hour
     years, rent = owned.totals[1], owned.rent_usd_per_hour
@@ -205,3 +205,55 @@ def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) 
     )
     assert cheap is not None
     assert "Buying does not pay at any utilisation over 4 years" in ownership.said(cheap)
+
+
+@pytest.mark.parametrize(
+    ("terms", "cause"),
+    [
+        ("{start_up: 5 h}", "as each run waits 5 h for its machines to start."),
+        # The least bill holds the start, which alone makes nothing dearer.
+        ("{start_up: 5 h, minimum: 900 d}", "as each run is billed at least 900 days."),
+        (
+            "{start_up: 0 s, billing_unit: 900 d}",
+            "as each run is billed in whole units of 900 days.",
+        ),
+        (
+            "{start_up: 100 d, billing_unit: 900 d}",
+            "as each run waits 100 days for its machines to start and is billed in whole units of "
+            "900 days.",
+        ),
+        (
+            "{term: spot, billing_unit: 900 d}",
+            "as spot machines are taken away and each run is billed in whole units of 900 days.",
+        ),
+    ],
+)
+def test_what_makes_the_work_of_an_owned_hour_dearer_is_named(
+    tmp_path: Path, terms: str, cause: str
+) -> None:
+    text = studies.SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
+    more = f"rental: {terms}\nfailures: ideal\n"
+    found = load(studies.written(tmp_path, text + more))
+    owned = ownership.of_point(found, found.study.baseline.values)
+    assert owned is not None
+    assert cause in ownership.said(owned)
+
+
+def test_who_buys_is_told_whose_rent_it_is_and_what_a_single_run_waits_for(tmp_path: Path) -> None:
+    found = problem(tmp_path, "rental: {start_up: 5 h}\n")
+    values = found.study.baseline.values
+    owned = ownership.of_point(found, values)
+    assert owned is not None
+    said = ownership.said(owned)
+    fact = found.prices.accelerator_hourly_usd[str(values["accelerator"])]
+    assert fact.offer is not None
+    assert f"(a price of {fact.offer.vendor} of {fact.date})" in said
+    assert "costs more than its hours, as it waits 5 h for its machines to start." in said
+    quick = ownership.of_point(problem(tmp_path, "rental: {start_up: 0 s}\n"), values)
+    assert quick is not None
+    assert "single run" not in ownership.said(quick)
+    own = "{hourly: {value: 1.5 USD/hour, date: 2026-02-03}}"
+    prices = f"prices: {{accelerators: {{p100-sxm2-16gb: {own}}}}}\n"
+    mine = ownership.of_point(problem(tmp_path, prices), values)
+    assert mine is not None
+    assert "(your price of 2026-02-03)" in ownership.said(mine)
