@@ -56,7 +56,9 @@ def billed(rent: Rent | None) -> str:
         for what, value in parts.items()
         if value is not None and value * SECONDS_PER_HOUR >= _LEAST_S
     ]
-    return f"{duration(rent.hours * SECONDS_PER_HOUR)} are paid: {enumerated(told or ['nothing'])}."
+    paid = duration(rent.hours * SECONDS_PER_HOUR)
+    are = "is" if paid.split()[0] == "1" else "are"
+    return f"{paid} {are} paid: {enumerated(told or ['nothing'])}."
 
 
 def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:

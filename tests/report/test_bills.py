@@ -159,6 +159,13 @@ def rented(*items: Item) -> RunDocument:
     return replace(named, objectives=replace(named.objectives, minimize="per_run"))
 
 
+def test_one_hour_is_paid_and_a_commitment_pays_the_hours_between_runs() -> None:
+    hour = replace(RENT, hours=1.0, training_hours=0.25, lost_hours=0.0, start_up_hours=0.0)
+    idle = replace(hour, term="1-year", idle_hours=0.75)
+    table = bills.tables(rented(replace(MACHINES, rent=idle)))[0]
+    assert "1 h is paid: 15 min of training and 45 min not in use, which a com" in table.note
+
+
 def test_a_bill_of_rent_says_which_hours_it_pays() -> None:
     table = bills.tables(rented(MACHINES))[0]
     assert (table.rented, table.sum_of, table.total) == (True, "Cost of a run", "USD 880.00")

@@ -491,6 +491,8 @@ def test_idle_accelerators_are_a_reason_and_odds_are_accepted() -> None:
     assert readiness.conditions(made(choices=(own, unsure), confidence=asked)) == []
     assert reasons(made((replace(ITEM, idle=4),))) == ["idle"]
     rented = replace(ITEM, idle=4, rent=Rent(term="spot", hours=1.0))
+    (told,) = readiness.actions(made((rented,)))
+    assert told.startswith("Fill the nodes, or find somebody who rents out fewer NVIDIA")
     assert "fewer are not rented out at once" in readiness.actions(made((rented,)))[0]
 
 

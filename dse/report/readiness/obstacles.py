@@ -174,10 +174,14 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
 def idle(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     for item in bill(document):
         if item.idle:
-            sold = "sold" if item.rent is None else "rented out"
+            bought = item.rent is None
+            sold, seller = (
+                ("sold", "a seller") if bought else ("rented out", "somebody who rents out")
+            )
+            fewer = f"{'of ' * bought}fewer {item.item.split(',')[0]}"
             yield Reason(
                 kind="idle",
-                action=f"Fill the nodes, or find a seller of fewer {item.item.split(',')[0]}",
+                action=f"Fill the nodes, or find {seller} {fewer}",
                 because=f"{item.idle:,} of the {item.quantity:,} stay idle, since fewer are not "
                 f"{sold} at once",
             )
