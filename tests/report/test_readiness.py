@@ -448,8 +448,25 @@ def test_what_the_present_machines_do_for_nothing_comes_first() -> None:
     assert reasons(made(without_buying=stands, owned=("1 x P100",))) == [], "these are not owned"
     slower = replace(stands, objectives={**faster, "speedup": 0.9 * speed})
     assert reasons(made(without_buying=slower)) == []
-    same = replace(stands, config=run.recommended.config)
-    assert reasons(made(without_buying=same)) == [], "it is what is recommended"
+    same = replace(stands, config=run.recommended.config, objectives=run.recommended.objectives)
+    assert reasons(made(without_buying=same)) == ["without buying"]
+    assert "is of the same machines" in readiness.actions(made(without_buying=same))[0]
+
+
+def test_what_stands_there_is_not_signed_for() -> None:
+    run = document()
+    costs = {**run.recommended.costs, "capital": 0.0}
+    free = {**run.recommended.objectives, "capital": 0.0}
+    stands = replace(run.recommended, costs=costs, objectives=free)
+    found = made(recommended=stands, owned=("64 x A100",))
+    said = "Nothing has to be bought: what is recommended stands there already."
+    assert readiness.verdict(found).startswith(said)
+    assert "sign" not in readiness.verdict(found)
+    paid = made(recommended=stands)
+    assert "Nothing has to be bought" not in readiness.verdict(paid), "a price of 0 is in doubt"
+    flip = replace(A100, known=LISTED, rise=Turn(factor=1.12, config=OTHER))
+    unsure = made(recommended=stands, owned=("64 x A100",), flips=(flip,))
+    assert readiness.verdict(unsure) == f"{said} To be surer that nothing more should be, first:"
 
 
 def test_what_would_settle_most_is_asked_for_first() -> None:

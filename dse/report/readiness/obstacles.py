@@ -25,9 +25,13 @@ LIKELY = 0.9  # probability that a limit holds with, where the study asks for no
 
 
 def free(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """That the baseline's machines, with other software, are as fast as what is recommended."""
+    """That the baseline's machines, with other software, are as fast as what is recommended, or are
+    that. A rent of the same machines goes on, and what stands there costs nothing."""
     without, best = document.without_buying, document.recommended
-    if without is None or without.missed or _same_machines(without.config, best.config):
+    if without is None or without.missed:
+        return
+    same = _same_machines(without.config, best.config)
+    if same and (not buys(document) or stands_there(document)):
         return
     mine, theirs = words.gain(document, without), words.gain(document, best)
     settings = without_buying.settings(document)
@@ -43,7 +47,10 @@ def free(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         action = f"Keep renting the baseline's machines, with {settings}, if you rent them"
     speed = words.show_gain(document, best)
     because = f"that is as fast as this {deal(document).noun} ({speed}), and costs nothing"
-    if mine > (1 + RESOLUTION) * theirs:
+    if same:
+        because = f"this {deal(document).noun} is of the same machines ({speed}), which you need "
+        because += "not buy again"
+    elif mine > (1 + RESOLUTION) * theirs:
         because = f"they are faster for nothing, {without_buying.reached(document)}, not {speed}"
     if not buys(document):
         because = f"they reach {without_buying.reached(document)}, not {speed}, for no more rent"
@@ -53,6 +60,11 @@ def free(document: RunDocument, _: Certainty) -> Iterator[Reason]:
 def _same_machines(*configs: Mapping[str, str]) -> bool:
     first, second = ([config.get(axis) for axis in HARDWARE] for config in configs)
     return first == second
+
+
+def stands_there(document: RunDocument) -> bool:
+    """Whether nothing has to be bought, since all that is recommended is owned."""
+    return bool(document.owned) and document.recommended.quantity("capital") == 0
 
 
 def _no_dearer(document: RunDocument, without: Point) -> bool:

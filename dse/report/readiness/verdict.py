@@ -26,7 +26,14 @@ def verdict(document: RunDocument) -> str:
     found = document.readiness
     if found is None:
         return ""
-    if found.ready and (accepted := conditions(document)):
+    accepted = conditions(document)
+    if obstacles.stands_there(document):
+        known = f" Note that {'; '.join(accepted)}." if accepted else ""
+        first = "" if found.ready else " To be surer that nothing more should be, first:"
+        return (
+            f"Nothing has to be bought: what is recommended stands there already.{first or known}"
+        )
+    if found.ready and accepted:
         return f"Ready to sign, if you accept: {'; '.join(accepted)}."
     if found.ready:
         return (
