@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array
+from dse.study.choices import OUTCOMES
 
-DRAWS = 1000  # of every point: the 5th percentile then lies between the 3.9th and the 6.1th
+DRAWS = OUTCOMES  # of every point: the 5th percentile then lies between the 3.9th and the 6.1th
 FITTED_COSTS = "fitted costs"  # which bootstrap replica of all profiles a draw takes
 _ANEW = " drawn anew"
 

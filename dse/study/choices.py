@@ -12,6 +12,21 @@ from dse.study.definition import Axis
 
 RESOLUTION = 0.01  # when absent
 MOST_RESOLUTION = 0.5
+OUTCOMES = 1000  # that are simulated
+SUREST = 1 - 1 / OUTCOMES  # a smaller risk than one outcome in all cannot be told from none
+
+
+def too_sure(asked: float) -> tuple[str, str]:
+    """What is wrong with a confidence that so many outcomes cannot carry, and what would be right;
+    empty where nothing is."""
+    if asked <= SUREST:
+        return "", ""
+    surest = f"{100 * SUREST:g} %"
+    return (
+        f"{OUTCOMES:,} simulated outcomes show no smaller risk than 1 in {OUTCOMES:,}, so that "
+        f"{surest} is the highest confidence",
+        f"write {SUREST:g} or less",
+    )
 
 
 def read_resolution(at: Cursor) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
+from dse.study.choices import too_sure
 from dse.study.constraints import parse_constraint
 from dse.study.definition import Constraint, Study
 from dse.study.quantities import QUANTITIES
@@ -26,6 +27,7 @@ _MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
 _DIMENSIONS = {DEADLINE: ("seconds",), BUDGET: tuple(_MONEY), POWER: ("watt",)}
 _EXAMPLES = {DEADLINE: "7 d", BUDGET: "2 MUSD", POWER: "200 kW"}
 _BELOW = ("<=", "<")
+_DIGITS = 12  # of a probability, so that 99.9 % is 0.999
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Questions:
 
     deadline: until when the target must be reached, ``7 d``. budget: money to buy or to rent with,
     ``2 MUSD`` or ``50 USD/hour``. power: what the site can supply, ``200 kW``. confidence: with
-    what probability every limit must hold, in (0, 1) or as ``90%``.
+    what probability every limit must hold, in (0, 1) or as ``90%``,
+    at most :data:`.choices.SUREST`.
 
     Raises :class:`ArgumentError` for what is no such thing.
     """
@@ -127,16 +130,20 @@ class Questions:
 
 
 def probability(given: str | float) -> float:
-    """``0.9``, ``"0.9"`` or ``"90%"`` as a number in (0, 1); raises :class:`ArgumentError`."""
+    """``0.9``, ``"0.9"`` or ``"90%"`` as a number in (0, 1), at most what
+    the simulated outcomes can show; raises :class:`ArgumentError`."""
     text = str(given).strip()
     percent = text.endswith("%")
     try:
-        found = float(text.removesuffix("%")) / (100 if percent else 1)
+        found = round(float(text.removesuffix("%")) / (100 if percent else 1), _DIGITS)
     except ValueError:
         found = float("nan")
     if isinstance(given, bool) or not 0 < found < 1:
         remedy = "write for example 0.9 or 90%"
         raise ArgumentError("--confidence", "must be a probability between 0 and 1", remedy)
+    problem, remedy = too_sure(found)
+    if problem:
+        raise ArgumentError("--confidence", problem, remedy)
     return found
 
 

@@ -15,7 +15,7 @@ from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
 from dse.study.aliases import with_real_names
 from dse.study.axes import AXES, OPTIMIZER, OVERLAPS, REQUIRED, overlap_refused
-from dse.study.choices import RESOLUTION, read_resolution, read_what_if
+from dse.study.choices import RESOLUTION, read_resolution, read_what_if, too_sure
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
     IGNORED,
@@ -240,11 +240,15 @@ def _check_limit(
 
 
 def _check_sure(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
-    """Raise where there is no limit that could be met with a probability."""
+    """Raise where there is no limit that could be met with a probability, or none can be met with
+    that one."""
     sure = top.has("confidence") and top.at("confidence").value is not None
     if sure and not any(one.expression for one in constraints):
         remedy = "add constraints, such as capital <= 2 MUSD"
         raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
+    problem, remedy = too_sure(top.at("confidence").value) if sure else ("", "")
+    if problem:
+        raise top.at("confidence").wrong(problem, remedy)
 
 
 def _hash(data: Any) -> str:

@@ -139,6 +139,7 @@ def test_what_is_changed_is_that_of_a_study_with_it(served: Served, tmp_path: Pa
         ({"rule": "dearest"}, "there is no rule 'dearest'; use knee, cheapest-within-5%"),
         ({"rul": "knee"}, "no other keys than values, ranges, limits, prices, rule and confidence"),
         ({"confidence": 1}, "the confidence must be a number between 0 and 100 %"),
+        ({"confidence": 0.9995}, "1,000 simulated outcomes show no smaller risk than 1 in 1,000"),
         ({"confidence": "x"}, "the confidence must be a number between 0 and 100 %"),
         (["knee"], "the question must be a mapping with no other keys than values, ranges,"),
     ],

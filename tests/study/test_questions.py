@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.errors import ArgumentError
+from dse.errors import ArgumentError, StudyError
 from dse.study.questions import Questions, of_written
 from tests.study.conftest import VALID, Reader
 
@@ -78,6 +78,15 @@ WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
     ({"confidence": "0"}, ("--confidence: must be a probability between 0 and 1",)),
     ({"confidence": "100%"}, ("--confidence: must be a probability between 0 and 1",)),
     ({"confidence": "sure"}, ("--confidence: must be a probability between 0 and 1",)),
+    (
+        {"confidence": 0.9999},
+        (
+            "--confidence: 1,000 simulated outcomes show no smaller risk than 1 in "
+            "1,000, so that 99.9 % is the highest confidence",
+            "write 0.999 or less",
+        ),
+    ),
+    ({"confidence": "99.95%"}, ("99.9 % is the highest confidence",)),
     ({"confidence": True}, ("--confidence: must be a probability between 0 and 1",)),
 ]
 
@@ -101,6 +110,14 @@ def test_a_deadline_needs_a_target(read: Reader) -> None:
     assert caught.value.on_command_line() == (
         "--deadline: study.yaml does not say how long a run is; add target: {samples: 115e6} to it"
     )
+
+
+def test_a_study_asks_for_no_more_confidence_than_the_outcomes_show(read: Reader) -> None:
+    text = "target: {samples: 115e6}\n"
+    assert read(text, f"{text}confidence: 0.999\n").confidence == 0.999
+    with pytest.raises(StudyError, match=r"99.9 % is the highest confidence; write 0.999 or less"):
+        read(text, f"{text}confidence: 0.9995\n")
+    assert Questions(confidence="99.9%").confidence == 0.999
 
 
 def test_a_confidence_needs_a_limit(read: Reader) -> None:

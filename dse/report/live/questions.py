@@ -9,6 +9,7 @@ from dse.errors import DseError
 from dse.report.recommendation import LEAST_REGRET, RULES
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR
 from dse.spelling import enumerated
+from dse.study.choices import too_sure
 
 LIVE_RULES = tuple(rule for rule in RULES if rule != LEAST_REGRET)  # that one needs draws
 
@@ -51,6 +52,8 @@ def question(found: object) -> Question:
     sure = found.get("confidence")
     if sure is not None and not (_number(sure) and 0 < sure < 1):
         raise Refused("the confidence must be a number between 0 and 100 %")
+    if sure is not None and (problem := too_sure(sure)[0]):
+        raise Refused(problem)
     return Question(values, ranges, limits, prices, str(rule), sure)
 
 
