@@ -208,7 +208,9 @@ def _next_dollars(document: RunDocument) -> list[str]:
         and (more := (gain(document, point) or 0.0) - mine) > 0
     ]
     if not dearer:
-        return ["No other choice is faster."]
+        alone = document.fastest.config == best.config
+        told = alone and document.cheapest_within_5_percent.config == best.config  # by the next
+        return [] if told else ["No other choice is faster."]
     rate, extra, point = max(dearer, key=lambda found: found[:2])
     how = aim(document, "minimize")
     share = percent(rate / ((mine - stands) / paid))

@@ -116,8 +116,10 @@ def difference(measure: Measure) -> str:
         return _SAME
     if not measure.a:
         return words.compared(measure.b, measure.a)
+    if not measure.b:
+        return words.TO_NOTHING
     share = measure.b / measure.a - 1
-    if abs(share) >= 1:
+    if share >= 1:
         return f"{words.significant(measure.b / measure.a)} times"
     return f"{'+' if share > 0 else '-'}{words.percent(abs(share))}"
 

@@ -69,7 +69,7 @@ def _how_surely(document: RunDocument, point: Point) -> str:
     certain."""
     asked = document.confidence
     if asked is not None and asked.reached:
-        return f" with {words.percent(asked.asked)} probability"
+        return f" with {certainty_words.exactly(asked.asked)} probability"
     share = certainty_words.chances(document, point.config)
     sure = share is not None and share >= certainty_words.SURE
     return "" if sure or not certainty_words.unsure(document) else _ESTIMATED

@@ -234,3 +234,4 @@ def test_what_is_compared_with_nothing_reads_alike_everywhere() -> None:
     assert side_by_side.ratio(replace(table, against=0.0)) == "the same"
     measure = Measure(name="capital", unit="USD", a=0.0, b=3.0)
     assert comparison_words.difference(measure) == "up from 0"
+    assert comparison_words.difference(replace(measure, a=12_500.0, b=0.0)) == "down to 0"
