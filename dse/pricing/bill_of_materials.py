@@ -12,7 +12,7 @@ import numpy as np
 from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
-from dse.catalog.price_spread import age_years
+from dse.catalog.price_spread import Standing, age_years
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
@@ -122,6 +122,13 @@ class Item:
     def unit(self) -> str:
         """What the unit price is in."""
         return "USD" if self.rent is None else "USD/hour"
+
+    @property
+    def standing(self) -> Standing:
+        """How far the buyer may rely on its price."""
+        expired = self.terms is not None and self.terms.expired
+        own = self.source not in catalog.sources()
+        return Standing(own, self.checked, expired, self.age_years)
 
     @property
     def to_buy(self) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dse.catalog import sources
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent, Terms
@@ -254,14 +253,8 @@ def doubtful_share(items: Sequence[Item]) -> float:
     """What share of a bill's sum are prices that are old, of no date or unchecked, and no valid
     offers to the buyer; 0 where the sum is 0 or not known."""
     whole = total(items)
-    return sum(item.usd or 0.0 for item in items if _doubtful(item)) / whole if whole else 0.0
-
-
-def _doubtful(item: Item) -> bool:
-    if not item.checked or (item.terms and item.terms.expired):
-        return True
-    old = item.age_years is None or item.age_years > OLD_YEARS
-    return old and item.source in sources()
+    doubtful = sum(item.usd or 0.0 for item in items if item.standing.doubtful)
+    return doubtful / whole if whole else 0.0
 
 
 def at_no_charge(items: Sequence[Item]) -> list[Item]:

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.catalog import lapsed, own
 from dse.catalog.observations import PURCHASE as BOUGHT
 from dse.catalog.observations import nearest
 from dse.catalog.observations import of_one_age as observed_together
-from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS, age_years
+from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS, age_years, standing
 from dse.pricing.problem import Problem
 from dse.report.document import OneAge, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
@@ -121,7 +120,7 @@ def _offered(problem: Problem, name: str) -> bool:
     """Whether the price of an accelerator is a valid offer to the buyer."""
     prices = problem.prices
     fact = prices.accelerator_usd.get(name)
-    return fact is not None and own(fact) and not lapsed(fact, prices.valid_on)
+    return fact is not None and standing(fact, prices.as_of, prices.valid_on).offer
 
 
 def _stands(problem: Problem, name: str) -> bool:

@@ -113,6 +113,8 @@ def test_prices_of_another_year_replace_no_offer_of_today(tmp_path: Path) -> Non
     own = "prices: {accelerators: {a100-sxm4-40gb: {purchase: {value: 9310 USD, date: %s%s}}}}\n"
     offered = load(studies.written(tmp_path, TEXT + own % (day, ""), "b.yaml"))
     assert document_of(offered, "fastest", "a100-sxm4-40gb").one_age is None
+    memory = load(studies.written(tmp_path, TEXT + own % (day, ", status: unverified"), "e.yaml"))
+    assert document_of(memory, "fastest", "a100-sxm4-40gb").one_age is not None, "no offer"
     past = ", valid_until: 2022-12-31"
     expired = load(studies.written(tmp_path, TEXT + own % ("2022-07-01", past), "c.yaml"))
     assert document_of(expired, "fastest", "a100-sxm4-40gb").one_age is not None

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from dse.catalog.price_spread import Standing
+
 from dse.report.json_form import IF_ANY
 
 Bounds: TypeAlias = tuple[float, float]  # low, high
@@ -97,6 +99,11 @@ class KnownPrice:
     age_years: float | None = None
     checked: bool = True
     seller: str = ""
+
+    @property
+    def standing(self) -> Standing:
+        """How far the buyer may rely on it."""
+        return Standing(self.own, self.checked, self.expired, self.age_years)
 
 
 @dataclass(frozen=True, kw_only=True)

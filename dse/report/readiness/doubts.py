@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import NamedTuple
 
-from dse.catalog import sources
-from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
+from dse.catalog.price_spread import DAYS_PER_YEAR, Standing
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
 from dse.report import bills, rents, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.advice import DECIDES, OF_AIM
-from dse.report.certainty.facts import Certainty, Knowledge, KnownPrice, PriceFlip, Turn
+from dse.report.certainty.facts import Certainty, Knowledge, PriceFlip, Turn
 from dse.report.certainty.titles import line_title, part_title, rented
 from dse.report.deal import deal
 from dse.report.document import Reason, RunDocument
@@ -102,7 +101,7 @@ def _worth(found: Certainty, flip: PriceFlip) -> float:
     which price the answer turns; 0 where that is known, or the price is certain."""
     name = _price_of(flip.part)
     worth = next((item.worth for item in found.knowledge if _asked(item) == name), 0.0)
-    certain = flip.known is None or (flip.known.own and not flip.known.expired)
+    certain = flip.known is None or flip.known.standing.offer
     return 0.0 if flip.compared or certain or worth < DECIDES else worth
 
 
@@ -163,7 +162,7 @@ def ages(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     titles = [words.title("accelerator", config["accelerator"]) for config in compared]
     quoted = {
         item.item for item in document.prices
-        if item.price_class == QUOTE and not (item.terms and item.terms.expired)
+        if item.price_class == QUOTE and item.standing.offer
     }  # fmt: skip
     names = [name for name in dict.fromkeys(titles) if name not in quoted]
     if names:
@@ -182,7 +181,7 @@ def large_prices(document: RunDocument, found: Certainty) -> Iterator[Reason]:
         most = _most_worth(found)
         asked = most is not None and _asked(most) == _price_of(flip.part)
         told = asked or turns_of(document, flip) or _worth(found, flip)
-        if flip.share >= LARGE and not told and not _certain(flip):
+        if flip.share >= LARGE and not told and _asked_anew(flip):
             yield Reason(
                 kind="doubtful sum",
                 action=_quote_for(document, flip),
@@ -198,21 +197,22 @@ def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
     whole = bills.total(items)
     for item in items:
         share = (item.usd or 0.0) / whole if whole else 0.0
-        own = item.source not in sources()
-        known = KnownPrice(own=own, age_years=item.age_years, checked=item.checked)
-        fresh = item.age_years is not None and item.age_years <= OLD_YEARS
-        certain = item.checked and (own or (item.rent is not None and fresh))
-        if share < LARGE or certain or line_title(item.item) in told:
+        stands, is_rent = item.standing, item.rent is not None
+        if share < LARGE or not stands.asked_anew(is_rent) or line_title(item.item) in told:
             continue
-        renting = "renting " * (item.rent is not None)
-        kind = "your own" if own else "the catalogue's"
+        renting = "renting " * is_rent
+        kind = "your own" if stands.own else "the catalogue's"
         price = words.shown(item.unit_usd, "USD/hour" if item.rent else "USD")
         yield Reason(
             kind="doubtful sum",
             action=f"Get a quote for {renting}{bills.ordered(item)} "
             f"({words.percent(share)} of the {rents.sum_of(item.rent).lower()})",
-            because=f"{kind} {price} is {_age(known)}",
+            because=f"{kind} {price} is {_age(stands)}",
         )
+
+
+def _asked_anew(flip: PriceFlip) -> bool:
+    return flip.known is not None and flip.known.standing.asked_anew(rented(flip.part))
 
 
 def lapsed(flip: PriceFlip) -> bool:
@@ -223,27 +223,12 @@ def lapsed(flip: PriceFlip) -> bool:
 def turns_of(document: RunDocument, flip: PriceFlip) -> list[Turn]:
     """To what the answer turns at prices within the interval of one that is no valid offer."""
     known = flip.known
-    if known is None or _offer(known):
+    if known is None or known.standing.offer:
         return []
     low, high = known.bounds
     rise = flip.rise if flip.rise and flip.rise.factor <= high else None
     fall = flip.fall if flip.fall and flip.fall.factor >= low else None
     return [turn for turn in (rise, fall) if turn and not sure_words.as_good(document, turn.config)]
-
-
-def _offer(known: KnownPrice) -> bool:
-    """Whether a price is certain: the buyer's own, checked, and not past its last day."""
-    return known.own and known.checked and not known.expired
-
-
-def _certain(flip: PriceFlip) -> bool:
-    """Whether a price needs no other offer: an offer, or a rent of late that was checked. That an
-    offer is past its last day is another reason."""
-    known = flip.known
-    if known is None or (known.own and known.checked):
-        return True
-    fresh = known.age_years is not None and known.age_years <= OLD_YEARS
-    return rented(flip.part) and known.checked and fresh
 
 
 def _quote_for(document: RunDocument, flip: PriceFlip) -> str:
@@ -260,7 +245,7 @@ def offered(flip: PriceFlip) -> str:
     known, price = flip.known, sure_words.usd(flip)
     assert known is not None
     kind = "your own" if known.own else "the catalogue's"
-    said = f"{kind} {price or 'prices'} {'is' if price else 'are'} {_age(known)}"
+    said = f"{kind} {price or 'prices'} {'is' if price else 'are'} {_age(known.standing)}"
     low, high = known.bounds
     if low == high:
         return said
@@ -272,7 +257,7 @@ def offered(flip: PriceFlip) -> str:
     return f"{said}, and offers may be {below} lower to {above} higher"
 
 
-def _age(known: KnownPrice) -> str:
+def _age(known: Standing) -> str:
     if not known.checked:
         return "unchecked"
     if known.age_years is None:
