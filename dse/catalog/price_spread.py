@@ -69,9 +69,12 @@ class PriceSpread:
 
 
 class Standing(NamedTuple):
-    """How far a buyer may rely on a price. own: whether it is his, and not the catalogue's. checked:
-    whether it is not marked as unverified. expired: whether it is an offer that is :func:`lapsed`.
-    age_years: None where it has no date."""
+    """How far a buyer may rely on a price.
+
+    own: whether it is his, and not the catalogue's. checked: whether it is not marked as
+    unverified. expired: whether it is an offer that is :func:`lapsed`. age_years: None where it has
+    no date.
+    """
 
     own: bool
     checked: bool
@@ -99,9 +102,7 @@ class Standing(NamedTuple):
         return not (self.checked and (self.own or (rented and self.fresh)))
 
 
-def standing(
-    price: Fact, asked: datetime.date, valid_on: datetime.date | None = None
-) -> Standing:
+def standing(price: Fact, asked: datetime.date, valid_on: datetime.date | None = None) -> Standing:
     """Of a price on a day. valid_on: on which offers must be valid, ``asked`` where it is None."""
     return Standing(
         own(price), price.status not in UNCHECKED, lapsed(price, valid_on or asked),

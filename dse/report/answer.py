@@ -16,7 +16,7 @@ from dse.report import (
     what_if,
     without_buying,
 )
-from dse.report.bills import bill_notes
+from dse.report.bills import bill_notes, years_apart
 from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.deal import deal
@@ -186,7 +186,8 @@ def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> 
     both = f"{both} against {show_cost(document, base, sense)}"
     then = one_age.reversal(document) if document.objectives.named(sense) == "capital" else None
     if then is None or document.one_age is None:
-        return f"{both}, {now}"
+        apart = years_apart(document, document.objectives.named(sense))
+        return f"{both}, {now}{f', at prices {apart:.1f} years apart' if apart else ''}"
     return (
         f"{both}: {now} at prices of different ages, {change(then)} at prices of one age "
         f"({document.one_age.month})"

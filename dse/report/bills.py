@@ -19,6 +19,7 @@ from dse.report.document import RunDocument
 from dse.report.notes import COMPARED, DOUBTFUL, PLAIN, UNSOLD, Note
 from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
+from dse.study.quantities import PURCHASE, RENT, facts_of
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 # What is said of prices of a class, the commonest last.
@@ -255,6 +256,20 @@ def doubtful_share(items: Sequence[Item]) -> float:
     whole = total(items)
     doubtful = sum(item.usd or 0.0 for item in items if item.standing.doubtful)
     return doubtful / whole if whole else 0.0
+
+
+def years_apart(document: RunDocument, cost: str) -> float | None:
+    """How many years lie between the prices that weigh most in the bills of the recommended point
+    and of the baseline, where a cost follows from such prices; None where that is not known, or not
+    more than OLD_YEARS."""
+    mine, theirs = (document.bills.get(name, ()) for name, _ in _COMPARED)
+    if (RENT if rent_of(mine) else PURCHASE) not in facts_of([cost]):
+        return None
+    ages = [max(items, key=lambda item: item.usd or 0.0).age_years
+            for items in (mine, theirs) if total(items)]  # fmt: skip
+    known = [age for age in ages if age is not None]
+    apart = max(known) - min(known) if len(known) == len(_COMPARED) else 0.0
+    return apart if apart > OLD_YEARS else None
 
 
 def at_no_charge(items: Sequence[Item]) -> list[Item]:

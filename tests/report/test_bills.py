@@ -65,6 +65,24 @@ def test_old_unchecked_and_mixed_prices_are_told_with_their_share() -> None:
     assert mixed == "67 % of the recommended point's sum are your own prices, the rest list prices."
 
 
+def test_a_difference_of_sums_whose_prices_lie_years_apart_is_not_told_bare() -> None:
+    """The parts that weigh most count, not a host that both pay."""
+
+    def costs(recommended: Item, baseline: Item) -> str:
+        run = document(recommended=(recommended, HOST), baseline=(baseline, HOST))
+        (line,) = [line for line in answer.said(run) if " to buy against " in line]
+        return line
+
+    assert costs(OFFER, GPU).count(", at prices 4.3 years apart.") == 1
+    assert "years apart" not in costs(GPU, GPU)
+    assert "years apart" not in costs(OFFER, replace(OFFER, item="another"))
+    assert "years apart" not in costs(OFFER, replace(GPU, age_years=1.9))
+    assert "years apart" not in costs(OFFER, replace(GPU, age_years=None))
+    run = document(recommended=(OFFER,), baseline=(GPU,))
+    powered = replace(run, objectives=replace(run.objectives, minimize="power"))
+    assert not any("years apart" in line for line in answer.said(powered))
+
+
 def test_prices_of_today_that_were_checked_need_no_note() -> None:
     fresh = replace(GPU, age_years=0.2)
     assert not [*bills.price_notes(document(recommended=(fresh,), baseline=(fresh,)))]

@@ -155,7 +155,7 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     )
     assert "meets every limit as surely." in first.given_up
     assert run.confidence is not None
-    surest = replace(run, confidence=replace(run.confidence, asked=0.999, front=()))
+    surest = replace(run, confidence=replace(run.confidence, asked=0.999))
     assert "with 99.9 % probability." in offers.also(surest)
     (chance,) = (share for text, share in own.met.items() if text.startswith("time_to_target"))
     assert f"time_to_target <= {deadline} ({chance:.0%}".replace("%", " %)") in limits(run)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dse.catalog.price_spread import Standing
-
 from dse.report.json_form import IF_ANY
 
 Bounds: TypeAlias = tuple[float, float]  # low, high
