@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dse.catalog import decimal_mark
+from dse.catalog.accelerators import Accelerator, accelerator
 from dse.catalog.aliases import clear_aliases
-from dse.catalog.fabrics import PARTS
-from dse.catalog.store import names
+from dse.catalog.fabrics import PARTS, Fabric, fabric
+from dse.catalog.nodes import Node, node
+from dse.catalog.store import models_dir, names
 from dse.errors import StudyError
 from dse.mistakes import each
-from dse.spelling import alike, alternatives, real_name
+from dse.spelling import alike, alternatives, real_name, same
 from dse.text_source import text_of
 from dse.units import UnitError
 
@@ -168,10 +171,10 @@ class PriceTable:
         parts = [(" ".join(words[:cut]), "_".join(words[cut:])) for cut in cuts]
         for head, rest in parts:
             for kind in ("accelerators", "nodes"):
-                name = real_name(head, names(kind), clear_aliases(kind))
+                name = _meant(kind, head)
                 if name in names(kind):
                     return (kind, name, rest or "purchase")
-            name = real_name(head, names("fabrics"), clear_aliases("fabrics"))
+            name = _meant("fabrics", head)
             if name in names("fabrics"):
                 if rest in PARTS:
                     return ("fabrics", name, rest)
@@ -182,6 +185,22 @@ class PriceTable:
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
         problem = f"'{item}' is no accelerator, node, part of a network or other item"
         raise StudyError(self.path, *place, problem, hint)
+
+
+def _meant(kind: str, word: str) -> str:
+    """The name of the entry that a word means: its name, an alias, or its title, by which bills
+    call it; the word itself where it means none."""
+    others = {**_titled(kind, models_dir()), **clear_aliases(kind)}
+    return real_name(word, names(kind), others)
+
+
+@cache
+def _titled(kind: str, _: Path) -> Mapping[str, tuple[str, ...]]:
+    """Names by their titles."""
+    read: Mapping[str, Callable[[str], Accelerator | Node | Fabric]] = {
+        "accelerators": accelerator, "nodes": node, "fabrics": fabric,
+    }  # fmt: skip
+    return {same(read[kind](name).title): (name,) for name in names(kind)}
 
 
 HEADER = f"{ITEM},{PRICE},currency,date"

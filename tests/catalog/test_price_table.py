@@ -78,6 +78,20 @@ def test_items_are_named_as_on_a_quotation(tmp_path: Path) -> None:
         read_prices(unclear)
 
 
+def test_items_may_be_named_as_bills_print_them(tmp_path: Path) -> None:
+    rows = (
+        "NVIDIA H100 SXM5 80 GB,26000,USD,,,,,,\n"
+        "NVIDIA H100 SXM5 80 GB host,31000,USD,,,,,,\n"
+        "nvidia dgx b200,400000,USD,,,,,,\n"
+        "InfiniBand NDR switch port,900,USD,,,,,,\n"
+    )
+    prices = read_prices(table(tmp_path, rows))
+    assert prices.accelerator_usd["h100-sxm"].value == 26_000
+    assert prices.host_of("h100-sxm").value == 31_000
+    assert prices.node_usd["dgx-b200"].value == 400_000
+    assert prices.fabric_usd["ib-ndr"]["switch_port"].value == 900
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_spreadsheets_part_cells_in_other_ways(tmp_path: Path, mark: str) -> None:
     text = HEADER.replace(",", mark)
