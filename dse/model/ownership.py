@@ -22,8 +22,8 @@ def owned_usd_per_hour(
     resold_usd: for which the hardware is sold after these years. utilisation: share of their hours
     in which it is used, in (0, 1]; only these draw power.
     """
-    hours = years * HOURS_PER_YEAR * utilisation
-    return np.asarray((np.asarray(capital_usd) - resold_usd) / hours + electricity_usd_per_hour)
+    spent = _spread_usd_per_hour(capital_usd, resold_usd, years) / utilisation
+    return np.asarray(spent + electricity_usd_per_hour)
 
 
 def break_even_utilisation(
@@ -39,9 +39,14 @@ def break_even_utilisation(
     around the clock; without bound where the rent is no more than the electricity.
     """
     saved = np.asarray(rent_usd_per_hour) - np.asarray(electricity_usd_per_hour)
-    spent = (np.asarray(capital_usd) - resold_usd) / (years * HOURS_PER_YEAR)
+    spent = _spread_usd_per_hour(capital_usd, resold_usd, years)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(saved > 0, spent / saved, np.where(np.isnan(saved), np.nan, np.inf))
+
+
+def _spread_usd_per_hour(capital_usd: ArrayLike, resold_usd: ArrayLike, years: float) -> Array:
+    """What is not sold again of the capital, over every hour of the years."""
+    return np.asarray((np.asarray(capital_usd) - resold_usd) / (years * HOURS_PER_YEAR))
 
 
 def most_utilisation(
@@ -56,7 +61,7 @@ def most_utilisation(
     ``(rent - (capital - resold) / (years 8760)) / electricity``, as only hours in use draw power;
     0 where owning costs more even idle, 1 where it costs less even around the clock.
     """
-    spent = (np.asarray(capital_usd) - resold_usd) / (years * HOURS_PER_YEAR)
+    spent = _spread_usd_per_hour(capital_usd, resold_usd, years)
     saved = np.asarray(rent_usd_per_hour) - spent
     with np.errstate(divide="ignore", invalid="ignore"):
         share = saved / np.asarray(electricity_usd_per_hour)

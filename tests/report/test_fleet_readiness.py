@@ -110,11 +110,12 @@ def test_an_upgrade_without_a_price_is_asked_for_where_it_may_be_better(tmp_path
 def test_a_speedup_that_may_not_pay_is_measured_first(tmp_path: Path) -> None:
     found = document(tmp_path, OWN.replace("500 USD", "9 kUSD"), MANY)
     best = fleet_words.worthwhile(found)
-    if best is None:
+    if best is None or best.cost_usd_per_year is None:
         pytest.fail("the price is to be below what it is worth")
     assert found.intervals is not None
-    least = 1 / (1 - best.cost_usd_per_year / best.saved_usd_per_year  # type: ignore[operator]
-                 * best.gpu_hours_saved_per_year / found.money.gpu_hours_per_year)  # type: ignore[union-attr]  # fmt: skip
+    assert found.money is not None
+    freed = best.gpu_hours_saved_per_year / found.money.gpu_hours_per_year
+    least = 1 / (1 - best.cost_usd_per_year / best.saved_usd_per_year * freed)
     for low, expected in ((least * 0.99, ["measurement"]), (least * 1.01, [])):
         numbers = tuple(
             replace(one, low=low) if (one.kind, one.way) == ("upgrade", "gpu_hours") else one

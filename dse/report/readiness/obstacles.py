@@ -144,13 +144,12 @@ def unbuildable(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     actions = {
         RACK: "Plan racks that feed such a node (rack_power)",
         TIERS: "Get a design and an offer for so large a network",
-        UNLIKELY: "Check the price of",
+        UNLIKELY: "Check the price of {item}",
     }
     for item in bill(document):
         if item.obstacle in actions:
             because = (item.remark or "").removesuffix(" (rack_power)")
-            named = f" {bills.ordered(item)}" * (item.obstacle == UNLIKELY)
-            action = f"{actions[item.obstacle]}{named}"
+            action = actions[item.obstacle].format(item=bills.ordered(item))
             yield Reason(kind=item.obstacle or "", action=action, because=because)
 
 
@@ -186,14 +185,12 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
 def idle(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     for item in bill(document):
         if item.idle:
-            bought = item.rent is None
-            sold, seller = (
-                ("sold", "a seller") if bought else ("rented out", "somebody who rents out")
-            )
-            fewer = f"{'of ' * bought}fewer {item.item.split(',')[0]}"
+            sold, seller = "sold", "a seller of"
+            if item.rent is not None:
+                sold, seller = "rented out", "somebody who rents out"
             yield Reason(
                 kind="idle",
-                action=f"Fill the nodes, or find {seller} {fewer}",
+                action=f"Fill the nodes, or find {seller} fewer {item.item.split(',')[0]}",
                 because=f"{item.idle:,} of the {item.quantity:,} stay idle, since fewer are not "
                 f"{sold} at once",
             )
