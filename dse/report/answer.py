@@ -17,6 +17,7 @@ from dse.report import (
     without_buying,
 )
 from dse.report.bills import bill_notes, years_apart
+from dse.report.certainty import next_best
 from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.deal import deal
@@ -81,7 +82,8 @@ def said(document: RunDocument) -> list[str]:
         *training_runs.answer_lines(document), *waterfall.said(document),
         *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document),
-        *certainty_sentences(document), *confidence.said(document), *_how_sure(document),
+        *certainty_sentences(document), *next_best.said(document), *confidence.said(document),
+        *_how_sure(document),
     ]  # fmt: skip
     if document.engine == "guided":
         lines.append(_how_far(document.counts))

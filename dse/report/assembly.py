@@ -156,7 +156,9 @@ def build(
             for kind, items in bills(problem, values).items()
         },
         other_aggregations=alternatives(problem, outcome.front, values),
-        certainty=certainty(draws, chosen.position, named, best),
+        certainty=certainty(
+            draws, chosen.position, named, best, confidence.usually(draws, rule, chosen.position)
+        ),
         waterfall=waterfall(problem, values),
         what_if=what_if(outcome, rule),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),

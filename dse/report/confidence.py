@@ -7,7 +7,7 @@ and those near it, since a point that is a little dearer may be much surer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log
 
@@ -25,6 +25,7 @@ from dse.study import QUANTITIES, Study
 from dse.study.constraints import parse_constraint
 from dse.study.expressions import Name, Number
 
+USUAL = 0.9  # probability that limits should hold with, where the study asks for none
 _WIDER = 1.02  # an interval of so many times the width of another, on a logarithmic scale, is wider
 
 
@@ -49,29 +50,54 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         return Chosen(likely)
     met = found.drawn.meets_all.mean(axis=0)
     points = _priced(found)
-    order = sorted(
-        range(len(points)),
-        key=lambda at: (points[at].cost, points[at].other, -points[at].gain, at),
-    )
-    sure = [at for at in order if met[at] >= asked]
-    if not sure:  # the surest, the cheapest of several
-        at = max(order, key=lambda one: float(met[one]))
-    elif rule == LEAST_REGRET:
-        at = min(sure, key=lambda one: float(found.regrets[one]))
-    else:
-        at = sure[recommended([points[one] for one in sure], rule)]
+    at = _sure_enough(found, points, rule, asked)
+    reached = at is not None
+    if at is None:  # the surest, the cheapest of several
+        at = max(_by_cost(points), key=lambda one: float(met[one]))
     of_front = {row: float(share) for row, share in zip(found.near.front, met, strict=False)}
     confidence = Confidence(
         asked=asked,
-        reached=bool(sure),
+        reached=reached,
         recommended=float(met[at]),
         best_estimate=(found.near.row(likely) or 0) + 1,
         front=tuple(of_front.get(row) for row in range(len(outcome.front))),
         considered=len(points),
         limits=tuple(uncertain(outcome.problem.study)),
-        keeps=_keeps(found, at, likely, asked) if sure and at != likely else None,
+        keeps=_keeps(found, at, likely, asked) if reached and at != likely else None,
     )
     return Chosen(at, _because(confidence), confidence)
+
+
+def usually(found: StudyDraws, rule: str, at: int) -> int | None:
+    """The position of the point that would be recommended if the study asked for the confidence
+    USUAL; None where it asks for one, where point ``at``, the recommended one, has that anyway, and
+    where no point has."""
+    asked = found.problem.study.confidence
+    if asked is not None or found.drawn.meets_all[:, at].mean() >= USUAL:
+        return None
+    return _sure_enough(found, _priced(found), rule, USUAL)
+
+
+def _sure_enough(
+    found: StudyDraws, points: Sequence[FrontPoint], rule: str, asked: float
+) -> int | None:
+    """The position of what a rule recommends of the points that meet every limit with the
+    probability asked; None where none does."""
+    met = found.drawn.meets_all.mean(axis=0)
+    sure = [at for at in _by_cost(points) if met[at] >= asked]
+    if not sure:
+        return None
+    if rule == LEAST_REGRET:
+        return min(sure, key=lambda one: float(found.regrets[one]))
+    return sure[recommended([points[one] for one in sure], rule)]
+
+
+def _by_cost(points: Sequence[FrontPoint]) -> list[int]:
+    """Positions by rising cost, then other, as a front has its points."""
+    return sorted(
+        range(len(points)),
+        key=lambda at: (points[at].cost, points[at].other, -points[at].gain, at),
+    )
 
 
 def _keeps(found: StudyDraws, at: int, likely: int, asked: float) -> Keeps | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dse.report import bills, training_runs, words
+from dse.report.certainty import next_best
 from dse.report.certainty import words as certainty_words
 from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
@@ -177,7 +178,9 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
         how = words.objective(document, beside)
         costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
     recommended = point.config == document.recommended.config
-    chances = certainty_words.odds(document) if recommended else ""
+    chances = ""
+    if recommended:
+        chances = " ".join([certainty_words.odds(document), *next_best.said(document)])
     lasts = point.quantity(time)
     took = [] if lasts is None else [
         Fact("Time of the run", *_of_run(document, point))

@@ -16,6 +16,7 @@ from dse.report.certainty.facts import (
     Certainty,
     Choice,
     Knowledge,
+    NextBest,
     PriceFlip,
     SourceEffect,
     Turn,
@@ -23,6 +24,7 @@ from dse.report.certainty.facts import (
 from dse.report.certainty.known_prices import known_price, seen_prices
 from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import verdict
+from dse.report.confidence import USUAL
 from dse.report.design_point import Point
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
@@ -34,6 +36,7 @@ from dse.search.run import Outcome, labels_of
 from dse.study import AggregationName, Value, Wire
 
 RIVALS = 6  # listed
+LEAST_MISSED = 0.01  # of the rule's aim, by a choice that might as well be another
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
 MOST_KNOWLEDGE = 5
 
@@ -52,12 +55,17 @@ def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple
 
 
 def certainty(
-    found: StudyDraws, position: int, named: Mapping[str, int], point: Point
+    found: StudyDraws,
+    position: int,
+    named: Mapping[str, int],
+    point: Point,
+    usual: int | None = None,
 ) -> Certainty:
     """How sure the recommendation is.
 
     position: of the recommended point among those of ``found``. named: positions of others on the
     front, by what the answer calls them. point: the recommended one, as the report describes it.
+    usual: position of what the usual confidence would recommend, None where that is the same.
     """
     problem, values = found.problem, found.near.points[position]
     place = _place(values, point)
@@ -66,7 +74,11 @@ def certainty(
     knowledge = [*_knowledge(found, values, place)]
     word, why = verdict(point)
     living = [effect for effect in by_source if not effect.dead]
-    listed = dict(_listed(found, position, named))
+    if usual is not None and found.purchases[usual] == found.purchases[position]:
+        usual = None  # it differs in software alone
+    told = {name: at for name, at in (("by_regret", _as_steady(found, position)), ("usual", usual))
+            if at is not None}  # fmt: skip
+    listed = dict(_listed(found, position, named, [*told.values()]))
     return Certainty(
         draws=len(found.worths),
         points=len(found.near.points),
@@ -86,7 +98,27 @@ def certainty(
         knowledge=tuple(knowledge),
         all_known=value_of_all(found.worths),
         flips=tuple(_flips(found, position, [*listed])),
+        next_best=_next_best(found, position, told),
     )
+
+
+def _as_steady(found: StudyDraws, position: int) -> int | None:
+    """The position of the point that is expected to miss the least of all that are other choices
+    than the recommended one; None where it misses more, and where that misses hardly anything."""
+    asked = found.problem.study.confidence or 0.0
+    others = ~found.choice(position)[found.purchases]
+    others &= found.drawn.meets_all.mean(axis=0) >= asked
+    own = found.regrets[position]
+    if not others.any() or own <= max(found.problem.study.resolution, LEAST_MISSED):
+        return None
+    at = int(np.argmin(np.where(others, found.regrets, np.inf)))
+    return at if found.regrets[at] <= own else None
+
+
+def _next_best(found: StudyDraws, position: int, at: Mapping[str, int]) -> NextBest | None:
+    """at: the position of each that is told of."""
+    choices = {name: _choice(found, one, "", position) for name, one in at.items()}
+    return NextBest(confidence=USUAL, **choices) if choices else None
 
 
 def _place(values: Mapping[str, object], point: Point) -> Place:
@@ -111,10 +143,11 @@ def _machine(values: Mapping[str, object]) -> str:
 
 
 def _listed(
-    found: StudyDraws, position: int, named: Mapping[str, int]
+    found: StudyDraws, position: int, named: Mapping[str, int], others: Sequence[int]
 ) -> Iterator[tuple[int, str]]:
-    """The recommended purchase, the named ones, then rivals by falling probability: the position of
-    the point that is best of each, and what the answer calls it."""
+    """The recommended purchase, the named ones, then rivals by falling probability, with others
+    that are told of: the position of the point that is best of each, and what the answer calls
+    it."""
     yield position, "recommended"
     seen = {int(found.purchases[position])}
     for role, place in named.items():
@@ -124,7 +157,9 @@ def _listed(
             seen.add(purchase)
             yield at, role
     rivals = [int(one) for one in np.argsort(-found.best, kind="stable") if int(one) not in seen]
-    for purchase in [one for one in rivals if found.best[one] >= LEAST_LIKELY][:RIVALS]:
+    likely = [one for one in rivals if found.best[one] >= LEAST_LIKELY][:RIVALS]
+    told = {int(found.purchases[at]) for at in others}
+    for purchase in [one for one in rivals if one in told or one in likely]:
         of_it = np.flatnonzero(found.purchases == purchase)
         at = int(of_it[np.argmin(found.regrets[of_it])])
         yield at, ""

@@ -143,6 +143,19 @@ class PriceFlip:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NextBest:
+    """Purchases that are other choices than the recommended one. by_regret: the one that is
+    expected to miss the least, of those that are as sure as was asked; None where that is more than
+    the recommended one is expected to miss, or this hardly misses anything. usual: what the study
+    would recommend if it asked for the probability ``confidence`` to meet every limit; None where
+    it asks for one, or the recommended one has it."""
+
+    by_regret: Choice | None = None
+    usual: Choice | None = None
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Certainty:
     """How sure the answer is.
 
@@ -152,7 +165,8 @@ class Certainty:
     answer; why: it is that one; raised_by: what would raise it. choices: the recommended purchase,
     then named ones and rivals by falling probability. sources: by falling share of the variance;
     dead_sources, dead_axes: what moves nothing by more than 1 %. all_known: what it would be worth
-    to know everything. flips: by falling share.
+    to know everything. flips: by falling share. next_best: None where no other choice is as good
+    on average or surer.
     """
 
     draws: int
@@ -171,3 +185,4 @@ class Certainty:
     all_known: float = 0.0
     best: float | None = None
     flips: tuple[PriceFlip, ...] = ()
+    next_best: NextBest | None = None

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from dse.catalog.price_spread import OLD_YEARS
 from dse.pricing.bill_of_materials import RACK, TIERS, UNLIKELY, UNSOLD, Item, Terms
 from dse.report import bills, without_buying, words
+from dse.report.certainty import next_best
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.facts import Certainty
 from dse.report.certainty.titles import line_title, part_title
+from dse.report.confidence import USUAL
 from dse.report.deal import buys, deal
 from dse.report.design_point import Point
 from dse.report.document import Reason, RunDocument
@@ -20,8 +22,6 @@ from dse.report.readiness.doubts import bill, lapsed, offered, turned, turns_of
 from dse.spelling import enumerated
 from dse.study.axes import HARDWARE
 from dse.study.choices import RESOLUTION
-
-LIKELY = 0.9  # probability that a limit holds with, where the study asks for none
 
 
 def free(document: RunDocument, _: Certainty) -> Iterator[Reason]:
@@ -172,12 +172,12 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
         return
     met = found.choices[0].met
     unsure = [f"{text} in {sure_words.chance(share)}" for text, share in met.items()
-              if share < LIKELY]  # fmt: skip
+              if share < USUAL]  # fmt: skip
     if unsure:
+        then = next_best.usually(document) or "what meets the limits with that probability"
         yield Reason(
             kind="limits",
-            action=f"Run it again with --confidence {LIKELY:.0%}, which recommends what meets "
-            "the limits with that probability",
+            action=f"Run it again with --confidence {USUAL:.0%}, which recommends {then}",
             because=f"this meets {' and '.join(unsure)} of simulated outcomes only",
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from dse.pricing.part_prices import part_prices
 from dse.report import assembly, json_form, offers
 from dse.report import words as report_words
 from dse.report.answer import answer
-from dse.report.certainty import words
+from dse.report.certainty import next_best, words
 from dse.report.certainty.advice import DECIDES, means_for, measured, raising
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import (
@@ -23,6 +24,7 @@ from dse.report.certainty.facts import (
     Choice,
     Knowledge,
     KnownPrice,
+    NextBest,
     PriceFlip,
     SeenPrice,
     SourceEffect,
@@ -291,6 +293,75 @@ def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     assert "count with it" in words.scope(alike, of(alike))
     exact = replace(alike, choices=None)  # without a resolution every point is its own choice
     assert "more often, in 60 %" in words.sentences(exact)[0]
+
+
+def test_a_choice_that_misses_as_little_or_is_surer_is_told_beside_the_certainty() -> None:
+    rival = of(sure()).choices[1]
+    other = replace(rival, cost=9e4, regret=0.0196, meets_all=0.97)
+
+    def told(**found: Choice) -> str:
+        return " ".join(next_best.said(sure(next_best=NextBest(confidence=0.9, **found))))
+
+    both = told(by_regret=other, usual=other)
+    assert both == (
+        "64 x NVIDIA A100 SXM4 80 GB, for USD 90 k, misses the best choice by as little on average "
+        "(2 %, this purchase 2 %), and is what --confidence 90% recommends: it meets every limit "
+        "in 97 % of simulated outcomes, this purchase in 88 %."
+    )
+    # What the confidence recommends misses no more either, so that one of the two is enough.
+    steadier = replace(other, config={**other.config, "gpus": "32"}, regret=0.005)
+    assert told(by_regret=steadier, usual=other) == both
+    assert told(by_regret=steadier) == (
+        "32 x NVIDIA A100 SXM4 80 GB, for USD 90 k, misses the best choice by less on average "
+        "(0.5 %, this purchase 2 %)."
+    )
+    dear = replace(other, regret=0.3)
+    surer = (
+        "--confidence 90% recommends 64 x NVIDIA A100 SXM4 80 GB, for USD 90 k: it meets every "
+        "limit in 97 % of simulated outcomes, this purchase in 88 %, and misses the best choice by "
+        "30 % on average, this one by 2 %."
+    )
+    assert told(usual=dear) == surer
+    assert told(by_regret=steadier, usual=dear).endswith(f"(0.5 %, this purchase 2 %). {surer}")
+    found = sure(next_best=NextBest(confidence=0.9, usual=dear))
+    assert surer in answer(found)
+    assert surer in render_markdown(found).replace("\\", "")
+    assert next_best.said(sure()) == []
+
+
+def test_what_the_usual_confidence_recommends_is_what_it_does_recommend(
+    small: RunDocument, tmp_path: Path
+) -> None:
+    """It is another purchase, since the recommended one may well miss its limit; what to do says
+    which."""
+    assert of(small).choices[0].meets_all < 0.9
+    found = of(small).next_best
+    assert found is not None
+    assert found.usual is not None
+    asked = built(studies.written(tmp_path, studies.SMALL + "confidence: 0.9\n"))
+    assert asked.recommended.config == found.usual.config
+    assert found.usual.meets_all == of(asked).choices[0].meets_all >= 0.9
+    assert of(asked).next_best is None or of(asked).next_best.usual is None
+    name = words.named(small, found.usual.config)
+    assert f"--confidence 90%, which recommends {name}: this meets" in " ".join(answer(small))
+    told = f"--confidence 90% recommends {name}, for USD"
+    assert told in html.unescape(render_page(small)).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_what_is_expected_to_miss_least_is_told_where_it_is_another_choice(tmp_path: Path) -> None:
+    """Not of the same choice, nor beside what was chosen for that."""
+    outcome = run(load(studies.written(tmp_path, studies.SMALL)), "exhaustive", None, None,
+                  lambda *_: None, 1000, 0)  # fmt: skip
+    found = drawn_answer(outcome, "speed-per-dollar", {})[0]
+    worst, least = int(np.argmax(found.regrets)), int(np.argmin(found.regrets))
+    of_worst = certainty(found, worst, {}, describe(outcome.problem, found.near.points[worst]))
+    assert of_worst.next_best is not None
+    told = of_worst.next_best.by_regret
+    assert told is not None
+    assert told.regret == pytest.approx(found.regrets.min())
+    assert told.config in [choice.config for choice in of_worst.choices]
+    of_least = certainty(found, least, {}, describe(outcome.problem, found.near.points[least]))
+    assert of_least.next_best is None
 
 
 def test_the_chance_to_meet_the_limits_is_known_of_purchases() -> None:
