@@ -9,6 +9,7 @@ from dse.report import (
     confidence,
     one_age,
     payback,
+    price_days,
     readiness,
     rents,
     training_runs,
@@ -122,7 +123,8 @@ def notes(document: RunDocument) -> list[Note]:
         *noted(missed if base.misses else [], BASELINE),
         *noted(training_runs.per_sample(document)), *noted(_left_out(best, base)),
         *noted([] if document.waterfall else _of_software(best, base)),
-        *bill_notes(document), *noted(one_age.said(document), COMPARED),
+        *bill_notes(document), *noted(price_days.said(document)),
+        *noted(one_age.said(document), COMPARED),
         *noted(document.caveats),
         *noted(training_runs.no_target(document)),
     ])]  # fmt: skip

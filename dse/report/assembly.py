@@ -26,6 +26,7 @@ from dse.report import (
     own_rates,
     ownership,
     payback,
+    price_days,
     provenance,
     rental,
     training_runs,
@@ -184,6 +185,7 @@ def build(
         payback=payback.of_point(problem, values),
         repricing=repricing(draws, chosen.position, [cheap, fast]),
         prices=part_prices(problem),
+        price_days=price_days.price_days(problem),
     )
     return replace(document, readiness=readiness(document))
 

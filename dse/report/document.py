@@ -366,6 +366,15 @@ class Readiness:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PriceDays:
+    """ages: the day on which the ages of prices are counted. offers: on which an offer must be
+    valid, else it is past."""
+
+    ages: str
+    offers: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
     ordered for the points that the answer names, by their names here. questions: what was asked
@@ -430,6 +439,7 @@ class RunDocument:
     readiness: Readiness | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
+    price_days: PriceDays | None = field(default=None, metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

@@ -28,6 +28,7 @@ from dse.report import (
     glossary,
     offers,
     ownership,
+    price_days,
     provenance,
     readiness,
     signature,
@@ -104,7 +105,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
 
 def _bill(document: RunDocument) -> dict[str, Any]:
     return {"bills": bills.tables(document), "left_out": bills.left_out(document),
-            "owned": document.owned or ()}  # fmt: skip
+            "days": " ".join(price_days.said(document)), "owned": document.owned or ()}  # fmt: skip
 
 
 def _named(document: RunDocument) -> tuple[Point, ...]:
