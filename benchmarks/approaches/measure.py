@@ -8,15 +8,13 @@ from pathlib import Path
 from benchmarks.approaches import results
 from benchmarks.approaches.cells import LARGE, STARTS, Cell, cells
 from benchmarks.approaches.start import run_start
-from benchmarks.lab.measure import MBPS
+from benchmarks.lab.measure import LOOK_S, MBPS, used_by_others
 from benchmarks.lab.network import Lab, network
-from dse.calibration.experiment import busy_core_seconds, usable_cores
 
 LIMIT_S = 300.0  # of one start: several times what the longest took
 MANY, FEW = 3, 2  # rounds of a start
 OF_TWO = 6  # on two hosts, where a round takes one of two times, by chance
 LEAST_MBPS = 200.0  # below, rounds are long and few
-LOOK_S = 0.4  # how long to look whether others use the cores
 PATIENCE_S = 12.0  # how long to wait for them
 
 
@@ -27,25 +25,17 @@ def rounds_of(cell: Cell) -> int:
     return FEW if cell.workload == LARGE or cell.mbps < LEAST_MBPS else MANY
 
 
-def others() -> float:
-    """The share of the cores that is in use while nothing of ours runs."""
-    began, before = time.monotonic(), busy_core_seconds()[0]
-    time.sleep(LOOK_S)
-    used = busy_core_seconds()[0] - before
-    return used / (time.monotonic() - began) / usable_cores()
-
-
 def measure_cell(cell: Cell, names: tuple[str, ...], run: int, lab: Lab) -> list[results.Row]:
     """One run of the approaches of one start, once the cores are free or patience is at its end.
 
     ``others`` of a row: the larger share of the cores in use just before and just after.
     """
     deadline = time.monotonic() + PATIENCE_S
-    while (before := others()) > results.DISTURBED and time.monotonic() < deadline:
+    while (before := used_by_others()) > results.DISTURBED and time.monotonic() < deadline:
         continue
     found = run_start(names, cell.workload, cell.hosts, rounds_of(cell), LIMIT_S, lab)
     time.sleep(LOOK_S)  # the processes of the start may still be leaving
-    busy = max(before, others())
+    busy = max(before, used_by_others())
     about = {"workload": cell.workload, "hosts": cell.hosts, "mbps": cell.mbps, "run": run}
     return [{**about, **row, "others": busy} for row in found]
 

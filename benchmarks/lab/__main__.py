@@ -1,10 +1,12 @@
-"""The emulated cluster: ``python -m benchmarks.lab --quick | measure | gloo | training | show``.
+"""The emulated cluster: ``python -m benchmarks.lab --quick | measure | gloo | training |
+lockstep | show``.
 
 --quick    two and three hosts, shaped rates, verified allreduce by every transport, one training
            step (under 90 s)
 measure    one more run of every allreduce start (about 10 minutes); adds to results/
 gloo       more runs of every start of gloo (about 6 minutes); adds to results/
 training   training steps on 2, 4 and 8 hosts (about 6 minutes); adds to results/
+lockstep   what decides whether an exchange takes the wire once or twice (6 minutes); writes anew
 show       what the committed results say; needs no root
 """
 
@@ -18,7 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.lab import compare, others, stream, training
+from benchmarks.lab import compare, lockstep, others, stream, training
 from benchmarks.lab.measure import MBPS, RESULTS, Start, measure, measure_start, one_pass
 from benchmarks.lab.network import Lab, network, unavailable
 from benchmarks.lab.ray_nodes import measure_ray_inside
@@ -117,6 +119,8 @@ def show(folder: Path = RESULTS) -> None:
             for name in ("overlapped_s", "plain_s"):
                 print(f"training, {name}, from the measured {costs} of its own buckets: "
                       f"{compare.summary([e for kind, e in errors if kind == name])}")  # fmt: skip
+    if lockstep.FILE.exists():
+        print(lockstep.report(lockstep.load()))
 
 
 def measure_all(starts: Sequence[Start], one: Callable[[Start], Experiment]) -> None:
@@ -138,12 +142,17 @@ def train_all() -> None:
             print(f"{hosts} hosts, {algorithm}: {len(rows)} rows", flush=True)
 
 
+def measure_lockstep() -> None:
+    """What decides whether an exchange takes the wire once or twice."""
+    print(lockstep.report(lockstep.measure()))
+
+
 def main() -> int:
     """Do what the command line says; 2 and one line where it cannot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument(
-        "action", nargs="?", choices=("quick", "measure", "gloo", "training", "show")
+        "action", nargs="?", choices=("quick", "measure", "gloo", "training", "lockstep", "show")
     )
     parser.add_argument("--quick", action="store_true", help="the same as 'quick'")
     chosen = parser.parse_args()
@@ -160,6 +169,7 @@ def main() -> int:
         "measure": partial(measure_all, one_pass(), measure),
         "gloo": partial(measure_all, others.gloo_pass(), others.measure_gloo),
         "training": train_all,
+        "lockstep": measure_lockstep,
     }
     try:
         actions[action]()

@@ -14,8 +14,10 @@ from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse.calibration.experiment import (
     Experiment,
     Measurement,
+    busy_core_seconds,
     read_experiment,
     this_machine,
+    usable_cores,
     write_experiment,
 )
 from dse.calibration.runners.mpi import task_of
@@ -31,6 +33,7 @@ SIZES = (1024, 4096, 16384, 65536, *(2**k for k in range(17, 23)))
 LARGE = 2**24
 CHECKED_SIZES = (2**16, 2**17, 2**18)
 DISTURBED = 1.2  # times the wire's time; undisturbed 0.9 to 1.1
+LOOK_S = 0.4  # how long to look whether others use the cores
 SOURCE = "measured by benchmarks.lab on this project's development machine"
 NOTES = (
     "hosts are network namespaces on one machine; tbf shapes every link in both directions",
@@ -100,6 +103,14 @@ def disturbed(samples: Sequence[Measurement]) -> bool:
         if s.collective == PING_PONG and s.bytes in CHECKED_SIZES and s.link_bytes_per_s
     ]
     return bool(slower) and sum(slower) / len(slower) > DISTURBED
+
+
+def used_by_others() -> float:
+    """The share of the cores that is in use while nothing of ours runs."""
+    began, before = time.monotonic(), busy_core_seconds()[0]
+    time.sleep(LOOK_S)
+    used = busy_core_seconds()[0] - before
+    return used / (time.monotonic() - began) / usable_cores()
 
 
 def merge(path: Path, new: Experiment) -> Experiment:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.lab import compare, others, stream, training
+from benchmarks.lab import compare, lockstep, others, stream, training
 from benchmarks.lab.measure import (
     LINK,
     MBPS,
@@ -199,3 +199,41 @@ def test_textbook_terms(algorithm: str, ranks: int, messages: int, moved: float)
     found = compare.textbook_terms(algorithm, ranks, 1000.0)
     assert found[0] == messages
     assert found[1] == pytest.approx(1000.0 * moved)
+
+
+def in_a_row(times: list[float]) -> dict[str, object]:
+    wire_s = 2**20 / (100 * MBPS)
+    seconds = [wire_s * each for each in times]
+    return {"mbps": 100.0, "bytes": 2**20, "seconds": seconds, "kind": lockstep.ROW}
+
+
+def test_exchanges_are_counted_that_took_the_wire_twice_and_when_that_began() -> None:
+    rows = [in_a_row([1.0, 1.1, 2.0, 2.1]), in_a_row([2.0, 1.0, 1.0])]
+    assert lockstep.twice(rows) == (3, 7)
+    assert lockstep.fell_out(rows) == (1, 1, 3)
+
+
+def test_a_rank_that_is_late_inside_of_the_library_doubles_an_exchange() -> None:
+    usual = [row for row in lockstep.load() if row["setting"] == lockstep.DEFAULT]
+    late = [row for row in usual if lockstep.lateness(row) >= 0.1]
+    shares = {}
+    for kind in (lockstep.AWAY, lockstep.INSIDE):
+        doubled, of = lockstep.twice(row for row in late if row["kind"] == kind)
+        shares[kind] = doubled / of
+    assert shares[lockstep.AWAY] < 0.05
+    assert shares[lockstep.INSIDE] > 0.95
+
+
+def test_the_readme_of_the_lab_has_what_decides_about_the_wire() -> None:
+    readme = Path(lockstep.__file__).with_name("README.md").read_text(encoding="utf-8")
+    assert lockstep.report(lockstep.load()) in readme
+
+
+@needs_lab
+@pytest.mark.slow
+def test_late_ranks_exchange_the_right_data() -> None:
+    cases = [{**case, "late_s": 0.005, "bytes": 2**17, "repetitions": 2}
+             for case in (*lockstep.late_cases(400.0)[:1], *lockstep.row_cases()[:1])]  # fmt: skip
+    found = lockstep.start(2, 400.0, lockstep.DEFAULT, cases)
+    assert [len(row["seconds"]) for row in found] == [2, 2]
+    assert min(times for row in found for times in lockstep.times_the_wire(row)) > 0.5
