@@ -18,13 +18,37 @@ NODES = (32, 64, 128)
 
 def main() -> None:
     """All tables."""
-    print("\n\n".join((horovod(), grpc(), streams(), window())))
+    print("\n\n".join((horovod(), tried(), grpc(), studied(), streams(), window())))
 
 
 def horovod() -> str:
     """Horovod's rates on Piz Daint."""
     head = ("nodes", "modelled, images/s", "measured", "the model's error")
     return markdown(head, _cells(tf_piz_daint.horovod(), ",.0f"))
+
+
+def tried() -> str:
+    """What might slow Horovod there, and the error that is left."""
+    found = tf_piz_daint.tried()
+    counts = next(iter(found.values())).nodes
+    head = ("the model's error with", *(f"{nodes:g} nodes" for nodes in counts))
+    return markdown(
+        head, ((what, *(f"{e:+.0%}" for e in one.error)) for what, one in found.items())
+    )
+
+
+def studied() -> str:
+    """Both by a study, whose terms of scale other systems set."""
+    rows = []
+    for name, system in (("Horovod", tf_piz_daint.HOROVOD), ("gRPC", tf_piz_daint.GRPC)):
+        found = tf_piz_daint.studied(system)
+        ideal = tf_piz_daint.studied(system, "ideal").error
+        ends = zip(found.low, found.high, strict=True)
+        for cells, (low, high), without in zip(_cells(found, ",.0f"), ends, ideal, strict=True):
+            rows.append((name, *cells, f"{low:,.0f} to {high:,.0f}", f"{without:+.0%}"))
+    head = ("", "nodes", "by a study, images/s", "measured", "error", "90 % interval",
+            "error with `scale: ideal`")  # fmt: skip
+    return markdown(head, rows)
 
 
 def grpc() -> str:

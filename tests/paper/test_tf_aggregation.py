@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.papers import tf_aggregation as paper
-from benchmarks.papers import tf_assumed
+from benchmarks.papers import tf_assumed, tf_piz_daint
 from benchmarks.papers.fact import ASSUMED, CHECK, FITTED, ROLES
 from benchmarks.papers.tf_machines import EDR_CLUSTER, on, samples_per_s
 from dse import catalog
@@ -37,7 +37,7 @@ def test_each_row_is_what_its_bounds_and_role_say(facts: list[dict[str, Any]]) -
 
 def test_roles(facts: list[dict[str, Any]]) -> None:
     count = Counter(fact["role"] for fact in facts)
-    assert count == {FITTED: 2, CHECK: 4, ASSUMED: 4}
+    assert count == {FITTED: 2, CHECK: 6, ASSUMED: 4}
     assert all(fact["ok"] for fact in facts if fact["role"] == FITTED)
 
 
@@ -47,9 +47,16 @@ def test_missed_checks_are_those_that_the_docs_list(facts: list[dict[str, Any]])
     assert [fact["fact"] for fact in facts if fact["ok"] is False] == names
 
 
-@pytest.mark.parametrize("table", ["horovod", "grpc", "streams", "window"])
+@pytest.mark.parametrize("table", ["horovod", "tried", "grpc", "studied", "streams", "window"])
 def test_the_docs_have_the_tables_that_are_computed(table: str) -> None:
     assert getattr(tf_assumed, table)() in DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("system", [tf_piz_daint.HOROVOD, tf_piz_daint.GRPC])
+def test_terms_of_scale_bring_the_largest_count_closer_and_intervals_hold_all(system: str) -> None:
+    usual, ideal = (tf_piz_daint.studied(system, scale) for scale in ("fitted", "ideal"))
+    assert 0 < usual.error[-1] < 0.7 * ideal.error[-1]
+    assert usual.inside == usual.nodes.size
 
 
 def test_what_is_assumed_is_told_with_its_range(facts: list[dict[str, Any]]) -> None:
