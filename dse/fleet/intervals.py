@@ -237,7 +237,7 @@ def _only(group: Group, at: NDArray[np.intp]) -> Group:
 
     jobs = group.jobs
     some = Jobs(of(jobs.cnodes), of(jobs.flops), of(jobs.memory_bytes), of(jobs.input_bytes),
-                of(jobs.weight_bytes), of(jobs.embedding_bytes))  # fmt: skip
+                of(jobs.weight_bytes), of(jobs.embedding_bytes), of(jobs.per_server))  # fmt: skip
     return Group(group.architecture, some, of(group.gpu_hours), of(group.state_bytes))
 
 

@@ -53,7 +53,8 @@ class Columns:
 
     place: where the value of a row (from 0) and a column stands, line and character from 1 (0
     where the file has none), and its text. remark: what the file says of itself, or empty.
-    assumed: see :class:`~dse.fleet.population.Group`.
+    assumed: see :class:`~dse.fleet.population.Group`. per_server: see
+    :class:`~dse.model.pai.Jobs`; None where nobody told.
     """
 
     classes: Any
@@ -62,6 +63,7 @@ class Columns:
     place: Place
     remark: str = ""
     assumed: Mask | None = None
+    per_server: Array | None = None
 
 
 def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
@@ -275,6 +277,7 @@ def _group(architecture: str, rows: Any, found: Columns) -> Group:
     jobs = Jobs(
         **{name: taken[name] for name in REQUIRED},
         embedding_bytes=taken.get("embedding_bytes", none),
+        per_server=np.inf if found.per_server is None else found.per_server[rows],
     )
     names = tuple(found.names[row] for row in rows) if found.names else ()
     hours = taken.get("gpu_hours", taken["cnodes"])

@@ -72,7 +72,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
     matched = np.array([name is not None for name in found])
     columns = Columns(
         np.array(classes, dtype=object), numbers, tuple(named) if len(jobs) <= MOST_NAMED else (),
-        place, assumed=~matched,
+        place, assumed=~matched, per_server=np.array([_per_server(job) for job in jobs]),
     )  # fmt: skip
     without_batch = sum(
         job.batch is None for job, name in zip(jobs, found, strict=True) if name is not None
@@ -118,6 +118,11 @@ def _class(job: LoggedJob, path: Path, gpus_per_server: float) -> str:
         return ONE_WORKER_ONE_GPU
     one_server = math.ceil(job.gpus) <= gpus_per_server and (job.nodes or 1) <= 1
     return ALLREDUCE_LOCAL if one_server else ALLREDUCE_CLUSTER
+
+
+def _per_server(job: LoggedJob) -> float:
+    """GPUs of a job in the fullest of its servers; infinite where the log does not give them."""
+    return max(math.ceil(math.ceil(job.gpus) / job.nodes), 1.0) if job.nodes else math.inf
 
 
 def _steps(

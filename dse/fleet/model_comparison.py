@@ -18,7 +18,7 @@ from dse.fleet.breakdown import Priced
 from dse.fleet.document import ModelRow
 from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.measured_costs import NOTHING, Measured
-from dse.fleet.ports import GAIN
+from dse.fleet.ports import GAIN, moved_to
 from dse.model import overlap
 from dse.model.aggregation.algorithms import hierarchical, ring
 from dse.model.aggregation.parameter_server import parameter_server
@@ -33,6 +33,7 @@ from dse.model.pai import (
     PS_WORKER,
     Hardware,
     Jobs,
+    in_one_server,
     placed_cnodes,
     step_times,
     throughput_ratio,
@@ -84,14 +85,13 @@ class Exchange(Protocol):
         """Seconds to aggregate the gradients of every job as one message."""
         ...
 
-    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+    def measured(self, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
         """Whether a profile, not the catalogue, prices what each job exchanges."""
         ...
 
-    def in_range(
-        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
-    ) -> Mask:
-        """Whether what a profile prices was measured like that; True of the catalogue's."""
+    def in_range(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Mask:
+        """Whether what a profile prices was measured like that, of jobs with what one message
+        exchanges; True of the catalogue's."""
         ...
 
 
@@ -106,17 +106,15 @@ class AsInPaper:
         del effects
         return step_times(self.architecture, jobs, hardware).weights_s
 
-    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+    def measured(self, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
         """Nowhere."""
         del hardware, own
-        return np.zeros(cnodes.shape, dtype=bool)
+        return np.zeros(np.shape(jobs.cnodes), dtype=bool)
 
-    def in_range(
-        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
-    ) -> Mask:
+    def in_range(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Mask:
         """Everywhere."""
         del hardware, effects
-        return np.ones(np.broadcast_shapes(cnodes.shape, message_bytes.shape), dtype=bool)
+        return _everywhere(jobs)
 
 
 class PushAndPull:
@@ -124,7 +122,7 @@ class PushAndPull:
 
     def seconds(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
         """See :class:`Exchange`."""
-        n = np.asarray(jobs.cnodes, dtype=np.float64)
+        n = _cnodes(jobs)
         gradients, servers = gradient_bytes(jobs), self._servers(n, effects)
         staged = 2 * gradients / (hardware.pcie_bytes_per_s * np.asarray(hardware.efficiency))
         own = effects.costs.servers
@@ -134,21 +132,18 @@ class PushAndPull:
         seen = network("grpc", hardware, effects)
         return np.asarray(staged + parameter_server(n, 1.0, gradients, seen, servers))
 
-    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+    def measured(self, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
         """See :class:`Exchange`."""
         del hardware
-        return np.asarray((cnodes > 1) & (own.servers is not None))
+        return np.asarray((_cnodes(jobs) > 1) & (own.servers is not None))
 
-    def in_range(
-        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
-    ) -> Mask:
+    def in_range(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Mask:
         """See :class:`Exchange`."""
-        inside = np.ones(np.broadcast_shapes(cnodes.shape, message_bytes.shape), dtype=bool)
-        own, servers = effects.measured.servers, self._servers(cnodes, effects)
+        inside, own, n = _everywhere(jobs), effects.measured.servers, _cnodes(jobs)
         if own is None:
             return inside
-        link = hardware.ethernet_bytes_per_s
-        return inside & own.in_range(cnodes, message_bytes, servers, link)
+        link, servers = hardware.ethernet_bytes_per_s, self._servers(n, effects)
+        return inside & own.in_range(n, gradient_bytes(jobs), servers, link)
 
     @staticmethod
     def _servers(cnodes: Array, effects: Effects) -> Array:
@@ -163,9 +158,9 @@ class Allreduce:
 
     def seconds(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
         """See :class:`Exchange`."""
-        n, gradients = np.asarray(jobs.cnodes, dtype=np.float64), gradient_bytes(jobs)
+        n, gradients = _cnodes(jobs), gradient_bytes(jobs)
         seen = network("nccl", hardware, effects)
-        per_server = np.asarray(hardware.gpus_per_server, dtype=np.float64)
+        per_server = in_one_server(jobs, hardware)
         alone, local = n <= per_server, np.minimum(n, per_server)
         own = effects.costs.inside
         if own is not None:
@@ -176,25 +171,24 @@ class Allreduce:
             return inside
         return np.where(alone, inside, hierarchical(n, per_server, gradients, seen))
 
-    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+    def measured(self, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
         """In one server."""
-        return self._in_one(cnodes, hardware, own) & (cnodes > 1)
+        return self._in_one(jobs, hardware, own) & (_cnodes(jobs) > 1)
 
-    def in_range(
-        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
-    ) -> Mask:
+    def in_range(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Mask:
         """See :class:`Exchange`."""
-        inside = np.ones(np.broadcast_shapes(cnodes.shape, message_bytes.shape), dtype=bool)
-        own = effects.measured.inside
+        inside, own = _everywhere(jobs), effects.measured.inside
         if own is None:
             return inside
-        others = ~self._in_one(cnodes, hardware, effects.measured)
-        return inside & (others | own.in_range(cnodes, message_bytes, hardware.nvlink_bytes_per_s))
+        others = ~self._in_one(jobs, hardware, effects.measured)
+        nvlink = hardware.nvlink_bytes_per_s
+        return inside & (others | own.in_range(_cnodes(jobs), gradient_bytes(jobs), nvlink))
 
     @staticmethod
-    def _in_one(cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+    def _in_one(jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
         """Whether a job is in one server, whose NCCL was measured."""
-        return np.asarray((cnodes <= hardware.gpus_per_server) & (own.inside is not None))
+        alone = _cnodes(jobs) <= in_one_server(jobs, hardware)
+        return np.asarray(alone & (own.inside is not None))
 
 
 EXCHANGES: Mapping[str, Exchange] = {
@@ -225,6 +219,16 @@ def network(transport: str, hardware: Hardware, effects: Effects) -> Network:
 def aggregation_s(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
     """Seconds to aggregate the gradients of every job as one message, shape (jobs,)."""
     return EXCHANGES[architecture].seconds(jobs, hardware, effects)
+
+
+def _cnodes(jobs: Jobs) -> Array:
+    return np.asarray(jobs.cnodes, dtype=np.float64)
+
+
+def _everywhere(jobs: Jobs) -> Mask:
+    """True of every job, shape (jobs,)."""
+    shape = np.broadcast_shapes(np.shape(jobs.cnodes), np.shape(gradient_bytes(jobs)))
+    return np.ones(shape, dtype=bool)
 
 
 def gradient_bytes(jobs: Jobs) -> Array:
@@ -260,15 +264,13 @@ def in_range(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
 
     True where no part of it was measured: that is the catalogue's.
     """
-    n = np.asarray(jobs.cnodes, dtype=np.float64)
-    size = gradient_bytes(in_buckets(jobs) if effects.overlapped else jobs)
-    return EXCHANGES[architecture].in_range(n, size, hardware, effects)
+    message = in_buckets(jobs) if effects.overlapped else jobs
+    return EXCHANGES[architecture].in_range(message, hardware, effects)
 
 
 def priced_by_profile(architecture: str, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
     """Whether a profile, not the catalogue, prices what each job exchanges; shape (jobs,)."""
-    n = np.asarray(jobs.cnodes, dtype=np.float64)
-    return EXCHANGES[architecture].measured(n, hardware, own)
+    return EXCHANGES[architecture].measured(jobs, hardware, own)
 
 
 def step_s(
@@ -293,7 +295,7 @@ def compare_models(
     jobs, cnodes = entry.group.jobs, entry.group.cnodes
     faster = replace(hardware, ethernet_bytes_per_s=FASTER_ETHERNET)
     placed = placed_cnodes(ALLREDUCE_LOCAL, cnodes, hardware.gpus_per_server)
-    moved = replace(jobs, cnodes=placed)
+    moved = moved_to(jobs, placed)
     paper = [step_times(PS_WORKER, jobs, on) for on in (hardware, faster)]
     local = step_times(ALLREDUCE_LOCAL, moved, hardware).total_s()
     rows = [_row("the paper: bytes over bandwidth", paper[0].total_s(), paper[0].weights_s,

@@ -21,6 +21,7 @@ from dse.model.pai import (
     ALLREDUCE_LOCAL,
     PS_WORKER,
     Hardware,
+    Jobs,
     placed_cnodes,
     step_times,
     throughput_ratio,
@@ -68,7 +69,7 @@ def move(
     Peaks of the hardware may be draws, (draws, 1); seconds and speedups are (draws, jobs) then.
     """
     placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
-    after = step_times(to, replace(group.jobs, cnodes=placed), hardware).total_s(overlapped)
+    after = step_times(to, moved_to(group.jobs, placed), hardware).total_s(overlapped)
     return Move(
         cnodes=placed,
         step_s=after,
@@ -76,6 +77,11 @@ def move(
         throughput=throughput_ratio(step_s, after, group.cnodes, placed),
         fits=_fits(group, to, placed, gpu_memory_bytes),
     )
+
+
+def moved_to(jobs: Jobs, placed: Array) -> Jobs:
+    """Jobs on ``placed`` cNodes, (jobs,), in servers that are as full as they can be."""
+    return replace(jobs, cnodes=placed, per_server=np.inf)
 
 
 def port(

@@ -80,7 +80,8 @@ class Jobs:
     cnodes: accelerators of the job, >= 1. memory_bytes: read and written in device memory.
     input_bytes: samples that come from the host. weight_bytes: dense weights and gradients
     exchanged. embedding_bytes: rows of embedding tables exchanged besides: AllGatherv and
-    ReduceScatter of PEARL take them over the same media as the dense part.
+    ReduceScatter of PEARL take them over the same media as the dense part. per_server: how many of
+    a job's accelerators are in one server, >= 1; where infinite, as many as a server has.
     """
 
     cnodes: ArrayLike
@@ -89,6 +90,7 @@ class Jobs:
     input_bytes: ArrayLike
     weight_bytes: ArrayLike
     embedding_bytes: ArrayLike = 0.0
+    per_server: ArrayLike = np.inf
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,11 @@ def most_cnodes(architecture: str, gpus_per_server: ArrayLike = 8.0) -> Array:
     return np.asarray(np.inf if "ethernet" in MEDIA[architecture] else 1.0)
 
 
+def in_one_server(jobs: Jobs, hardware: Hardware) -> Array:
+    """The most accelerators of a job that share a server; arrays broadcast."""
+    return np.asarray(np.minimum(jobs.per_server, hardware.gpus_per_server), dtype=np.float64)
+
+
 def step_times(architecture: str, jobs: Jobs, hardware: Hardware) -> StepTimes:
     """The terms of the module's equation for jobs that run in ``architecture``.
 
@@ -158,13 +165,13 @@ def step_times(architecture: str, jobs: Jobs, hardware: Hardware) -> StepTimes:
     e, n = np.asarray(hardware.efficiency), np.asarray(jobs.cnodes, dtype=np.float64)
     sharers: ArrayLike = 1.0
     if hardware.shared_pcie and architecture in SHARE_PCIE:
-        sharers = np.minimum(n, hardware.gpus_per_server)
+        sharers = np.minimum(n, in_one_server(jobs, hardware))
     weights = np.asarray(jobs.weight_bytes, dtype=np.float64) + jobs.embedding_bytes
     media = dict.fromkeys(MEDIA[architecture], weights)
     if architecture == PEARL:
-        media["ethernet"] = np.where(n > hardware.gpus_per_server, weights, 0.0)
+        media["ethernet"] = np.where(n > in_one_server(jobs, hardware), weights, 0.0)
     if "nvlink" in media:  # it joins the accelerators of a server
-        media["nvlink"] = np.where(np.asarray(hardware.gpus_per_server) > 1, weights, 0.0)
+        media["nvlink"] = np.where(in_one_server(jobs, hardware) > 1, weights, 0.0)
     none = np.zeros(())
 
     def over(medium: str, bytes_per_s: ArrayLike) -> Array:

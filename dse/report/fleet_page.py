@@ -353,7 +353,8 @@ def own_notes(document: FleetDocument) -> list[str]:
         return []
     notes = [
         "Assumed: gradients are half of what a step exchanges, there are as many parameter servers "
-        "as workers, and the AllReduce of a job that fits into one server stays within it."
+        "as workers, and the AllReduce of a job that fits into one server stays within it"
+        f"{', unless the log says that it held several' if document.log is not None else ''}."
     ]
     mine = [job.name for job in document.named if job.own_model.measured]
     if not mine:

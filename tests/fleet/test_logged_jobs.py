@@ -96,6 +96,17 @@ def test_jobs_of_sacct_by_size_with_their_own_work(tmp_path: Path) -> None:
     assert groups["1w1g"].assumed.all()
 
 
+def test_jobs_are_priced_on_the_servers_that_they_held(tmp_path: Path) -> None:
+    """The same eight GPUs on one server and on two: only the latter exchange over Ethernet."""
+    header, eight, *_ = logs.SACCT.splitlines()
+    text = "\n".join((header, eight, eight.replace("101|", "105|").replace("|1|COM", "|2|COM")))
+    one, two = document(tmp_path, text + "\n").named
+    assert (one.cnodes, two.cnodes) == (8, 8)
+    assert (one.architecture, two.architecture) == ("allreduce-local", "allreduce-cluster")
+    assert two.own_model.comm_s > 3 * one.own_model.comm_s
+    assert two.data_s == pytest.approx(one.data_s / 2), "four share the PCIe of a server"
+
+
 def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
     found = document(tmp_path, logs.SACCT)
     log = found.log

@@ -56,6 +56,21 @@ def test_software_costs_and_overlap_spares_but_never_more_than_the_backward_pass
     assert (exposed >= comm / 8 * (1 - 1e-12)).all(), "the last bucket has nothing to hide behind"
 
 
+def test_a_job_spread_over_servers_exchanges_between_them() -> None:
+    """Eight accelerators, four in each of two servers: by hand, the ring of a quarter between them
+    over the card that four share, and both phases inside; not the ring of eight within one."""
+    whole = Jobs(8.0, 1e12, 50e9, 1e6, 400e6)
+    spread = Jobs(8.0, 1e12, 50e9, 1e6, 400e6, per_server=4.0)
+    inside = aggregation_s("allreduce-cluster", whole, BASE, Effects())
+    across = aggregation_s("allreduce-cluster", spread, BASE, Effects())
+    nvlink, card = 50e9 * 0.7, 25e9 / 8 * 0.7
+    assert float(inside) == pytest.approx(2 * 7 / 8 * 200e6 / nvlink)
+    by_hand = 2 * 3 / 4 * 200e6 / nvlink + 2 * 1 / 2 * 200e6 / card
+    assert float(across) == pytest.approx(by_hand)
+    half = pai.step_times("allreduce-cluster", spread, BASE).data_s
+    assert half == pytest.approx(pai.step_times("allreduce-cluster", whole, BASE).data_s / 2)
+
+
 def test_fewer_servers_take_longer() -> None:
     many = aggregation_s("ps-worker", JOBS, BASE, Effects())
     few = aggregation_s("ps-worker", JOBS, BASE, Effects(False, 4.0))
