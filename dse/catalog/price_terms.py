@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
-LIST, QUOTE, USED, CLOUD = "list", "quote", "used", "cloud"
-CLASSES = (LIST, QUOTE, USED, CLOUD)
+LIST, QUOTE, USED, CLOUD, ESTIMATE = "list", "quote", "used", "cloud", "estimate"
+CLASSES = (LIST, QUOTE, USED, CLOUD, ESTIMATE)
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,12 @@ class PriceTerms:
     """The terms of a price.
 
     price_class: one of :data:`CLASSES`: what a seller or maker publishes, what was offered to the
-    buyer, what used hardware goes for, what a cloud charges by the hour. vendor: who sells it.
-    quote: the number of the quotation. valid_until: its last day. before_discount: the price of
-    which ``discount``, a fraction in [0, 1), is taken off. converted: ``EUR at USD 1.08`` where it
-    was given in another currency. file: name of the buyer's own price list, or of the study, that
-    has it; empty for the catalogue's. includes: what of a node it pays, ``card`` or ``node-share``;
-    empty where that is not said.
+    buyer, what used hardware goes for, what a cloud charges by the hour, what somebody who does not
+    sell it writes that it costs. vendor: who sells it. quote: the number of the quotation.
+    valid_until: its last day. before_discount: the price of which ``discount``, a fraction in [0,
+    1), is taken off. converted: ``EUR at USD 1.08`` where it was given in another currency. file:
+    name of the buyer's own price list, or of the study, that has it; empty for the catalogue's.
+    includes: what of a node it pays, ``card`` or ``node-share``; empty where that is not said.
     """
 
     price_class: str

@@ -88,12 +88,12 @@ class Item:
     not known. Of what is rented usd is for its hours.
 
     price_class: ``list``, what is published, ``quote``, offered to the user, ``used``, ``cloud``,
-    ``of the site``, which has it, or ``owned``, where all of them stand there. price_date: when it
-    was asked; empty where that is not known. age_years: on the day that the price list is for; None
-    where it has no date. checked: False where nobody compared the price with its source. source: a
-    key of the catalogue's sources, or the name of a file; empty where there is no price. idle: how
-    many are bought beyond those that train, since fewer are not sold. terms: of an offer, None
-    where there are none. remark: what else to know of it; obstacle: what keeps it from being
+    ``estimate``, ``of the site``, which has it, or ``owned``, where all stand there. price_date:
+    when it was asked; empty where that is not known. age_years: on the day that the price list is
+    for; None where it has no date. checked: False where nobody compared the price with its source.
+    source: a key of the catalogue's sources, or the name of a file; empty where there is no price.
+    idle: how many are bought beyond those that train, since fewer are not sold. terms: of an offer,
+    None where there are none. remark: what else to know of it; obstacle: what keeps it from being
     ordered so. extra: it is no part of the hardware. rent: for how long it is rented, None where it
     is bought.
     boards: what modules stand on and are ordered as, ``2 HGX A100 8-GPU baseboards``, ``with their

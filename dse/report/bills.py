@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
-from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
+from dse.catalog.price_terms import CLOUD, ESTIMATE, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
@@ -27,6 +27,7 @@ _CLASSES = {
     QUOTE: "your own prices",
     USED: "prices of used hardware",
     CLOUD: "a cloud's prices",
+    ESTIMATE: "published estimates",
     LIST: "list prices",
 }
 # Why more accelerators are paid than train, and what to do about it.

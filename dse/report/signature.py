@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dse.catalog.price_terms import QUOTE
+from dse.catalog.price_terms import ESTIMATE, QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
 from dse.report import bills, rents, words
 from dse.report.certainty import words as certainty_words
@@ -14,6 +14,7 @@ from dse.report.deal import buys
 from dse.report.document import RunDocument
 
 MOST_LINES = 5  # of prices
+_KINDS = {QUOTE: "your own", ESTIMATE: "estimated"}  # of prices, where their class is no adjective
 MOST_TURNS = 3  # prices that would change the answer
 
 
@@ -65,7 +66,7 @@ def _offered(item: Item) -> str:
         return f"{name} ({', '.join(filter(None, [item.source, bills.valid(terms)]))})"
     if not item.checked:
         return "Prices"
-    kind = "your own" if item.price_class == QUOTE else item.price_class
+    kind = _KINDS.get(item.price_class, item.price_class)
     return f"{kind[:1].upper()}{kind[1:]} prices ({item.source})"
 
 

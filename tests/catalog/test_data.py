@@ -35,6 +35,7 @@ from dse.catalog import (
     usual_optimizer,
     workload,
 )
+from dse.catalog.price_terms import ESTIMATE
 from dse.fleet.recipe import population_path, read_recipe
 
 DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
@@ -244,6 +245,31 @@ def test_price_observations_are_readable() -> None:
         assert float(row["usd"]) > 0
         assert row["source"].startswith("http") or row["source"] in sources()
     assert {row["accelerator"] for row in rows} & set(names("accelerators"))
+
+
+# The day of an article, or of a page's copy in an archive, in its address.
+_DAY_OF_SOURCE = re.compile(r"/(20\d\d)/(\d\d)/(\d\d)/|web\.archive\.org/web/(\d{4})(\d\d)(\d\d)")
+
+
+def test_no_price_is_later_than_the_day_of_its_source() -> None:
+    """What was written, or seen, on a day does not tell a later price."""
+    with (models_dir() / "prices" / "observations.csv").open(newline="") as file:
+        dated = [(row["accelerator"], row["date"], row["source"]) for row in csv.DictReader(file)]
+    dated += [(fact.name, fact.date, fact.detail) for _, _, fact in facts() if fact.offer]
+    compared = 0
+    for name, date, source in dated:
+        if (found := _DAY_OF_SOURCE.search(source)) and date:
+            compared += 1
+            day = "-".join(part for part in found.groups() if part)
+            assert date <= day, f"{name} of {date} in a source of {day}"
+    assert compared > 200
+
+
+def test_what_an_article_says_that_a_part_costs_is_an_estimate() -> None:
+    for name in ("a100-sxm4-40gb", "p100-sxm2-16gb", "mi250x"):
+        offer = default_prices().accelerator_usd[name].offer
+        assert offer is not None
+        assert offer.price_class == ESTIMATE
 
 
 def test_no_file_names_a_folder_of_the_machine_it_was_made_on() -> None:

@@ -209,7 +209,7 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
         ("t4,10,USD,,,,some\n", "discount 'some' is not a quantity; write for example 10 %"),
         ("t4,10,USD,soon\n", ":2:11: 'soon' is no date"),
         ("t4,10,USD,,31.12.2026\n", ":2:12: '31.12.2026' is no date"),
-        ("t4,10,USD,,,,,stolen\n", "class 'stolen'; write list, quote, used or cloud"),
+        ("t4,10,USD,,,,,stolen\n", "class 'stolen'; write list, quote, used, cloud or estimate"),
         ("t4,10,EUR,,,,,,-1\n", "rate -1 is not positive"),
         ("25gbe,10,USD\n", "'25gbe' is no part that is sold; write 25gbe nic, 25gbe switch_port"),
         ("t4,1,USD\nt4,2,USD\n", ":3:1: t4 again, first on line 2; keep one of them"),

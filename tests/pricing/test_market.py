@@ -65,7 +65,7 @@ def test_used_hardware_may_be_admitted_at_its_own_price(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, text, "market: used\n")
     assert sold(problem, "p100-sxm2-16gb") is None
     assert said(problem) == [
-        "Bought used: NVIDIA Tesla P100 SXM2 16 GB (USD 1,100.00 of 2022-07-01).",
+        "Bought used: NVIDIA Tesla P100 SXM2 16 GB (USD 1,100.00 of 2022-05-09).",
         "No price of used hardware is known, so the last list price counts: NVIDIA Tesla V100 SXM2 "
         "16 GB (sold until 2022).",
     ]

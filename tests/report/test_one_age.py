@@ -60,7 +60,7 @@ def test_sums_are_told_at_prices_of_one_time(tmp_path: Path) -> None:
         float(text.replace(",", "")) for text in re.findall(r"USD ([\d,]+)", line)
     )  # 4 A100 at 12,500 and 4 P100 at 1,100, both of July 2022, and a host each
     assert (mine, theirs) == (4 * 12_500 + 20_000, 4 * 1_100 + 20_000)
-    assert "around 2022-07" in line
+    assert "around 2022-05" in line
     assert "2.9 times as much instead of 1.4 times; it stays the recommended point." in line
 
 
@@ -97,7 +97,7 @@ def test_a_saving_that_prices_of_one_age_reverse_is_not_claimed_alone(tmp_path: 
     assert then > 1
     (line,) = [one for one in answer(found) if " to buy against " in one]
     assert "7.9 % less at prices of different ages" in line
-    assert "2.9 times as much at prices of one age (2022-07)." in line
+    assert "2.9 times as much at prices of one age (2022-05)." in line
     plain = document_of(load(studies.written(tmp_path, TEXT)), "fastest", "a100-sxm4-40gb")
     assert one_age.reversal(plain) is None, "dearer at both"
     (line,) = [one for one in answer(plain) if " to buy against " in one]
