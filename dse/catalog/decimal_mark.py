@@ -66,6 +66,11 @@ def with_point(text: str, mark: str) -> str:
     return text.replace(number, number.replace(parting, "").replace(own, POINT), 1)
 
 
+def of_thousands(text: str, mark: str) -> bool:
+    """Whether what may part thousands in the number does so, where the decimal mark is this one."""
+    return bool(mark) and mark not in _number(text)
+
+
 def well_formed(number: str, mark: str) -> bool:
     """Whether digits, points and commas are one number with this decimal mark."""
     return _WELL_FORMED[mark].fullmatch(number) is not None

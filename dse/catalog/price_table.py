@@ -80,7 +80,10 @@ class PriceTable:
         numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
         # Where semicolons part cells, commas are as likely decimal as not.
         usual = decimal_mark.usual(numbers, "" if mark == ";" else decimal_mark.POINT)
-        each(lambda row: self._row(row, usual), rows)
+        # A price of exactly three decimals is rare: only other prices tell that one is meant.
+        prices = decimal_mark.usual(row[PRICE][0] for row in rows if PRICE in row)
+        marks = dict.fromkeys(_NUMBERS, usual)
+        each(lambda row: self._row(row, {**marks, PRICE: prices}, usual), rows)
 
     def _lines(self, text: str, mark: str) -> Iterator[tuple[int, str, list[str]]]:
         """(line, its text, its cells) of all rows but empty ones and remarks."""
@@ -130,8 +133,9 @@ class PriceTable:
                 raise StudyError(self.path, 1, 1, f"no column {column}", f"begin with {HEADER}")
         return columns
 
-    def _row(self, cells: _Cells, usual: str) -> None:
-        """usual: decimal mark of the table."""
+    def _row(self, cells: _Cells, marks: Mapping[str, str], usual: str) -> None:
+        """marks: decimal mark of each column of numbers, empty where nothing tells; usual: that of
+        the table, which tells what parts thousands, too."""
         found = {column: cell for column, (cell, _) in cells.items()}
         at = {column: place for column, (_, place) in cells.items()}
         place, written = at[ITEM], found.get(PRICE, "")
@@ -141,7 +145,10 @@ class PriceTable:
         for column in _NUMBERS:
             if column in found:
                 try:
-                    found[column] = decimal_mark.with_point(found[column], usual)
+                    mark = marks[column]
+                    if not mark and decimal_mark.of_thousands(found[column], usual):
+                        mark = usual
+                    found[column] = decimal_mark.with_point(found[column], mark)
                 except UnitError as cause:
                     raise StudyError(self.path, *at[column], cause.problem, cause.remedy) from None
         loc = self._item(found[ITEM], place)

@@ -33,7 +33,6 @@ UNSOLD: Obstacle = "unsold"
 RACK: Obstacle = "rack"
 TIERS: Obstacle = "tiers"
 UNLIKELY: Obstacle = "unlikely price"
-_DEVIATIONS = 2.576  # of a normal distribution, to the ends of its middle 99 %
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,9 +158,7 @@ def _items(points: Points) -> Iterator[Item]:
         idle = item.quantity - int(np.ravel(bill.training)[0])
         boards = _boards(points, machine, item.to_buy)
         said: dict[str, Any] = {}
-        if unlikely := _unlikely(points, device.name, machine.accelerator_usd):
-            said = {"remark": unlikely, "obstacle": UNLIKELY}
-        elif machine.with_server and boards is None:
+        if machine.with_server and boards is None and not item.obstacle:
             said = {"remark": "its part of a server is in the price"}
         yield replace(item, idle=idle, boards=boards, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
@@ -183,29 +180,11 @@ def _items(points: Points) -> Iterator[Item]:
         ("Core switch", tree.cores, added.cores, beyond, TIERS if beyond else None),
     ):
         for item in _item(points, f"{tier} of {ports}, {network}", count, lacking, switch):
-            yield replace(item, remark=remark or None, obstacle=obstacle)
+            yield _remarked(item, remark, obstacle)
     yield from _item(points, f"{CABLE}, {network}", tree.cables, added.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, SERVER, bill.servers, buy.servers, host)
     yield from _racks(points)
-
-
-def _unlikely(points: Points, name: str, price: UnitPrice) -> str:
-    """That a price of the buyer's own lies where 1 offer of 100 would, by the catalogue's price of
-    the accelerator; empty where it does not, and for what is given at no charge."""
-    usual = catalog.default_prices().accelerator_usd.get(name)
-    if not price.usd or price.fact is None or not catalog.own(price.fact):
-        return ""
-    if usual is None or not usual.value:
-        return ""
-    asked = points.problem.prices.as_of
-    factor = float(np.exp(_DEVIATIONS * catalog.price_spread().log_spread(usual, asked)))
-    if usual.value / factor <= price.usd <= usual.value * factor:
-        return ""
-    return (
-        f"USD {price.usd:,.2f} is far from the catalogue's USD {usual.value:,.0f}, by which 99 of "
-        f"100 offers are between USD {usual.value / factor:,.0f} and {usual.value * factor:,.0f}"
-    )
 
 
 def host_title(device: catalog.Accelerator, prices: catalog.PriceList) -> str:
@@ -260,7 +239,14 @@ def _racks(points: Points) -> Iterator[Item]:
         )  # fmt: skip
     elif np.isfinite(many):
         for item in _item(points, name, count, points.racks_to_buy, price):
-            yield replace(item, remark=remark, obstacle=obstacle)
+            yield _remarked(item, remark or "", obstacle)
+
+
+def _remarked(item: Item, remark: str, obstacle: Obstacle | None) -> Item:
+    """The line with a remark, unless its price is in the way already and this is not."""
+    if not remark or (item.obstacle and not obstacle):
+        return item
+    return replace(item, remark=remark, obstacle=obstacle)
 
 
 def _uplinks(radix: float, ratio: float) -> str:
@@ -320,6 +306,7 @@ def line_of(
     fact, known = price.fact, np.isfinite(price.usd)
     offer = None if fact is None else fact.offer
     own = QUOTE if fact is None or fact.source not in catalog.sources() else LIST
+    doubt = "" if fact is None else catalog.implausible(fact, problem.prices.as_of)
     return Item(
         item=name,
         quantity=quantity,
@@ -332,6 +319,8 @@ def line_of(
         source=_source(problem, fact) if known else "",
         terms=None if fact is None else _terms(problem, price.usd, fact),
         owned=owned,
+        remark=doubt or None,
+        obstacle=UNLIKELY if doubt else None,
     )
 
 

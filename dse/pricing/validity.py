@@ -1,13 +1,16 @@
-"""Offers of the user's price lists that are past their last day, or old without one."""
+"""Prices of the user's lists that are no good offers: past their last day, or old without one; far
+from what the catalogue lets one expect; in one currency at several rates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dse.catalog import Fact, lapsed
+from dse.catalog import Fact, implausible, lapsed
 from dse.pricing.problem import Problem
+from dse.spelling import enumerated
 from dse.study import Wire
 
+MOST_PARTS = 2  # that are named, of those that are converted at one rate
 _AXES = ("accelerator", "node", "inter_node", "intra_node")
 
 
@@ -23,6 +26,42 @@ def notes(problem: Problem) -> list[str]:
         for offer in offers
     )
     return [f"Past their validity on {day}: {named}. Ask for new offers."]
+
+
+def unlikely(problem: Problem) -> list[str]:
+    """That prices are hardly meant, a line for each reason."""
+    found: dict[str, list[str]] = {}
+    for fact in prices_of(problem):
+        if why := implausible(fact, problem.prices.as_of):
+            found.setdefault(why, []).append(part(fact.name))
+    return [f"Check the price of {enumerated(parts)}: {why}." for why, parts in found.items()]
+
+
+def rates(problem: Problem) -> list[str]:
+    """That prices in one currency are converted at several rates, a line for each currency."""
+    at: dict[str, dict[str, list[Fact]]] = {}
+    for fact in prices_of(problem):
+        if fact.offer is not None and fact.offer.converted:
+            code, _, rate = fact.offer.converted.partition(" at ")
+            at.setdefault(code, {}).setdefault(rate, []).append(fact)
+    found = []
+    for code, by_rate in at.items():
+        if len(by_rate) > 1:
+            told = [
+                f"{rate} for {enumerated([part(fact.name) for fact in facts[:MOST_PARTS]])}"
+                f"{f' and {len(facts) - MOST_PARTS} more' * (len(facts) > MOST_PARTS)} "
+                f"({enumerated(list(dict.fromkeys(_file(fact) for fact in facts)))})"
+                for rate, facts in by_rate.items()
+            ]
+            found.append(
+                f"{len(by_rate)} rates of {code} in one answer: {enumerated(told)}. Use the rate "
+                "of the day of payment for all."
+            )
+    return found
+
+
+def _file(fact: Fact) -> str:
+    return fact.offer.file if fact.offer and fact.offer.file else fact.source
 
 
 def prices_of(problem: Problem) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS
 from dse.catalog.price_terms import CLOUD, ESTIMATE, LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, Item, Rent, Terms
+from dse.pricing.bill_of_materials import HOST, OF_SITE, OWNED, SERVER, UNLIKELY, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
 from dse.report.deal import buys
@@ -350,7 +350,7 @@ def remark_notes(document: RunDocument) -> Iterator[Note]:
     found: dict[tuple[str, str, bool], list[str]] = {}
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
-            if item.remark:
+            if item.remark and item.obstacle != UNLIKELY:  # which keeps it from being signed
                 said = (item.item, item.remark, item.obstacle is not None)
                 found.setdefault(said, []).append(whose)
     for (item_name, remark, hindered), whoses in found.items():

@@ -119,6 +119,19 @@ def test_a_point_and_a_comma_in_one_table(tmp_path: Path) -> None:
             read_prices(table(tmp_path, rows, header))
 
 
+def test_three_decimals_of_a_price_are_asked_about_unless_another_price_has_a_point(
+    tmp_path: Path,
+) -> None:
+    """A rate, which always has decimals, does not tell how prices are written."""
+    header = "item,price,currency,rate\n"
+    with pytest.raises(StudyError, match=r":3:10: '395.000' may be 395000 or 395.000; write 3950"):
+        read_prices(table(tmp_path, "t4,900,EUR,1.08\ndgx-b200,395.000,EUR,1.08\n", header))
+    told = read_prices(table(tmp_path, "t4,900.5,EUR,1.08\ndgx-b200,395.000,EUR,1.08\n", header))
+    assert told.node_usd["dgx-b200"].value == pytest.approx(395 * 1.08)
+    parted = read_prices(table(tmp_path, 't4,900,EUR,1.08\ndgx-b200,"395,000",EUR,1.08\n', header))
+    assert parted.node_usd["dgx-b200"].value == pytest.approx(395_000 * 1.08)
+
+
 def test_a_quoted_decimal_comma_between_commas(tmp_path: Path) -> None:
     prices = read_prices(table(tmp_path, 't4,"8000,5",USD\nhost,"9,000.5",USD\n'))
     assert (prices.accelerator_usd["t4"].value, prices.host_usd.value) == (8000.5, 9000.5)

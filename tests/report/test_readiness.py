@@ -516,7 +516,7 @@ def test_idle_accelerators_are_a_reason_and_odds_are_accepted() -> None:
 OFFERS = (
     "prices: {as_of: 2026-11-20, accelerators: {p100-sxm2-16gb: {purchase: 3 kUSD, sold_in: 1}, "
     "v100-sxm2-16gb: {purchase: 9 kUSD, sold_in: 1}}, host: 9 kUSD, "
-    "fabrics: {10gbe: {nic: 100 USD, switch_port: 100 USD, cable: 10 USD}}}\n"
+    "fabrics: {10gbe: {nic: 100 USD, switch_port: 100 USD, cable: 20 USD}}}\n"
 )
 
 
@@ -542,6 +542,32 @@ def test_a_study_of_own_offers_asks_for_no_quote(tmp_path: Path) -> None:
     )
     assert sure[0] == sure[1]
     assert unsure[0] < late.recommended.quantity("capital") < unsure[1]
+
+
+def test_own_prices_that_are_hardly_meant_are_checked_first(tmp_path: Path) -> None:
+    """Those of what is ordered, and those of what may be the better buy at another price."""
+    study = studies.SMALL.replace("accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]",
+                                  "accelerator: [p100-sxm2-16gb, v100-sxm2-16gb, a10]")  # fmt: skip
+    offers = OFFERS.replace("v100-sxm2-16gb: {", "a10: {purchase: %s}, v100-sxm2-16gb: {")
+    assert built(studies.written(tmp_path, study + offers % "2 kUSD")).readiness is not None
+    for price, said in (("2 USD", "USD 2.00 is 1/1,400 of"), ("2 MUSD", "USD 2,000,000.00 is 714")):
+        found = built(studies.written(tmp_path, study + offers % price))
+        assert reasons(found)[0] == "unlikely price", price
+        assert readiness.actions(found)[0].startswith(
+            f"Check the price of NVIDIA A10 24 GB: {said}"
+        )
+
+
+def test_several_rates_of_one_currency_are_noted(tmp_path: Path) -> None:
+    rates = (
+        "prices: {as_of: 2026-11-20, currencies: {EUR: 1.08 USD}, host: 9 kEUR, accelerators: "
+        "{v100-sxm2-16gb: {purchase: {value: 9000, currency: EUR, rate: %s}}}}\n"
+    )
+    said = "Note: 2 rates of EUR in one answer: USD 1.17 for v100-sxm2-16gb (study.yaml) and USD "
+    two = answer.answer(built(studies.written(tmp_path, studies.SMALL + rates % 1.17)))
+    assert any(line.startswith(said) for line in two)
+    one = answer.answer(built(studies.written(tmp_path, studies.SMALL + rates % 1.08)))
+    assert not any("rates of EUR" in line for line in one)
 
 
 def test_own_prices_from_memory_are_no_offers(tmp_path: Path) -> None:

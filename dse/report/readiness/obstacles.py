@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dse.catalog.price_spread import OLD_YEARS
-from dse.pricing.bill_of_materials import RACK, TIERS, UNLIKELY, UNSOLD, Item, Terms
+from dse.pricing.bill_of_materials import (
+    CABLE,
+    CARD,
+    RACK,
+    TIERS,
+    UNLIKELY,
+    UNSOLD,
+    Item,
+    Terms,
+)
 from dse.report import bills, without_buying, words
 from dse.report.certainty import next_best
 from dse.report.certainty import words as sure_words
@@ -144,13 +153,34 @@ def unbuildable(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     actions = {
         RACK: "Plan racks that feed such a node (rack_power)",
         TIERS: "Get a design and an offer for so large a network",
-        UNLIKELY: "Check the price of {item}",
     }
     for item in bill(document):
         if item.obstacle in actions:
             because = (item.remark or "").removesuffix(" (rack_power)")
-            action = actions[item.obstacle].format(item=bills.ordered(item))
-            yield Reason(kind=item.obstacle or "", action=action, because=because)
+            yield Reason(kind=item.obstacle, action=actions[item.obstacle], because=because)
+
+
+def unlikely(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """Prices of the buyer's own that are hardly meant: of what is ordered, and of what another
+    price may make the better buy."""
+    why: dict[str, dict[str, None]] = {}  # the parts, each once: of a rate of currency several
+    for item in (*bill(document), *(document.prices if buys(document) else ())):
+        if item.obstacle == UNLIKELY and item.remark:
+            why.setdefault(item.remark, {})[_part(item.item)] = None
+    for remark, names in why.items():
+        action = f"Check the price of {enumerated([*names])}"
+        yield Reason(kind=UNLIKELY, action=action, because=remark)
+
+
+def _part(line: str) -> str:
+    """What a line of a bill is of: of a network the part, whatever its tier."""
+    first, _, rest = line.partition(", ")
+    network = line_title(line).startswith("the network")
+    return (
+        f"the {(first if first in (CARD, CABLE) else 'switch').lower()} ({rest})"
+        if network
+        else line_title(line)
+    )
 
 
 def missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:

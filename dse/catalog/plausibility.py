@@ -1,0 +1,105 @@
+"""Whether a price of the buyer's own can be meant, by what the catalogue knows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.fabrics import fabric
+from dse.catalog.facts import Fact
+from dse.catalog.nodes import node
+from dse.catalog.price_spread import own, price_spread
+from dse.catalog.price_terms import USED
+from dse.catalog.prices import default_prices
+from dse.catalog.reader import Entry
+from dse.catalog.store import models_dir, names
+
+FILE = "currencies.yaml"
+_DEVIATIONS = 2.576  # of a normal distribution, to the ends of its middle 99 %
+_MARGIN = 1.125  # of a day beyond the averages of years, and of what they become
+
+
+def implausible(price: Fact, asked: datetime.date) -> str:
+    """Why a price of the buyer's own is hardly meant, as a clause; empty where it may well be, for
+    what is given at no charge, and for what the catalogue has no price of."""
+    if not own(price) or not price.value:
+        return ""
+    return _rate(price) or _far(price, usual_price(price), asked)
+
+
+def _far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:
+    """That it lies where 1 offer of 100 would, by the catalogue's price of the same."""
+    if usual is None or not usual.value or not price.value:
+        return ""
+    factor = math.exp(_DEVIATIONS * price_spread().log_spread(usual, asked))
+    ratio = price.value / usual.value
+    if 1 / factor <= ratio <= factor:
+        return ""
+    unit = " an hour" * price.unit.endswith("/hour")
+    off = max(ratio, 1 / ratio)
+    many = f"{off:,.{0 if off >= 10 else 1}f}"
+    times = f"{many} times" if ratio > 1 else f"1/{many} of"
+    low, high = usual.value / factor, usual.value * factor
+    dated = f" of {usual.date}" if usual.date else ""
+    return (
+        f"USD {price.value:,.2f}{unit} is {times} the catalogue's {_usd(usual.value)}{dated}, by "
+        f"which 99 of 100 offers are between {_usd(low)} and {_usd(high)}"
+    )
+
+
+def _usd(value: float) -> str:
+    return f"USD {value:,.{0 if value >= 100 else 2}f}"
+
+
+def _rate(price: Fact) -> str:
+    """That it is converted at a rate that its currency never had; empty where that is not known."""
+    code, _, at = (price.offer.converted if price.offer else "").partition(" at USD ")
+    known = _rates(models_dir() / FILE).get(code)
+    if known is None:
+        return ""
+    low, high, rate = *known, float(at)
+    if low / _MARGIN <= rate <= high * _MARGIN:
+        return ""
+    other = 1 / rate
+    meant = f"; was USD 1 = {code} {rate:g} meant? Then write {other:.4g}"
+    inverse = meant * (low / _MARGIN <= other <= high * _MARGIN)
+    return (
+        f"it is converted at USD {rate:g} for one {code}, which was worth USD {low:.3g} to "
+        f"{high:.3g} in the years since 2012{inverse}"
+    )
+
+
+@cache
+def _rates(path: Path) -> Mapping[str, tuple[float, float]]:
+    """What one of each currency was worth in USD, the least and the most; a mistake in the file
+    raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    found = {}
+    for code in entry.labels():
+        one = entry.section(code)
+        found[code] = (one.known("lowest", "usd"), one.known("highest", "usd"))
+        one.finish()
+    entry.finish()
+    return found
+
+
+def usual_price(price: Fact) -> Fact | None:
+    """The catalogue's price of what a price of the buyer's is of; None where it has none."""
+    kind, _, rest = price.name.partition(".")
+    prices = default_prices()
+    if not rest:
+        return {"host": prices.host_usd, "rack": prices.rack_usd}.get(kind)
+    name, _, part = rest.rpartition(".")
+    if kind == "accelerators":
+        if price.offer is not None and price.offer.price_class == USED:
+            return prices.used_usd.get(name)
+        of = {"purchase": prices.accelerator_usd, "hourly": prices.accelerator_hourly_usd}
+        return prices.host_usd if part == "host" else of.get(part, {}).get(name)
+    if kind == "nodes" and name in names(kind):
+        return {"purchase": node(name).purchase_usd, "hourly": node(name).hourly_usd}.get(part)
+    if kind == "fabrics" and name in names(kind):
+        return fabric(name).prices_usd.get(part)
+    return None
