@@ -19,6 +19,7 @@ from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
+    from dse.pricing.profiles_at_hand import Unasked
 
 LARGEST_BATCH = 512  # of one accelerator, in steps of doublings from 1
 SMALLER = 4  # the least batch tried is this share of what fits the smallest accelerator
@@ -75,8 +76,15 @@ class Draft:
             **per_node,
             **({"inter_node": networks[0]} if networks else {}),
             "batch_per_gpu": str(self._fitting[self._first]),
-            "aggregation": SUMS[0],
+            "aggregation": self._sums(self._calibration)[0],
         }
+
+    @staticmethod
+    def _sums(calibration: Mapping[str, Unasked]) -> tuple[str, ...]:
+        """How gradients may be summed: as was measured, where anything was. NCCL chooses by itself,
+        so who timed its choice gets that, and no other algorithm because of an estimate."""
+        measured = {name for profile in calibration.values() for name in profile.measured}
+        return tuple(name for name in SUMS if name in measured) or SUMS
 
     @cached_property
     def _per_node(self) -> tuple[int, ...]:
@@ -123,21 +131,21 @@ class Draft:
         return _doublings(max(1, min(fitting) // SMALLER), max(fitting))
 
     @cached_property
-    def _calibration(self) -> Mapping[str, bool]:
-        """By name of a profile, whether it measured a single node."""
+    def _calibration(self) -> Mapping[str, Unasked]:
+        """The profiles that the study names."""
         from dse.pricing.profiles_at_hand import unasked
 
         return unasked(self._roomy)
 
     def _text(
-        self, batches: Sequence[int], calibration: Mapping[str, bool], roomy: bool = False
+        self, batches: Sequence[int], calibration: Mapping[str, Unasked], roomy: bool = False
     ) -> str:
         """roomy: whether memory is left out, and the baseline with it."""
-        lines = [*self._head(calibration), *self._space(batches)]
+        lines = [*self._head(calibration), *self._space(batches, self._sums(calibration))]
         lines += ["memory: ignore"] if roomy else [*self._baseline(), *self._constraints()]
         return "\n".join([*lines, *self._aims(), ""])
 
-    def _head(self, calibration: Mapping[str, bool]) -> Iterable[str]:
+    def _head(self, calibration: Mapping[str, Unasked]) -> Iterable[str]:
         answers = self.answers
         yield f"# {answers.title} on {answers.counts_text} accelerators: which, and how?"
         if self.made_by:
@@ -151,7 +159,7 @@ class Draft:
         yield _line(f"workload: {self._workload}", "others: dse catalog workloads")
         names = ", ".join(calibration)
         if calibration:
-            inside = answers.networks and all(calibration.values())
+            inside = answers.networks and all(profile.of_one_node for profile in calibration.values())
             measured = (
                 "runs inside one node; none between nodes" if inside else "runs of such nodes"
             )
@@ -163,7 +171,7 @@ class Draft:
             lists = ", ".join(map(self._path, answers.price_lists))
             yield _line(f"prices: [{lists}]", "before the catalogue's")
 
-    def _space(self, batches: Sequence[int]) -> Iterable[str]:
+    def _space(self, batches: Sequence[int], sums: Sequence[str]) -> Iterable[str]:
         answers = self.answers
         axis = answers.machine_axis
         others = "dse catalog nodes" if answers.by_node else "dse catalog accelerators"
@@ -182,8 +190,11 @@ class Draft:
                     "up to what fits in memory")  # fmt: skip
         yield _line(f"  precision: {self._precision}", "or fp32, tf32, fp16, bf16, fp8")
         yield _line(f"  optimizer: {self._optimizer}", "or sgd, momentum, adam")
-        yield _line(f"  aggregation: [{', '.join(SUMS)}]",
-                    "how gradients are summed; auto: as NCCL chooses")  # fmt: skip
+        others = [name for name in SUMS if name not in sums]
+        how = "how gradients are summed; auto: as NCCL chooses"
+        if others:
+            how = f"as measured; not measured: {', '.join(others)}"
+        yield _line(f"  aggregation: [{', '.join(sums)}]", how)
 
     def _baseline(self) -> Iterable[str]:
         yield _line("baseline:", "what speedup is measured against; write what you have")

@@ -55,13 +55,22 @@ def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
     return _fitting(problem, _at_hand(problem))
 
 
-def unasked(problem: Problem) -> dict[str, bool]:
-    """Names of those that a study takes where nobody is asked, and whether they measured a single
-    node: own ones, and of those that come with dse the ones of a single node, since on several the
-    network that they measured would price all others."""
+@dataclass(frozen=True)
+class Unasked:
+    """What a study takes of a profile that it does not name. of_one_node: whether a single node was
+    measured. measured: the aggregations of the study that it prices."""
+
+    of_one_node: bool
+    measured: tuple[AggregationName, ...]
+
+
+def unasked(problem: Problem) -> dict[str, Unasked]:
+    """By name, the profiles that a study takes where nobody is asked: own ones, and of those that
+    come with dse the ones of a single node, since on several the network that they measured would
+    price all others."""
     found = _at_hand(problem)
-    return {name: found[name].of_one_node for name in _fitting(problem, found)
-            if found[name].apart}  # fmt: skip
+    return {name: Unasked(found[name].of_one_node, measured)
+            for name, measured in _fitting(problem, found).items() if found[name].apart}  # fmt: skip
 
 
 def _fitting(

@@ -215,6 +215,17 @@ def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None
     assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
 
 
+def test_what_nccl_chose_and_somebody_timed_is_not_searched_beside_estimates() -> None:
+    measured = Draft(Answers("bert-large", "h100", "8,16", "100"))
+    study = yaml.safe_load(measured.text)
+    assert study["calibration"]
+    assert study["space"]["aggregation"] == ["auto-nccl"]
+    assert "# as measured; not measured: ring-nccl, tree-nccl" in measured.text
+    unknown = yaml.safe_load(Draft(Answers("bert-large", "p100", "8,16", "100")).text)
+    assert "calibration" not in unknown
+    assert unknown["space"]["aggregation"] == ["auto-nccl", "ring-nccl", "tree-nccl"]
+
+
 def test_a_study_is_called_by_its_network(tmp_path: Path) -> None:
     config = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2, "n_positions": 128,
               "vocab_size": 1000}  # fmt: skip
