@@ -337,7 +337,7 @@ def draft_study(
 
     >>> import dse
     >>> dse.draft_study("resnet50", on="h100", gpus="8..64", network=["100", "ndr"]).points
-    432
+    144
     """
     from dse.calibration.files import write_text
     from dse.commands.answers import given_answers

@@ -159,7 +159,8 @@ class Draft:
         yield _line(f"workload: {self._workload}", "others: dse catalog workloads")
         names = ", ".join(calibration)
         if calibration:
-            inside = answers.networks and all(profile.of_one_node for profile in calibration.values())
+            of_one_node = all(profile.of_one_node for profile in calibration.values())
+            inside = answers.networks and of_one_node
             measured = (
                 "runs inside one node; none between nodes" if inside else "runs of such nodes"
             )
@@ -190,10 +191,10 @@ class Draft:
                     "up to what fits in memory")  # fmt: skip
         yield _line(f"  precision: {self._precision}", "or fp32, tf32, fp16, bf16, fp8")
         yield _line(f"  optimizer: {self._optimizer}", "or sgd, momentum, adam")
-        others = [name for name in SUMS if name not in sums]
+        unmeasured = [name for name in SUMS if name not in sums]
         how = "how gradients are summed; auto: as NCCL chooses"
-        if others:
-            how = f"as measured; not measured: {', '.join(others)}"
+        if unmeasured:
+            how = f"as measured; not measured: {', '.join(unmeasured)}"
         yield _line(f"  aggregation: [{', '.join(sums)}]", how)
 
     def _baseline(self) -> Iterable[str]:

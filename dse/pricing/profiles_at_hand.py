@@ -69,8 +69,11 @@ def unasked(problem: Problem) -> dict[str, Unasked]:
     come with dse the ones of a single node, since on several the network that they measured would
     price all others."""
     found = _at_hand(problem)
-    return {name: Unasked(found[name].of_one_node, measured)
-            for name, measured in _fitting(problem, found).items() if found[name].apart}  # fmt: skip
+    return {
+        name: Unasked(found[name].of_one_node, measured)
+        for name, measured in _fitting(problem, found).items()
+        if found[name].apart
+    }
 
 
 def _fitting(
