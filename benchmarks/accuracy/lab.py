@@ -89,6 +89,11 @@ def _gloo() -> list[Line]:
     return [_judged(data, profile, asked, (0.07, 0.20))]
 
 
+def calls() -> list[Measurement]:
+    """Pushes and pulls of gRPC, every layout and both links."""
+    return [s for e in _experiments("ps") for s in e.samples]
+
+
 def _parameter_server() -> Line:
     """gRPC servers: 1-2 servers and 1-3 workers predict 3 servers or 4 workers."""
     experiments = _experiments("ps")

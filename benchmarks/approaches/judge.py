@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
 from benchmarks.accuracy import lab
 from benchmarks.approaches import model, results
 from benchmarks.approaches.cells import APPROACHES, Cell
-from benchmarks.approaches.results import Measured, Row
+from benchmarks.approaches.results import Measured, Row, Seconds
 from dse.model.arrays import Array
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Everything over the held-out cells.
+    """Everything over the held-out cells, of a model or of another run in place of one.
 
     ratio: predicted over measured, (cells and approaches,), also of cells that lack approaches;
     the others of cells that have all. order: share of the cells in which all
     pairs of approaches are ordered rightly that the noise does not tie; strict: with no ties at
-    all; pairs, all_pairs: shares of those pairs, and of all. chosen: measured seconds of the
+    all; pairs, all_pairs: shares of those pairs, and of all. apart: share of the cells in which
+    those are ordered rightly whose rounds do not overlap, either. chosen: measured seconds of the
     approach predicted fastest over those of the fastest, (cells,).
     """
 
@@ -32,7 +34,25 @@ class Judged:
     strict: float
     pairs: float
     all_pairs: float
+    apart: float
     chosen: Array
+
+
+class Predictor(Protocol):
+    """What says how long a round takes."""
+
+    def seconds(self, approach: str, cell: Cell) -> float: ...
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """One run of the measurement in place of a model."""
+
+    times: Seconds
+
+    def seconds(self, approach: str, cell: Cell) -> float:
+        """As measured in that run."""
+        return self.times[cell, approach]
 
 
 @cache
@@ -43,30 +63,57 @@ def committed() -> Measured:
 
 def fitted(measured: Measured) -> model.Model:
     """The model, fitted to the few cells that it may be fitted to."""
-    return model.fit(measured.seconds, lab.forced()[2])
+    return _of_committed() if measured is committed() else _fit(measured)
 
 
-def judge(measured: Measured, by: model.Model) -> Judged:
+@cache
+def _of_committed() -> model.Model:
+    return _fit(committed())
+
+
+def _fit(measured: Measured) -> model.Model:
+    return model.fit(measured.seconds, lab.forced()[2], lab.calls())
+
+
+@cache
+def confirming() -> Measured:
+    """What was measured after the model's form was final; noise as of the others."""
+    found = results.measured(results.rows(results.CONFIRMING_FILE))
+    return replace(found, noise=committed().noise)
+
+
+def repeats(rows: Sequence[Row]) -> list[Judged]:
+    """How well one of two runs of the same foretells the other, both ways."""
+    noise = results.measured(rows).noise
+    runs = [results.one_run(rows, which) for which in (0, 1)]
+    return [judge(Measured(there, noise), OneRun(said)) for said, there in (runs, runs[::-1])]
+
+
+def judge(measured: Measured, by: Predictor) -> Judged:
     """Compare in every cell that was held out."""
     ratio = [by.seconds(name, cell) / s
              for (cell, name), s in measured.seconds.items() if not cell.fitted]  # fmt: skip
-    chosen, cells_right, cells_strict = [], [], []
+    chosen, cells_right, cells_strict, cells_apart = [], [], [], []
     tied, untied = list[bool](), list[bool]()
     for cell in held_out(measured):
         real = measured.of(cell)
         said = {name: by.seconds(name, cell) for name in real}
         chosen.append(real[min(said, key=said.__getitem__)] / min(real.values()))
-        right = [
-            ((real[a] < real[b]) == (said[a] < said[b]), differ(real[a], real[b], measured.noise))
-            for a, b in combinations(real, 2)
-        ]
+        right, clear = [], []
+        for a, b in combinations(real, 2):
+            good = (real[a] < real[b]) == (said[a] < said[b])
+            apart = differ(real[a], real[b], measured.noise)
+            right.append((good, apart))
+            clear.append(good or not apart or overlap(measured, cell, a, b))
         untied += [good for good, apart in right if apart]
         tied += [good for good, apart in right if not apart]
         cells_right.append(all(good for good, apart in right if apart))
         cells_strict.append(all(good for good, _ in right))
+        cells_apart.append(all(clear))
     return Judged(
         np.array(ratio), float(np.mean(cells_right)), float(np.mean(cells_strict)),
-        float(np.mean(untied)), float(np.mean(tied + untied)), np.array(chosen),
+        float(np.mean(untied)), float(np.mean(tied + untied)), float(np.mean(cells_apart)),
+        np.array(chosen),
     )  # fmt: skip
 
 
@@ -80,10 +127,35 @@ def differ(first_s: float, second_s: float, noise: float) -> bool:
     return abs(first_s - second_s) > noise * (first_s + second_s) / 2
 
 
+def overlap(measured: Measured, cell: Cell, first: str, second: str) -> bool:
+    """Whether some round of each was faster than some round of the other."""
+    ranges = [measured.rounds.get((cell, name)) for name in (first, second)]
+    if ranges[0] is None or ranges[1] is None:
+        return False
+    return ranges[0][0] <= ranges[1][1] and ranges[1][0] <= ranges[0][1]
+
+
 def report(rows: Sequence[Row]) -> str:
-    """Tables: predicted beside measured in every cell, parameters, and the verdict."""
+    """Tables: predicted beside measured in every cell, parameters, and the verdicts."""
     measured = results.measured(rows)
     by = fitted(measured)
+    lines = [*cells_table(measured, by), "", "Measured seconds a round (the model's error); "
+             "* fitted to.", ""]  # fmt: skip
+    lines += ["| stack | a message | a GB | copies hide behind the wire |", "|---|---|---|---|"]
+    lines += [
+        f"| {name} | {1e6 * stack.latency_s:,.0f} us | {stack.s_per_byte * 1e9:.2f} s "
+        f"| p = {stack.overlap:.1f} |"
+        for name, stack in by.stacks.items()
+    ]
+    later = confirming()
+    lines += ["", f"slip: {by.slip:.1%} an exchange", "", verdict(measured, by),
+              repeat_verdict(rows), "", "Measured after the form was final:", "",
+              *cells_table(later, by), "", verdict(later, by)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def cells_table(measured: Measured, by: Predictor) -> list[str]:
+    """Predicted beside measured in every cell."""
     lines = [f"| network | hosts | Mbps | {' | '.join(APPROACHES)} |",
              "|---" * (3 + len(APPROACHES)) + "|"]  # fmt: skip
     for cell in measured.cells():
@@ -93,17 +165,10 @@ def report(rows: Sequence[Row]) -> str:
         star = "*" * cell.fitted
         lines.append(f"| {cell.workload}{star} | {cell.hosts} | {cell.mbps:g} "
                      f"| {' | '.join(shown)} |")  # fmt: skip
-    lines += ["", "Measured seconds a round (the model's error); * fitted to.", ""]
-    lines += ["| stack | a message | a GB | copies hide behind the wire |", "|---|---|---|---|"]
-    lines += [
-        f"| {name} | {1e6 * stack.latency_s:,.0f} us | {stack.s_per_byte * 1e9:.2f} s "
-        f"| p = {stack.overlap:.1f} |"
-        for name, stack in by.stacks.items()
-    ]
-    return "\n".join([*lines, "", verdict(measured, by)])
+    return lines
 
 
-def verdict(measured: Measured, by: model.Model) -> str:
+def verdict(measured: Measured, by: Predictor) -> str:
     """The numbers that count, in a few lines."""
     found = judge(measured, by)
     error = np.abs(found.ratio - 1)
@@ -111,7 +176,22 @@ def verdict(measured: Measured, by: model.Model) -> str:
         f"{found.ratio.size} held-out times, {found.chosen.size} whole cells: median error "
         f"{np.median(error):.1%}, nine of ten below {np.quantile(error, 0.9):.0%}\n"
         f"order right in {found.strict:.0%} of the cells, {found.all_pairs:.1%} of the pairs; "
-        f"where {measured.noise:.0%} apart is a tie, in {found.order:.0%} and {found.pairs:.1%}\n"
+        f"where {measured.noise:.0%} apart is a tie, in {found.order:.0%} and {found.pairs:.1%}; "
+        f"where rounds that overlap are ties, too, in {found.apart:.0%} of the cells\n"
         f"the approach predicted fastest takes {np.mean(found.chosen) - 1:.1%} longer than the "
         f"fastest on average, {found.chosen.max() - 1:.0%} at most"
+    )
+
+
+def repeat_verdict(rows: Sequence[Row]) -> str:
+    """The same of one run in place of the model, in a line; mean of both ways."""
+    both = repeats(rows)
+    strict, order, pairs, chosen = (
+        np.mean([getattr(one, name) for one in both])
+        for name in ("strict", "order", "pairs", "chosen")
+    )
+    return (
+        f"one of two runs in place of the model, judged by the other: {strict:.0%} of the cells, "
+        f"with ties {order:.0%} and {pairs:.1%} of the pairs; what it has fastest takes "
+        f"{chosen - 1:.1%} longer"
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.approaches import results
-from benchmarks.approaches.cells import LARGE, STARTS, Cell, cells
+from benchmarks.approaches.cells import SMALL, STARTS, Cell
 from benchmarks.approaches.start import run_start
 from benchmarks.lab.measure import LOOK_S, MBPS, used_by_others
 from benchmarks.lab.network import Lab, network
@@ -22,7 +23,7 @@ def rounds_of(cell: Cell) -> int:
     """How many rounds of every approach one start runs: fewer where a round takes seconds."""
     if cell.hosts == 2:
         return OF_TWO
-    return FEW if cell.workload == LARGE or cell.mbps < LEAST_MBPS else MANY
+    return FEW if cell.workload != SMALL or cell.mbps < LEAST_MBPS else MANY
 
 
 def measure_cell(cell: Cell, names: tuple[str, ...], run: int, lab: Lab) -> list[results.Row]:
@@ -40,7 +41,9 @@ def measure_cell(cell: Cell, names: tuple[str, ...], run: int, lab: Lab) -> list
     return [{**about, **row, "others": busy} for row in found]
 
 
-def measure_all(wanted_runs: int, limit_s: float, path: Path = results.FILE) -> int:
+def measure_all(
+    cells: Sequence[Cell], wanted_runs: int, limit_s: float, path: Path = results.FILE
+) -> int:
     """Run what has no ``wanted_runs`` undisturbed runs; how many starts are left after limit_s.
 
     The first of all cells come before the second of any; each start is tried once.
@@ -48,7 +51,7 @@ def measure_all(wanted_runs: int, limit_s: float, path: Path = results.FILE) -> 
     deadline = time.monotonic() + limit_s
     left = 0
     for wanted in range(wanted_runs + 1):  # 0: what was not run at all, disturbed or not
-        for cell in cells():
+        for cell in cells:
             there = results.rows(path)
             todo = [names for names in STARTS if lacks(there, cell, names[0], wanted)]
             if not todo or time.monotonic() > deadline:

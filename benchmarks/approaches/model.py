@@ -4,22 +4,31 @@
 
     round = latency x messages + (wire^p + host^p)^(1/p)                      1 <= p
     wire  = seconds of the approach's bytes on the busiest link / WIRE_EFFICIENCY
-    host  = slope x bytes, of the host that has most to do
+    host  = slope x bytes + latency x calls, of the host that has most to do
 
 Messages, bytes and the chain come from dse.model: the steps of ring and halving-doubling, the
-placement of tensors on servers, Open MPI's rules. What an exchange of Open MPI takes of the wire is
-that of the lab's own profile, fitted to allreduce on 2 to 4 hosts. p = 1: bytes are copied, then
-sent; large: one hides behind the other. All hosts share the cores of one machine, so the host's
-parts take as many times as long as there are hosts for a core. Fitted: latency, slope and p.
+placement of tensors on servers, Open MPI's rules. A message of an allreduce waits for the one
+before; calls to servers do not, so that their work hides behind the wire as copies do. What an
+exchange of Open MPI takes of the wire is that of the lab's own profile, fitted to allreduce on 2 to
+4 hosts. Two ranks that begin together take the wire once, and stay so until they fall out of step,
+after which they take it twice to the end of the round (benchmarks/lab/lockstep.py)::
+
+    in step in exchange k of a round = (1 - slip)^k,    k = 0, 1, ...
+
+p = 1: bytes are copied, then sent; large: one hides behind the other. All hosts share the cores of
+one machine, so the host's parts take as many times as long as there are hosts for a core. Fitted:
+latency, slope and p of every stack, and slip. All rounds that are fitted to send the same tensors,
+so they cannot tell a call from its bytes; the lab's measurement of single calls of gRPC can. A call
+alone hides nothing: p = 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares, minimize_scalar
 
 from benchmarks.approaches.cells import (
     BAIDU,
@@ -34,6 +43,8 @@ from benchmarks.approaches.cells import (
     tensor_bytes,
     to_servers,
 )
+from benchmarks.lab import compare
+from dse.calibration.experiment import Measurement
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.profile import Profile
 from dse.calibration.runners.timing import FLOAT_BYTES
@@ -43,9 +54,10 @@ from dse.model.arrays import Array
 from dse.model.links import FREE, Exchange, Link, Network, StepCost
 from dse.model.tensor_servers import Servers, push_pull_s
 
+GRPC, MPI_STACKS = "grpc", ("mpi ring", "mpi allreduce")
 # Approaches that run the same code for a message share its parameters.
 STACKS: Mapping[str, tuple[str, ...]] = {
-    "grpc": (GRPC_PS,),
+    GRPC: (GRPC_PS,),
     "mpi servers": (MPI_PS,),
     "mpi ring": (BAIDU,),
     "mpi allreduce": (HOROVOD_64, HOROVOD_2),
@@ -57,19 +69,23 @@ WIRE_EFFICIENCY = 0.97  # of the set rate that a plain stream reaches: 95 to 99 
 LEAST = (1e-7, 1e-12, 1.0)
 START = (3e-4, 5e-10, 1.5)
 MOST = (0.1, 1e-7, 8.0)
+SLIP_WITHIN = 1e-3
+ROBUST = 0.1  # in logarithms: errors beyond count linearly
 
 
 @dataclass(frozen=True)
 class Demand:
     """What an approach asks for in a cell.
 
-    wire_s: seconds of its bytes on the busiest link, at the link's rate. messages, bytes: of the
-    host that has most to do, already times the contention for the cores.
+    wire_s: seconds of its bytes on the busiest link, at the link's rate. messages, bytes, calls: of
+    the host that has most to do, already times the contention for the cores. messages: one after
+    the other; calls: as many at once as there are.
     """
 
     wire_s: float
     messages: float
     bytes: float
+    calls: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -82,44 +98,57 @@ class Stack:
 
     def seconds(self, demand: Demand) -> float:
         """Of a round."""
-        parts = np.array([demand.wire_s / WIRE_EFFICIENCY, self.s_per_byte * demand.bytes])
+        host_s = self.s_per_byte * demand.bytes + self.latency_s * demand.calls
+        parts = np.array([demand.wire_s / WIRE_EFFICIENCY, host_s])
         longer = float(parts.max())
         together = np.sum((parts / longer) ** self.overlap)
         return float(self.latency_s * demand.messages + longer * together ** (1 / self.overlap))
 
 
-def demand_of(approach: str, cell: Cell, lab: Profile) -> Demand:
+def demand_of(approach: str, cell: Cell, lab: Profile, slip: float) -> Demand:
     """What the approach asks for; ``lab``: the profile whose exchanges Open MPI's are."""
     busy = float(host_contention(cell.hosts, SHARED_CORES))
     if approach in (GRPC_PS, MPI_PS):
         return _servers(cell, busy)
-    sizes = [float(FLOAT_BYTES * sum(one)) for one in messages(approach, cell.workload)]
-    found = np.zeros(3)
-    for place, size in enumerate(sizes):
+    found, before = np.zeros(3), 0.0
+    for message in messages(approach, cell.workload):
+        size = float(FLOAT_BYTES * sum(message))
         algorithm = algorithm_of(approach, cell.hosts, size)
         fit = None if approach in (GLOO, GLOO_25) else lab.network[algorithm]
         found += [
-            _wire_s(algorithm, cell, size, fit, after_barrier=place == 0),
+            _wire_s(algorithm, cell, size, fit, before, slip),
             _price(algorithm, cell.hosts, size, _software(StepCost(1.0, (0.0,)))),
             _price(algorithm, cell.hosts, size, _software(StepCost(0.0, (1.0,)))),
         ]
+        before += ALGORITHMS[algorithm].pair_exchanges
     waits = 1.0 if approach in SLEEPING else busy
     return Demand(float(found[0]), waits * float(found[1]), busy * float(found[2]))
 
 
 def _wire_s(
-    algorithm: str, cell: Cell, message_bytes: float, fit: NetworkFit | None, after_barrier: bool
+    algorithm: str,
+    cell: Cell,
+    message_bytes: float,
+    fit: NetworkFit | None,
+    before: float,
+    slip: float,
 ) -> float:
-    """Seconds of an allreduce on the wire; ``fit``: what its exchanges take of it, else once."""
+    """Seconds of an allreduce on the wire; ``fit``: what its exchanges take of it, else once.
+
+    before: exchanges of the round before it.
+    """
     link = Link(0.0, cell.link_bytes_per_s)
     crossing = fit.crossing if fit else None
     whole = _price(algorithm, cell.hosts, message_bytes,
                    Network(FREE, FREE, inter=link, crossing=crossing))  # fmt: skip
-    if fit is None or not after_barrier:
+    if fit is None:
         return whole
     n, m = np.array(float(cell.hosts)), np.array(message_bytes)
     size, count = in_lockstep(algorithm, n, m)
-    return whole - float(count * (fit.crossing(size) - size)) / cell.link_bytes_per_s
+    in_step = float(count) * (before == 0)
+    if cell.hosts == 2:
+        in_step = float(np.sum((1 - slip) ** (before + np.arange(float(count)))))
+    return whole - in_step * float(fit.crossing(size) - size) / cell.link_bytes_per_s
 
 
 def algorithm_of(approach: str, hosts: int, message_bytes: float) -> str:
@@ -138,7 +167,18 @@ def _servers(cell: Cell, busy: float) -> Demand:
     servers = Servers(cell.hosts, colocated=True)
     wire, _ = push_pull_s(sizes, ready, np.array([float(cell.hosts)]), servers, network)
     calls = to_servers(cell.workload, cell.hosts)
-    return Demand(float(wire[0]), busy * 2 * len(calls), busy * 2 * sum(s for _, s in calls))
+    moved = 2 * sum(size for _, size in calls)
+    return Demand(float(wire[0]), 0.0, busy * moved, busy * 2 * len(calls))
+
+
+def call_demand(sample: Measurement) -> Demand:
+    """What one measured push and pull asks for: a call to every server, and one back.
+
+    Workers and servers are on hosts of their own, one on each; all share the cores.
+    """
+    busy = float(host_contention(sample.ranks, SHARED_CORES))
+    calls = busy * 2 * sample.servers
+    return Demand(compare.wire_s(sample), 0.0, busy * 2 * sample.bytes, calls)
 
 
 def _price(algorithm: str, hosts: int, message_bytes: float, network: Network) -> float:
@@ -151,14 +191,19 @@ def _software(cost: Exchange) -> Network:
 
 @dataclass(frozen=True)
 class Model:
-    """Predicts a round of every approach that it was fitted to."""
+    """Predicts a round of every approach that it was fitted to.
+
+    slip: chance of two ranks of Open MPI to fall out of step in an exchange.
+    """
 
     stacks: Mapping[str, Stack]
     lab: Profile
+    slip: float
 
     def seconds(self, approach: str, cell: Cell) -> float:
         """Of a round of the approach in the cell."""
-        return self.stacks[stack_of(approach)].seconds(demand_of(approach, cell, self.lab))
+        demand = demand_of(approach, cell, self.lab, self.slip)
+        return self.stacks[stack_of(approach)].seconds(demand)
 
     def best(self, approaches: Iterable[str], cell: Cell) -> str:
         """The approach of the least predicted time."""
@@ -170,28 +215,62 @@ def stack_of(approach: str) -> str:
     return next(name for name, members in STACKS.items() if approach in members)
 
 
-def fit(seconds: Mapping[tuple[Cell, str], float], lab: Profile) -> Model:
-    """Fit every stack to what may be fitted of ``seconds``: relative least squares, robust.
+def fit(
+    seconds: Mapping[tuple[Cell, str], float], lab: Profile, calls: Sequence[Measurement] = ()
+) -> Model:
+    """Fit every stack to what may be fitted of ``seconds``, and the slip of those of Open MPI.
 
-    Raises ValueError where that leaves nothing of a stack.
+    calls: pushes and pulls of gRPC that were measured by themselves. Raises ValueError where there
+    is nothing of a stack.
     """
-    stacks = {}
+    single = Timed([call_demand(call) for call in calls], [call.median_s for call in calls])
+    known = {}
     for name, members in STACKS.items():
-        known = {key: s for key, s in seconds.items() if key[1] in members and key[0].fitted}
-        if not known:
+        known[name] = {key: s for key, s in seconds.items() if key[1] in members and key[0].fitted}
+        if not known[name]:
             raise ValueError(f"nothing to fit of {name}")
-        demands = [demand_of(approach, cell, lab) for cell, approach in known]
-        stacks[name] = fit_stack(demands, np.array(list(known.values())))
-    return Model(stacks, lab)
+
+    def fitted(name: str, slip: float) -> tuple[Stack, float]:
+        demands = [demand_of(approach, cell, lab, slip) for cell, approach in known[name]]
+        rounds = Timed(demands, list(known[name].values()))
+        return fit_stack(rounds, single if name == GRPC else NO_CALLS)
+
+    def left(slip: float) -> float:
+        return sum(fitted(name, slip)[1] for name in MPI_STACKS)
+
+    slip = float(minimize_scalar(left, bounds=(0.0, 1.0), method="bounded",
+                                 options={"xatol": SLIP_WITHIN}).x)  # fmt: skip
+    return Model({name: fitted(name, slip)[0] for name in STACKS}, lab, slip)
 
 
-def fit_stack(demands: list[Demand], seconds: Array) -> Stack:
-    """The parameters that explain ``seconds`` (cells,) best, in logarithms."""
+@dataclass(frozen=True)
+class Timed:
+    """Demands, and the seconds that each took."""
+
+    demands: Sequence[Demand]
+    seconds: Sequence[float]
+
+    def missed(self, stack: Stack) -> Array:
+        """Predicted over measured, in logarithms."""
+        said = [stack.seconds(demand) for demand in self.demands]
+        return np.asarray(np.log(said) - np.log(self.seconds))
+
+
+NO_CALLS = Timed((), ())
+
+
+def fit_stack(rounds: Timed, calls: Timed = NO_CALLS) -> tuple[Stack, float]:
+    """The parameters that explain rounds and single calls best, and what is left.
+
+    Relative least squares, robust. All calls together weigh as much as all rounds.
+    """
+    weight = np.sqrt(len(rounds.demands) / max(1, len(calls.demands)))
 
     def missed(logs: Array) -> Array:
         stack = Stack(*(float(value) for value in np.exp(logs)))
-        return np.log([stack.seconds(demand) for demand in demands]) - np.log(seconds)
+        alone = replace(stack, overlap=1.0)
+        return np.concatenate([rounds.missed(stack), weight * calls.missed(alone)])
 
     found = least_squares(missed, np.log(START), bounds=(np.log(LEAST), np.log(MOST)),
-                          loss="soft_l1", f_scale=0.1)  # fmt: skip
-    return Stack(*(float(value) for value in np.exp(found.x)))
+                          loss="soft_l1", f_scale=ROBUST)  # fmt: skip
+    return Stack(*(float(value) for value in np.exp(found.x))), float(found.cost)

@@ -6,7 +6,7 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from dse.calibration.experiment import this_machine, today
 from dse.calibration.files import write_text
 
 FILE = RESULTS / "approaches.json"
+CONFIRMING_FILE = RESULTS / "approaches-confirming.json"
 FORMAT = "dse-lab-approaches/1"
 NOISE_QUANTILE = 0.9
 DISTURBED = 0.3  # share of the cores; the kernel and idle programs take some hundredths
@@ -33,10 +34,12 @@ class Measured:
 
     noise: what the difference of two runs of the same, as a share of their mean, stays below nine
     times of ten, where models are judged: the cells that are fitted to are shorter and noisier.
+    rounds: the fastest and the slowest (of 20) of all runs.
     """
 
     seconds: Seconds
     noise: float
+    rounds: Mapping[tuple[Cell, str], tuple[float, float]] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
         """Every cell once, in the order of the file."""
@@ -89,13 +92,26 @@ def measured(found: Sequence[Row]) -> Measured:
     every: dict[tuple[Cell, str], list[Row]] = defaultdict(list)
     for row in found:
         every[cell_of(row), row["approach"]].append(row)
-    medians = {
-        key: [row["median_s"] for row in undisturbed(mine) or mine] for key, mine in every.items()
-    }
+    kept = {key: undisturbed(mine) or mine for key, mine in every.items()}
+    medians = {key: [row["median_s"] for row in mine] for key, mine in kept.items()}
     apart = [
         abs(s[0] - s[1]) / statistics.mean(s[:2])
         for (cell, _), s in medians.items()
         if len(s) > 1 and not cell.fitted
     ]
     seconds = {key: statistics.median(s) for key, s in medians.items()}
-    return Measured(seconds, float(np.quantile(apart, NOISE_QUANTILE)) if apart else 0.0)
+    rounds = {
+        key: (min(row["min_s"] for row in mine), max(row["p95_s"] for row in mine))
+        for key, mine in kept.items()
+    }
+    noise = float(np.quantile(apart, NOISE_QUANTILE)) if apart else 0.0
+    return Measured(seconds, noise, rounds)
+
+
+def one_run(found: Sequence[Row], which: int) -> Seconds:
+    """Seconds by cell and approach of the first or second run, where all were run twice."""
+    every: dict[tuple[Cell, str], list[Row]] = defaultdict(list)
+    for row in found:
+        every[cell_of(row), row["approach"]].append(row)
+    kept = {key: undisturbed(mine) or mine for key, mine in every.items()}
+    return {key: mine[which]["median_s"] for key, mine in kept.items() if len(mine) > 1}

@@ -22,7 +22,8 @@ NEEDED = {"grpc-ps": "grpc", "gloo-tensors": "torch"}
 
 def row(approach: str, cell: Cell, seconds: float, run: int = 1) -> results.Row:
     return {"workload": cell.workload, "hosts": cell.hosts, "mbps": cell.mbps, "run": run,
-            "approach": approach, "median_s": seconds, "others": 0.0}  # fmt: skip
+            "approach": approach, "min_s": seconds, "median_s": seconds, "p95_s": seconds,
+            "others": 0.0}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -127,9 +128,74 @@ def test_parameters_are_found_again() -> None:
         model.Demand(size * n / rate, 50.0 * n, size * n)
         for n in (2, 3, 4) for rate in (5e7, 1.25e9) for size in (1e6, 2e7)
     ]  # fmt: skip
-    found = model.fit_stack(demands, np.array([true.seconds(demand) for demand in demands]))
+    found, left = model.fit_stack(model.Timed(demands, [true.seconds(one) for one in demands]))
+    assert left == pytest.approx(0.0, abs=1e-6)
     again = model.Demand(1.0, 300.0, 1e8)
     assert found.seconds(again) == pytest.approx(true.seconds(again), rel=0.05)
+
+
+def test_single_calls_tell_a_call_from_its_bytes_where_all_rounds_send_the_same() -> None:
+    """Rounds alone fit as well with other parameters, which fail where tensors are larger."""
+    true = model.Stack(1.5e-3, 2e-9, 1.4)
+    rounds = [model.Demand(2e7 * n / rate, 0.0, 2e7 * n, 80.0 * n)
+              for n in (2, 3, 4) for rate in (5e7, 1.25e9)]  # fmt: skip
+    calls = [model.Demand(size / 5e7, 0.0, size, 2.0) for size in (4e3, 1e5, 4e6)]
+    alone = model.Stack(true.latency_s, true.s_per_byte, 1.0)
+    found, _ = model.fit_stack(
+        model.Timed(rounds, [true.seconds(one) for one in rounds]),
+        model.Timed(calls, [alone.seconds(one) for one in calls]),
+    )
+    assert found.latency_s == pytest.approx(true.latency_s, rel=0.05)
+    assert found.s_per_byte == pytest.approx(true.s_per_byte, rel=0.05)
+
+
+def test_two_ranks_that_fall_out_of_step_take_the_wire_twice_from_then_on() -> None:
+    lab = judge.fitted(judge.committed()).lab
+    pair, more = Cell(SMALL, 2, 400.0), Cell(SMALL, 3, 400.0)
+
+    def wire_s(approach: str, cell: Cell, slip: float) -> float:
+        return model.demand_of(approach, cell, lab, slip).wire_s
+
+    once = sum(4 * sum(m) for m in cells.messages("horovod-2mib", SMALL)) / pair.link_bytes_per_s
+    assert wire_s("horovod-2mib", pair, 0.0) == pytest.approx(once, rel=0.01)
+    assert wire_s("horovod-2mib", pair, 1.0) > 1.8 * once
+    one = wire_s("horovod-64mib", pair, 1.0)  # of two exchanges the first is in step
+    assert one == pytest.approx(1.5 * once, rel=0.05)
+    rising = [wire_s("horovod-2mib", pair, slip) for slip in (0.0, 0.01, 0.1, 0.5, 1.0)]
+    assert rising == sorted(rising)
+    assert wire_s("horovod-2mib", more, 0.0) == wire_s("horovod-2mib", more, 1.0)
+
+
+def test_one_run_judged_by_the_other() -> None:
+    cell = Cell(LARGE, 6, 400.0)
+    first = {name: 1.0 + place for place, name in enumerate(APPROACHES)}
+    swapped = {**first, APPROACHES[0]: 2.0, APPROACHES[1]: 1.0}
+    rows = [{**row(name, cell, s, run), "min_s": s, "p95_s": 1.2 * s}
+            for run, times in ((1, first), (2, swapped)) for name, s in times.items()]  # fmt: skip
+    for one in judge.repeats(rows):
+        assert one.strict == 0.0
+        assert one.all_pairs == pytest.approx(20 / 21)
+        np.testing.assert_allclose(one.chosen, 2.0)
+
+
+def test_rounds_that_overlap_are_ties() -> None:
+    cell = Cell(LARGE, 6, 400.0)
+    seconds = {(cell, name): 1.0 + place for place, name in enumerate(APPROACHES)}
+    said = {**seconds, (cell, APPROACHES[0]): 2.5}
+    for most, apart in ((1.5, 0.0), (2.1, 1.0)):
+        rounds = {key: (s, s) for key, s in seconds.items()}
+        rounds[cell, APPROACHES[0]] = 1.0, most
+        found = judge.judge(results.Measured(seconds, 0.1, rounds), judge.OneRun(said))
+        assert found.order == 0.0
+        assert found.apart == apart
+
+
+def test_what_was_measured_after_the_form_is_fitted_to_nothing_and_was_in_no_cell_before() -> None:
+    later = judge.confirming()
+    assert set(later.cells()) == set(cells.confirming())
+    assert not set(later.cells()) & set(cells.cells())
+    assert not any(cell.fitted for cell in later.cells())
+    assert judge.held_out(later) == later.cells()
 
 
 def test_noise_is_from_what_was_run_twice_and_ties_are_within_it() -> None:
@@ -164,7 +230,12 @@ def test_nothing_that_is_judged_was_fitted_to() -> None:
 
 def test_the_verdict_on_the_committed_results_is_the_one_in_the_docs() -> None:
     there = judge.committed()
-    assert judge.verdict(there, judge.fitted(there)) in DOCS.read_text(encoding="utf-8")
+    by, text = judge.fitted(there), DOCS.read_text(encoding="utf-8")
+    assert judge.verdict(there, by) in text
+    assert judge.repeat_verdict(results.rows()) in text
+    assert judge.verdict(judge.confirming(), by) in text
+    for measured in (there, judge.confirming()):
+        assert "\n".join(judge.cells_table(measured, by)) in text
 
 
 def test_judging_counts_cells_pairs_and_the_choice() -> None:

@@ -55,15 +55,23 @@ def test_a_target_of_the_median_alone_does_not_ask_for_the_tail() -> None:
     assert [row.split(" | ")[-1] for row in rows] == ["10% |", "10% / 30% missed |", "1% missed |"]
 
 
-def test_order_and_regret_stand_beside_their_targets() -> None:
+def test_order_and_regret_stand_beside_their_targets_and_a_repeat() -> None:
     ratio, one = np.ones(3), np.array([1.0, 1.2])
+    again = [Judged(ratio, order, 0.3, 1.0, 1.0, 1.0, np.array([1.0, 1.04]))
+             for order in (0.6, 0.8)]  # fmt: skip
     good, bad = (
-        goals_table(Judged(ratio, 0.97, strict, 1.0, 1.0, np.array([1.0, chosen])), one)
-        .splitlines()[2:]
+        goals_table(
+            Judged(ratio, 0.97, strict, 1.0, 1.0, 0.98, np.array([1.0, chosen])), again[0], again,
+            one,
+        ).splitlines()[2:]
         for strict, chosen in ((0.95, 1.05), (0.94, 1.08))
     )  # fmt: skip
-    assert "| 95% of the cells, 97% with ties |" in good[0]
-    assert [row.endswith("missed |") for row in good] == [False, False, False]
-    assert [row.endswith("missed |") for row in bad] == [True, True, False]
-    assert "| 2 | 4.00% longer |" in bad[1]
-    assert "| 2 | 10.00% longer |" in bad[2]
+    assert "| 95% of the cells, 97% with ties, 98% where overlapping rounds are ties" in good[0]
+    assert "| 2 | 30% of the cells, 70% with ties |" in good[2]
+    later = [False, True, *[False] * 5]  # 30 % of its cells
+    assert [row.endswith("missed |") for row in good] == later
+    assert [row.endswith("missed |") for row in bad] == [True, True, False, True, *[False] * 3]
+    assert "| 2 | 4.00% longer |" in bad[3]
+    assert "| 2 | 2.00% longer | at most 3% |" in bad[4]
+    assert "| 4 | 2.00% longer |  |" in bad[5]
+    assert "| 2 | 10.00% longer |" in bad[6]
