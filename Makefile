@@ -6,10 +6,11 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types docs golden fuzz random oldest newest versions kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test evidence torch lint types docs golden fuzz random oldest newest versions kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
+	@echo "make evidence  the tests that make test leaves out, since they take long; PART=1/3 a third of them"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make docs      the documentation as a site, build/site/index.html; GALLERY=no without running the shipped studies"
@@ -45,6 +46,11 @@ demo: $(VENV)/.core $(PROFILE)
 test: $(VENV)/.dev
 	$(BIN)/python -m tests
 
+# With PYTHONDONTWRITEBYTECODE every process that a test starts would compile dse anew.
+PART := 1/1
+evidence: $(VENV)/.dev
+	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m evidence -p tests.share --share $(PART)
+
 # Without GPUs the plain wheel of some indexes still brings gigabytes of CUDA, so it is on request.
 torch: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
@@ -69,7 +75,7 @@ docs: $(VENV)/.docs
 	$(if $(filter no,$(GALLERY)),,$(BIN)/python -m benchmarks.site.gallery)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-# make test does this, too, except for the draws of two studies.
+# make test and make evidence do this, too, except for the draws of two studies.
 golden: $(VENV)/.dev
 	$(BIN)/python -m tests.golden
 
@@ -94,7 +100,7 @@ random: $(VENV)/.dev
 AS := 3.13
 RELEASES := highest
 OTHER = .venv-$(AS)-$(RELEASES)
-PART := tests/study tests/catalog/test_reader.py tests/calibration/fitting tests/model tests/pricing/test_problem.py \
+SOME := tests/study tests/catalog/test_reader.py tests/calibration/fitting tests/model tests/pricing/test_problem.py \
   tests/pricing/test_evaluation.py tests/pricing/test_market.py tests/search/test_engines.py tests/search/test_pareto.py \
   tests/report/test_document.py tests/report/test_figures.py tests/fleet/test_document.py tests/commands/test_run.py \
   tests/test_units.py tests/test_errors.py
@@ -113,7 +119,7 @@ versions: $(VENV)/.uv
 	PYENV_VERSION=$$(pyenv latest $(AS) 2>/dev/null) $(BIN)/uv venv --quiet --clear --no-project --python $(AS) $(OTHER)
 	$(BIN)/uv pip install --quiet --python $(OTHER)/bin/python --resolution $(RELEASES) -e '.[dev]'
 	$(OTHER)/bin/dse check search_spaces/example-pai.yaml
-	OMP_NUM_THREADS=1 $(OTHER)/bin/python -m pytest -m "not slow" -p no:cacheprovider $(PART)
+	OMP_NUM_THREADS=1 $(OTHER)/bin/python -m pytest -m "not slow" -p no:cacheprovider $(SOME)
 
 kills: $(VENV)/.dev
 	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k killed_at_random

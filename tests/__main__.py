@@ -7,6 +7,7 @@ processes, file by file, so that both cores have work to the end. They leave a c
 tests, which take longest, wherever these want one; and their arithmetic keeps to one thread, as
 several would spin while they wait for one whose core a rank has. Modules are compiled once,
 whatever the environment says, and not by each of the hundreds of processes that tests start.
+Tests marked evidence are left out: they have a command of their own, `make evidence`.
 Arguments go to all; for a choice of one's own, or a debugger, there is pytest itself.
 """
 
@@ -27,10 +28,10 @@ class Kind(NamedTuple):
     behind: bool = False
 
 
-OTHERS = ("-m", "not slow", "-p", "tests.share", "--share")
+OTHERS = ("-m", "not slow and not evidence", "-p", "tests.share", "--share")
 KINDS = {
-    "slow": Kind(("-m", "slow and not nodes")),
-    "nodes": Kind(("-m", "nodes")),
+    "slow": Kind(("-m", "slow and not nodes and not evidence")),
+    "nodes": Kind(("-m", "nodes and not evidence")),
     "others": Kind((*OTHERS, "1/2"), behind=True),
     "others, second half": Kind((*OTHERS, "2/2"), behind=True),
 }

@@ -23,6 +23,7 @@ from dse.pricing.load import load
 from dse.search.fingerprint import fingerprint
 from tests.calibration import synthetic
 from tests.commands.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.evidence import beyond
 from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 from tests.ray_head import beside_a_head
@@ -33,6 +34,7 @@ KEPT = "{} keeps what is done; continue with --resume"
 EXHAUSTIVE = ("--engine", "exhaustive")
 GUIDED = ("--engine", "guided", "--points", "300")
 ENGINES = (EXHAUSTIVE, GUIDED)
+CUT = "the last line cut"
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,7 @@ def test_a_run_that_was_stopped_goes_on(
     assert (folder / "front.csv").read_bytes() == uninterrupted
 
 
+@pytest.mark.evidence
 def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Path) -> None:
     """Ctrl-C in the second of three: the first is done and stays, the third has not begun."""
     written(tmp_path, name="a.yaml")
@@ -175,6 +178,7 @@ def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
+@pytest.mark.evidence
 def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
     uninterrupted: bytes, tmp_path: Path
 ) -> None:
@@ -194,7 +198,7 @@ def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
     assert (folder / "front.csv").read_bytes() == uninterrupted
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", beyond([EXHAUSTIVE], ENGINES))
 def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None:
     """The second is refused, whatever it searches and however; the first goes on."""
     written(tmp_path, LARGE)
@@ -216,7 +220,7 @@ def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None
     assert set(files(tmp_path / "here")) - {"points.csv"} == REPORT
 
 
-@pytest.mark.parametrize("damage", ["the last line cut", "the last line", "a line in the midst"])
+@pytest.mark.parametrize("damage", beyond([CUT], [CUT, "the last line", "a line in the midst"]))
 def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: Path) -> None:
     stopped_midway(tmp_path, signal.SIGKILL)
     log = tmp_path / "reports" / "large" / LOG
@@ -231,6 +235,7 @@ def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: P
     assert set(files(log.parent)) == REPORT
 
 
+@pytest.mark.evidence
 def test_killed_at_random(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A run that is killed and goes on, again and again; `make kills` asks for fifty times."""
     kills = os.environ.get("KILLS", "15")

@@ -12,6 +12,7 @@ import pytest
 
 from dse.version import __version__
 from tests.commands.command import dse, dse_process, files, said
+from tests.evidence import beyond
 from tests.fleet import small
 from tests.pricing.studies import SMALL, written
 
@@ -39,6 +40,7 @@ ASKED = (
     "calibrate import study.yaml --out made.json",
     "calibrate run --budget 0",
 )
+OFTEN = ("--help", "run nothing.yaml", "run study.yaml --seed 7 --within 5%", "fleet fleet.yaml")
 
 
 def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def folder(calibrated: Path, ran: tuple[Path, str]) -> Path:
     return calibrated
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("asked", beyond(OFTEN, ASKED))
 def test_another_process_says_and_writes_the_same(asked: str, folder: Path) -> None:
     """Most tests here call the command line in their own process: see tests.commands.command."""
     twin = folder.with_name(f"{folder.name}-twin")

@@ -10,6 +10,7 @@ import json
 
 import pytest
 
+from tests.evidence import beyond
 from tests.golden.answers import ANSWERS, ROOT, searched, subjects, text
 from tests.golden.difference import differences, entries
 
@@ -17,14 +18,22 @@ ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
 # Studies of the same space as tf-aggregation and -mobilenet, with networks of so many tensors that
 # their draws take most of the time: here without draws, in whole by `make golden`.
 LONG = ("tf-aggregation-nasnet", "tf-aggregation-resnet101")
+EVIDENCE = (
+    "billion",
+    "guided-continuous",
+    "guided-example",
+    "tf-aggregation",
+)  # they take long, too
+OFTEN = [name for name in subjects() if name not in (*LONG, *EVIDENCE)]
 
 
-@pytest.mark.parametrize("name", [name for name in subjects() if name not in LONG])
+@pytest.mark.parametrize("name", beyond(OFTEN, [*OFTEN, *EVIDENCE]))
 def test_the_answer_is_as_it_was(name: str) -> None:
     kept = (ANSWERS / f"{name}.txt").read_text()
     assert not list(differences(kept, text(subjects()[name]()), ROUNDING))
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_search_finds_what_it_did(name: str) -> None:
     kept = entries((ANSWERS / f"{name}.txt").read_text())

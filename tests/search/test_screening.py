@@ -196,6 +196,7 @@ def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str)
     ["capital, power", "power, capital", "tco, step", "per_run, time_to_target", "energy, hourly",
      "capital, energy", "step, time_to_target"],
 )  # fmt: skip
+@pytest.mark.evidence
 def test_every_three_objectives_have_the_same_front(tmp_path: Path, least: str) -> None:
     was, text = ("per_run", RENTED) if "hourly" in least else ("capital", WIDE)
     text = text.replace(f"minimize: {was}", f"minimize: [{least}]")
@@ -258,6 +259,7 @@ def test_other_studies_have_the_same_front(tmp_path: Path, text: str) -> None:
     same(screened(problem, 1 << 21), priced_whole(problem))
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     "name", ["ethernet-upgrade", "gpu-generations", "ps-vs-allreduce", "speed-price-power"]
 )
@@ -314,6 +316,7 @@ def small_studies(draw: st.DrawFn) -> str:
     ]) + "\n"  # fmt: skip
 
 
+@pytest.mark.evidence  # tests/conformance/test_random_studies.py has some
 @settings(max_examples=25)
 @given(small_studies(), st.sampled_from([50, 999, 1 << 21]))
 def test_random_studies_have_the_same_front(
