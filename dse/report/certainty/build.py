@@ -9,6 +9,9 @@ import numpy as np
 from dse import catalog
 from dse.calibration.ps_part import PS
 from dse.model.arrays import Array
+from dse.pricing import market
+from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
 from dse.report.certainty.advice import LEAST_WORTH, means_for, raising
 from dse.report.certainty.facts import (
@@ -17,6 +20,7 @@ from dse.report.certainty.facts import (
     Choice,
     Knowledge,
     NextBest,
+    Ordered,
     PriceFlip,
     SourceEffect,
     Turn,
@@ -189,7 +193,19 @@ def _choice(found: StudyDraws, at: int, role: str, position: int) -> Choice:
         meets_all=float(np.mean(found.drawn.meets_all[:, at])),
         beaten=found.beats(position, purchase) if purchase != found.purchases[position] else None,
         regret=float(found.regrets[at]),
+        ordered=_ordered(problem, values),
     )
+
+
+def _ordered(problem: Problem, values: Mapping[str, Value | None]) -> Ordered | None:
+    """What is ordered of a purchase, where more accelerators are than train."""
+    if market.rents(problem.study):
+        return None
+    items = bill_of_materials(problem.points_at(values))
+    first = next((item for item in items if item.idle), None)
+    if first is None:
+        return None
+    return Ordered(accelerators=first.quantity, boards=first.boards or "")
 
 
 def _finite(value: float) -> float | None:
@@ -261,4 +277,7 @@ def _turn(
     if end is None:
         return None
     factor, at = end
-    return Turn(factor=factor, config=labels_of(found.problem, points[at]) if at >= 0 else {})
+    if at < 0:
+        return Turn(factor=factor)
+    ordered = _ordered(found.problem, points[at])
+    return Turn(factor=factor, config=labels_of(found.problem, points[at]), ordered=ordered)

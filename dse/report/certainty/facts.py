@@ -17,6 +17,15 @@ Word: TypeAlias = Literal["measured", "near", "estimated"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ordered:
+    """What is ordered for a point, where that is more accelerators than train, since fewer are not
+    sold. boards: what they stand on, in words; empty where that is not known."""
+
+    accelerators: int
+    boards: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Choice:
     """A purchase near the front, as the point that is best of it.
 
@@ -26,7 +35,7 @@ class Choice:
     recommended purchase; None where an older version wrote it. met: by constraint, the probability
     to meet it; meets_all: all of them. beaten: in which share of the draws the recommended choice
     is worth more, of those in which one is; None for that itself. regret: of the rule's aim, the
-    share that it is expected to miss.
+    share that it is expected to miss. ordered: None where that is what trains.
     """
 
     role: str = ""
@@ -42,6 +51,7 @@ class Choice:
     beaten: float | None = None
     regret: float
     alike: bool | None = None
+    ordered: Ordered | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +83,12 @@ class Knowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """From which factor of a price on something else is recommended, and what."""
+    """From which factor of a price on something else is recommended, and what. ordered: None where
+    that is what trains."""
 
     factor: float
     config: Mapping[str, str] = field(default_factory=dict)
+    ordered: Ordered | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from dse.report import words
 from dse.report.certainty.advice import OF_AIM
-from dse.report.certainty.facts import Bounds, Certainty, Choice, PriceFlip, SeenPrice, Turn
+from dse.report.certainty.facts import (
+    Bounds,
+    Certainty,
+    Choice,
+    Ordered,
+    PriceFlip,
+    SeenPrice,
+    Turn,
+)
 from dse.report.certainty.titles import rented
 from dse.report.deal import deal
 from dse.report.document import RunDocument
@@ -314,6 +322,10 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
     name, gpus = config.get("accelerator"), config.get("gpus", "")
     if name:
         phrase = f"{gpus} x {words.title('accelerator', name)}"
+        if whole := _ordered(document, config):
+            on = f" on {whole.boards}" * bool(whole.boards)
+            sold = f"{whole.accelerators} x {words.title('accelerator', name)}{on}"
+            phrase = f"{sold} ({gpus} in use)"
     else:
         node = config.get("node", "")
         phrase = f"{gpus} GPUs in {words.title('node', node)}" if node else f"{gpus} GPUs"
@@ -326,6 +338,17 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
             if config.get(axis) and any(other.get(axis) != config[axis] for other in beside)
             ]  # fmt: skip
     return ", ".join([phrase, *(words.phrase(axis, config[axis]) for axis in rest)])
+
+
+def _ordered(document: RunDocument, config: Mapping[str, str]) -> Ordered | None:
+    """What is ordered for a purchase that the certainty tells of, where that is not what trains."""
+    found = document.certainty
+    if found is None:
+        return None
+    beside = found.next_best
+    choices = [*found.choices, *((beside.by_regret, beside.usual) if beside else ())]
+    turns = [turn for flip in found.flips for turn in (flip.rise, flip.fall)]
+    return next((one.ordered for one in (*choices, *turns) if one and one.config == config), None)
 
 
 def _same_machines(config: Mapping[str, str], other: Mapping[str, str]) -> bool:

@@ -25,6 +25,7 @@ from dse.report.certainty.facts import (
     Knowledge,
     KnownPrice,
     NextBest,
+    Ordered,
     PriceFlip,
     SeenPrice,
     SourceEffect,
@@ -252,6 +253,27 @@ def test_the_nearest_rival_is_the_one_that_most_often_wins() -> None:
     assert len(set(names)) == 4
     assert names[-1].endswith(", on 25 Gbps Ethernet")
     assert names[1] == words.named(found, rival.config) == "64 x NVIDIA A100 SXM4 80 GB"
+
+
+def test_a_rival_of_fewer_accelerators_than_are_sold_is_named_as_it_is_ordered(
+    tmp_path: Path,
+) -> None:
+    """Two of a board of four, as the bill has them; so is what a price turns to."""
+    own, rival = of(sure()).choices
+    whole = Ordered(accelerators=128, boards="32 HGX A100 4-GPU baseboards")
+    turn = Turn(factor=1.2, config={**rival.config, "gpus": "2"}, ordered=Ordered(accelerators=4))
+    flips = (PriceFlip(part="host", title="the price of the hosts", share=0.25, rise=turn),)
+    found = sure(choices=(own, replace(rival, ordered=whole)), flips=flips)
+    named = "128 x NVIDIA A100 SXM4 80 GB on 32 HGX A100 4-GPU baseboards (64 in use)"
+    assert f"its nearest rival, {named}, in 94 %" in words.sentences(found)[0]
+    assert "then 4 x NVIDIA A100 SXM4 80 GB (2 in use)" in words.flip_lines(found)[0]
+    few = studies.SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1]")
+    few = few.replace("v100-sxm2-16gb]", "h100-sxm]").replace("halving-doubling-gloo, ", "")
+    told = [one for one in of(built(studies.written(tmp_path, few))).choices if one.ordered]
+    assert told
+    for one in told:
+        assert one.ordered is not None
+        assert int(one.config["gpus"]) < one.ordered.accelerators == 4
 
 
 def test_what_is_never_the_best_is_no_nearest_rival_where_another_may_be() -> None:
