@@ -17,7 +17,7 @@ from dse.report import (
     what_if,
     without_buying,
 )
-from dse.report.bills import bill_notes, years_apart
+from dse.report.bill_notes import bill_notes, years_apart
 from dse.report.certainty import next_best
 from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences

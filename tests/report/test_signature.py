@@ -14,7 +14,7 @@ from dse.pricing import caveats, market, rents, validity
 from dse.pricing.bill_of_materials import UNSOLD, Item, Terms, bill_of_materials
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import answer, bills, signature, training_runs
+from dse.report import answer, bill_notes, signature, training_runs
 from dse.report.assembly import baseline_misses
 from dse.report.certainty import words
 from dse.report.document import RunDocument
@@ -61,14 +61,14 @@ def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
     gone = bill_of_materials(problem.points_at(problem.study.baseline.values))[0]
     base = replace(document().baseline, misses=baseline_misses(problem))
     short = answer.notes(replace(document(), baseline=base))[0]
-    (remark,) = bills.remark_notes(bought(gone))
+    (remark,) = bill_notes.remark_notes(bought(gone))
     hourly = studies.SMALL.replace("minimize: capital", "minimize: hourly")
     rented = load(studies.written(
         tmp_path_factory.mktemp("rented"), hourly.replace(", v100-sxm2-16gb]", ", a10]")
     ))  # fmt: skip
     (sellers,) = rents.of_two_sellers(rented, priced.point(rented, accelerator="a10"))
-    old, few = bills.price_notes(bought(replace(GPU, usd=1e6), HOST))
-    (apart,) = bills.price_notes(
+    old, few = bill_notes.price_notes(bought(replace(GPU, usd=1e6), HOST))
+    (apart,) = bill_notes.price_notes(
         replace(document(), bills={"recommended": (replace(GPU, usd=1e6, age_years=0.1),),
                                    "baseline": (GPU,)})
     )  # fmt: skip
@@ -108,7 +108,7 @@ def test_the_answer_and_the_page_tell_notes_in_one_order(notes: Notes) -> None:
 def test_what_is_only_for_rent_weighs_as_what_is_gone(notes: Notes) -> None:
     machine = Mock(sold_until=Mock(text=NEVER))
     item = replace(GPU, remark=market.remark(machine), obstacle=UNSOLD)
-    (note,) = bills.remark_notes(bought(item))
+    (note,) = bill_notes.remark_notes(bought(item))
     assert by_weight([notes.rented, note])[0] == note
 
 
