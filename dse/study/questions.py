@@ -27,6 +27,11 @@ _MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
 _DIMENSIONS = {DEADLINE: ("seconds",), BUDGET: tuple(_MONEY), POWER: ("watt",)}
 _EXAMPLES = {DEADLINE: "7 d", BUDGET: "2 MUSD", POWER: "200 kW"}
 _BELOW = ("<=", "<")
+# What to do about a budget of 0.
+_NOTHING = (
+    "list what stands there, as in owned: [{accelerator: v100-sxm2-16gb, gpus: 8}], or write for "
+    f'example --{BUDGET} "{_EXAMPLES[BUDGET]}"'
+)
 _DIGITS = 12  # of a probability, so that 99.9 % is 0.999
 
 
@@ -104,14 +109,21 @@ class Questions:
     def money(self, minimized: Iterable[str] = ()) -> str:
         """The quantity that a budget limits: the money that is minimized, if it is such; else what
         is bought or, for a budget by the hour, rented."""
-        dimension = (
-            "usd" if self.budget is None else _amount(BUDGET, self.budget, _DIMENSIONS[BUDGET])
-        )
+        dimension = "usd"
+        if self.budget is not None:
+            dimension, _ = _amount(BUDGET, self.budget, _DIMENSIONS[BUDGET])
         own = (name for name in minimized if QUANTITIES[name].dimension == dimension)
         return next(own, _MONEY[dimension])
 
-    def limits(self, minimized: Iterable[str]) -> tuple[str, ...]:
-        """What is asked as constraints of a study that minimizes these quantities."""
+    def limits(self, minimized: Iterable[str], owns: bool = False) -> tuple[str, ...]:
+        """What is asked as constraints of a study that minimizes these quantities. owns: whether
+        it has hardware that stands there, with which one can do something for nothing; raises
+        :class:`ArgumentError` for a budget of 0 where it has none."""
+        if self.budget is not None and not owns:
+            _, amount = _amount(BUDGET, self.budget, _DIMENSIONS[BUDGET])
+            if not amount:
+                raise ArgumentError(f"--{BUDGET}", "0 buys nothing, and the study owns nothing",
+                                    _NOTHING)  # fmt: skip
         texts = {
             "time_to_target": self.deadline,
             self.money(minimized): self.budget,
@@ -125,7 +137,7 @@ class Questions:
 
     def _constraints(self, study: Study) -> Iterator[Constraint]:
         aims = [objective.name for objective in study.objectives if objective.goal == "minimize"]
-        for said in self.limits(aims):
+        for said in self.limits(aims, bool(study.owned)):
             yield Constraint(said, parse_constraint(said), 0, 0)
 
 
@@ -147,8 +159,9 @@ def probability(given: str | float) -> float:
     return found
 
 
-def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> str:
-    """The dimension of a positive amount; raises :class:`ArgumentError` for another."""
+def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> tuple[str, float]:
+    """The dimension of an amount, and its number, which is positive, of a budget at least 0; raises
+    :class:`ArgumentError` for another."""
     option, example = f"--{name}", f'write for example --{name} "{_EXAMPLES[name]}"'
     wrong: UnitError | None = None
     for dimension in dimensions:
@@ -157,9 +170,9 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> str:
         except UnitError as cause:
             wrong = wrong or cause
             continue
-        if found <= 0:
+        if found < 0 or (found == 0 and name != BUDGET):
             raise ArgumentError(option, "must be positive", example)
-        return dimension
+        return dimension, found
     assert wrong is not None
     problem = wrong.problem
     if name == BUDGET and "currency" in problem:

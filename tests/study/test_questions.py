@@ -61,12 +61,21 @@ def test_what_a_document_holds_of_questions_asks_them_again() -> None:
     assert of_written(asked.written) == asked
 
 
+def test_a_budget_of_0_asks_what_can_be_done_with_what_is_owned(read: Reader) -> None:
+    owned = VALID + "owned: [{accelerator: v100-sxm2-16gb, gpus: 8}]\n"
+    assert "capital <= 0 USD" in texts(Questions(budget="0 USD"), read, owned)
+    with pytest.raises(ArgumentError) as caught:
+        Questions(budget="0 USD").asked_of(read())
+    assert "budget: 0 buys nothing, and the study owns nothing; list what stands there" in str(
+        caught.value
+    )
+
+
 WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
     ({"deadline": "0 d"}, ("--deadline: must be positive", '--deadline "7 d"')),
     ({"deadline": "7"}, ("--deadline: 7 has no unit", '"7 d"')),
     ({"deadline": "7 kW"}, ("--deadline: '7 kW' has the wrong unit",)),
     ({"budget": "-1 MUSD"}, ("--budget: must be positive", '--budget "2 MUSD"')),
-    ({"budget": "0 USD"}, ("--budget: must be positive",)),
     ({"budget": "2000"}, ("--budget: 2000 has no unit", '"2 MUSD"', "--points")),
     ({"budget": 2000}, ("--budget: 2000 has no unit", "--points")),
     ({"budget": "much"}, ("--budget: 'much' is not a quantity",)),
