@@ -30,6 +30,11 @@ _NUMBERS = (PRICE, "rate", "discount")  # columns of numbers
 _MOST_BYTES = 1_000_000
 _SECTIONS = ("currencies", "extras", "accelerators", "nodes", "fabrics")
 _TEXTS = ("title", "as_of", "includes")  # whose value is a word, without a source
+# What of a machine has a price, and what else a list says of it.
+_PRICED = {
+    "accelerators": ("purchase", "hourly", "used", "host", "includes", "sold_in", "sold_until"),
+    "nodes": ("purchase", "hourly"),
+}
 Loc = tuple[str | int, ...]
 _Cells = dict[str, tuple[str, tuple[int, int]]]  # of a row: by its column, text and place
 
@@ -180,6 +185,8 @@ class PriceTable:
             for kind in ("accelerators", "nodes"):
                 name = _meant(kind, head)
                 if name in names(kind):
+                    if rest and rest not in _PRICED[kind]:
+                        raise self._unpriced(kind, name, item, place)
                     return (kind, name, rest or "purchase")
             name = _meant("fabrics", head)
             if name in names("fabrics"):
@@ -192,6 +199,20 @@ class PriceTable:
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
         problem = f"'{item}' is no accelerator, node, part of a network or other item"
         raise StudyError(self.path, *place, problem, hint)
+
+    def _unpriced(self, kind: str, name: str, item: str, place: tuple[int, int]) -> StudyError:
+        """Of what no accelerator or node has a price for. A node is sold with its host, and that of
+        accelerators alone goes by their name."""
+        problem = f"'{item}' is nothing that has a price of its own"
+        written = [name, *(f"{name} {part}" for part in _PRICED[kind] if part != "purchase")]
+        if kind == "nodes" and item.split()[-1] == "host":
+            bare = node(name).accelerator
+            return StudyError(
+                self.path, *place, f"{problem}: {node(name).title} is sold with its host",
+                f"write {name} for the whole machine, or '{bare} host' for the host of "
+                f"{accelerator(bare).title} bought apart",
+            )  # fmt: skip
+        return StudyError(self.path, *place, problem, f"write {alternatives(written)}")
 
 
 def _meant(kind: str, word: str) -> str:

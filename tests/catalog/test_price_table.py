@@ -224,6 +224,12 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
         ("t4,10,USD,,31.12.2026\n", ":2:12: '31.12.2026' is no date"),
         ("t4,10,USD,,,,,stolen\n", "class 'stolen'; write list, quote, used, cloud or estimate"),
         ("t4,10,EUR,,,,,,-1\n", "rate -1 is not positive"),
+        ("dgx-h100 host,10,USD\n", ":2:1: 'dgx-h100 host' is nothing that has a price of its own: "
+         "NVIDIA DGX H100 is sold with its host; write dgx-h100 for the whole machine, or "
+         "'h100-sxm host' for the host of NVIDIA H100 SXM5 80 GB bought apart"),
+        ("NVIDIA DGX H100 rent,10,USD\n", "'NVIDIA DGX H100 rent' is nothing that has a price of "
+         "its own; write dgx-h100 or dgx-h100 hourly"),
+        ("h100-sxm cable,10,USD\n", "write h100-sxm, h100-sxm hourly, h100-sxm used"),
         ("25gbe,10,USD\n", "'25gbe' is no part that is sold; write 25gbe nic, 25gbe switch_port"),
         ("t4,1,USD\nt4,2,USD\n", ":3:1: t4 again, first on line 2; keep one of them"),
         ("t4,1,2,3,4,5,6,7,8,9\n", "10 cells, but 9 columns; put a value with a comma in quotes"),
