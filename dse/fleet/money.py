@@ -107,13 +107,14 @@ def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[s
     prices = {part: fact.value for part, fact in priced.items()}
     counts = fabric_counts(found, name)
     if counts is None or None in prices.values():
-        return None, f"cards, switches and cables of {name}", facts
+        return None, f"network cards, switches and cables of {catalog.fabric(name).title}", facts
     cards, ports, cables = counts
     radix = catalog.fabric(name).switch_radix or 1
     nic, port, cable = (price or 0.0 for price in prices.values())
     sum_text = (
-        f"{_many(cards, 'card')} of {name} at USD {nic:,.0f}, {_many(ports / radix, 'switch')} of "
-        f"{radix} ports at {port * radix:,.0f}, {_many(cables, 'cable')} at {cable:,.0f}"
+        f"{catalog.fabric(name).title}: {_many(cards, 'network card')} at USD {nic:,.0f}, "
+        f"{_many(ports / radix, 'switch')} of {radix} ports at {port * radix:,.0f}, "
+        f"{_many(cables, 'cable')} at {cable:,.0f}"
     )
     return cards * nic + ports / radix * (port * radix) + cables * cable, sum_text, facts
 

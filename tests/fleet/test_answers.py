@@ -179,7 +179,8 @@ def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:
     # 100 cards on switches of 32 ports: 7 leaves, 16 ports down and 16 up, and 4 spines
     assert fabric["capital_usd"] == 100 * 700 + 11 * 32 * 400 + (100 + 7 * 16) * 300
     assert fabric["basis"] == (
-        "100 cards of 100gbe at USD 700, 11 switches of 32 ports at 12,800, 212 cables at 300"
+        "100 Gbps Ethernet: 100 network cards at USD 700, 11 switches of 32 ports at 12,800, 212 "
+        "cables at 300"
     )
     assert "100gbe" in {source["item"] for source in found["sources"]}
 
