@@ -7,6 +7,7 @@ from dse.pricing.uncertainty import OF_COST
 from dse.report import (
     alternatives,
     confidence,
+    none_feasible,
     one_age,
     payback,
     price_days,
@@ -84,7 +85,7 @@ def said(document: RunDocument) -> list[str]:
         *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document),
         *certainty_sentences(document), *next_best.said(document), *confidence.said(document),
-        *_how_sure(document),
+        *_how_sure(document), *none_feasible.said(document),
     ]  # fmt: skip
     if document.engine == "guided":
         lines.append(_how_far(document.counts))

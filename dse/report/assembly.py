@@ -22,6 +22,7 @@ from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
+    none_feasible,
     one_age,
     own_rates,
     ownership,
@@ -186,6 +187,7 @@ def build(
         repricing=repricing(draws, chosen.position, [cheap, fast]),
         prices=part_prices(problem),
         price_days=price_days.price_days(problem),
+        none_feasible=none_feasible.none_feasible(outcome),
     )
     return replace(document, readiness=readiness(document))
 

@@ -347,6 +347,17 @@ class OneAge:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoneFeasible:
+    """A machine, network or aggregation of the study of which no point is feasible. because: as a
+    clause."""
+
+    axis: str
+    value: str
+    points: int
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reason:
     """Why an answer cannot be signed yet. kind: of reason, see :mod:`dse.report.readiness`. action:
     what to get or do first, empty where nothing of its own helps. because: why, as a clause."""
@@ -377,15 +388,15 @@ class PriceDays:
 @dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
-    ordered for the points that the answer names, by their names here. questions: what was asked
-    beside the study, by option; confidence: None where none was asked for. target: of a run, in
-    words, None without one. qualities: targets that the study's workload has, and the study does
-    not use. ownership: buying the recommended point beside renting it. owned: what stands there
-    already, in words, and payback: of what is added to it; None where nothing does. certainty: None
-    where an older version wrote it. repricing: points near the front, to be priced anew where a
-    price moves; None where no price changes the answer. one_age: None where the answer compares
-    prices of one age, or too few are known. readiness: None where certainty is. caveats: an older
-    version wrote texts."""
+    ordered for the points that the answer names, by their names here. none_feasible: values of
+    which no point is feasible. questions: what was asked beside the study, by option; confidence:
+    None where none was asked for. target: of a run, in words, None without one. qualities: targets
+    that the study's workload has, and the study does not use. ownership: buying the recommended
+    point beside renting it. owned: what stands there already, in words, and payback: of what is
+    added to it; None where nothing does. certainty: None where an older version wrote it.
+    repricing: points near the front, to be priced anew where a price moves; None where no price
+    changes the answer. one_age: None where the answer compares prices of one age, or too few are
+    known. readiness: None where certainty is. caveats: an older version wrote texts."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -440,6 +451,7 @@ class RunDocument:
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
     price_days: PriceDays | None = field(default=None, metadata=IF_ANY)
+    none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

@@ -26,6 +26,7 @@ from dse.report import (
     figures,
     front_filters,
     glossary,
+    none_feasible,
     offers,
     ownership,
     price_days,
@@ -176,7 +177,12 @@ def _time(document: RunDocument) -> dict[str, Any]:
 
 
 def _binds(document: RunDocument) -> dict[str, Any]:
-    return {"rejected": rejected(document), "bounds": bounds(document), "edges": edges(document)}
+    return {
+        "rejected": rejected(document),
+        "bounds": bounds(document),
+        "edges": edges(document),
+        "none_feasible": none_feasible.said(document),
+    }
 
 
 def _calibration(document: RunDocument) -> dict[str, Any]:

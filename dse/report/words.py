@@ -72,7 +72,7 @@ _UNSAID = {
 }
 _SOFTWARE = {"plain": "plain software", "vendor": "the vendor's software",
              "tuned": "tuned software (MLPerf class)"}  # fmt: skip
-_TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
+TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
     "accelerator": ("accelerators", catalog.accelerator),
     "node": ("nodes", catalog.node),
     "inter_node": ("fabrics", catalog.fabric),
@@ -265,7 +265,7 @@ def title(axis: str, name: str, identified: bool = False) -> str:
 
     identified: with the identifier in parentheses.
     """
-    kind, read = _TITLED[axis]
+    kind, read = TITLED[axis]
     known = read(name).title if name in catalog.names(kind) else name
     return f"{known} ({name})" if identified and known != name else known
 
@@ -329,7 +329,7 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
 def phrase(axis: str, value: str) -> str:
     """A value of an axis as people say it: ``on InfiniBand EDR``, ``with 2 network cards per
     node``."""
-    said = title(axis, value) if axis in _TITLED else value
+    said = title(axis, value) if axis in TITLED else value
     if (axis, value) == ("nics_per_node", "1"):
         return "with one network card per node"
     if axis in _PHRASES:
@@ -353,7 +353,7 @@ def _said(point: Described, axes: Iterable[str], even_usual: Collection[str] = (
         if text and (axis in even_usual or text != _UNSAID.get(axis)):
             text = software(point) if axis == STACK else text
             phrase = _PHRASES[axis]
-            parts.append(phrase.format(title(axis, text) if axis in _TITLED else text))
+            parts.append(phrase.format(title(axis, text) if axis in TITLED else text))
     return parts
 
 

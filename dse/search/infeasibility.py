@@ -51,7 +51,7 @@ def nothing_feasible(
     if rejected.get(constraints.FITS) == tally.points:
         most = f"{problem.workload.name} fits on no accelerator of the space"
     if together:
-        most = conflict.sentence(together, _quantity)
+        most = conflict.sentence(together, quantity_text)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
         f"nearest is {_named(problem.study, labels)}, which {' and '.join(missed)}"
@@ -80,7 +80,7 @@ def _missed(evaluation: Evaluation, study: Study, demand: str, short: str) -> st
     if constraint is None or constraint.expression is None:
         return f"is rejected because {constraints.unmet(demand)}"
     names = sorted(constraint.expression.names)
-    reached = [_quantity(name, _value(evaluation, name)) for name in names]
+    reached = [quantity_text(name, _value(evaluation, name)) for name in names]
     said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]
     it_is = f"it is {reached[0]}" if len(names) == 1 else " and ".join(said)
     return f"misses '{demand}': {it_is}"
@@ -90,7 +90,7 @@ def _value(evaluation: Evaluation, name: str) -> float:
     return float(np.ravel(evaluation[name])[0])
 
 
-def _quantity(name: str, value: float) -> str:
+def quantity_text(name: str, value: float) -> str:
     """A value of a quantity with its unit, to four digits: ``30,660 USD``, ``13.2 days``."""
     if not np.isfinite(value):
         return "unknown"

@@ -570,6 +570,28 @@ def test_several_rates_of_one_currency_are_noted(tmp_path: Path) -> None:
     assert not any("rates of EUR" in line for line in one)
 
 
+def test_a_machine_of_which_nothing_fits_is_told_and_accepted(tmp_path: Path) -> None:
+    """In the answer, in the section on limits, and by whoever signs."""
+    study = studies.SMALL
+    for old, new in (
+        ("accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]", "accelerator: [h100-pcie, a10]"),
+        ("{accelerator: p100-sxm2-16gb,", "{accelerator: h100-pcie,"),
+        ("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [512]"),
+        ("batch_per_gpu: 32,", "batch_per_gpu: 512,"),
+        ('"capital <= 200 kUSD", "global_batch <= 2048"', '"global_batch <= 4096"'),
+    ):
+        assert old in study
+        study = study.replace(old, new)
+    found = built(studies.written(tmp_path, study))
+    told = [line for line in answer.said(found) if line.startswith("No point with ")]
+    assert told, found.rejected
+    assert all("is feasible: too little memory (short by " in line for line in told)
+    assert told[0].endswith(" GiB at least).")
+    clause = f"{told[0][:1].lower()}{told[0][1:-1]}"
+    assert clause in readiness.conditions(found)
+    assert told[0] in render_markdown(found)
+
+
 def test_own_prices_from_memory_are_no_offers(tmp_path: Path) -> None:
     unsure = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, status: unverified}")
     assert unsure != OFFERS

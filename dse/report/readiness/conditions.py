@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dse.pricing.anchors import NOBODY
 from dse.pricing.problem import GIVEN
-from dse.report import bills, one_age, words
+from dse.report import bills, none_feasible, one_age, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.verdict import COMPUTING
 from dse.report.deal import deal
@@ -49,6 +49,11 @@ def _given(document: RunDocument) -> str:
     named = enumerated([bills.ordered(item) for item in given])
     sources = enumerated(list(dict.fromkeys(item.source for item in given)))
     return f"{named} {'cost' if given[1:] else 'costs'} USD 0, as {sources} says"
+
+
+def _none_feasible(document: RunDocument) -> str:
+    """That the answer was not chosen among all that the study names."""
+    return "; ".join(none_feasible.clauses(document)[:1])
 
 
 def _reversed(document: RunDocument) -> str:
@@ -112,6 +117,7 @@ def _guided(document: RunDocument) -> str:
 
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _given, _odds, _guided, _reversed, _baseline_price, _unmeasured, _untimed, _extrapolated,
+    _given, _odds, _none_feasible, _guided, _reversed, _baseline_price, _unmeasured, _untimed,
+    _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none
