@@ -57,3 +57,4 @@ def test_any_text_gets_few_known_names(typed: str) -> None:
 def test_lists_in_a_sentence(words: list[str], said: str) -> None:
     assert alternatives(words) == said.format("or")
     assert enumerated(words) == said.format("and")
+    assert enumerated(["Host", "Card, 400 Gbps", "Cable"]) == "Host; Card, 400 Gbps; and Cable"

@@ -31,7 +31,6 @@ from dse.report.words import (
     EVIDENCE,
     aim,
     change,
-    choice,
     compared,
     cost,
     cost_interval,
@@ -51,6 +50,10 @@ from dse.report.words import (
     software,
 )
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
+from dse.spelling import enumerated
+from dse.study.choices import RESOLUTION
+
+LEAST_SAVED = 0.001  # a share of the cost; less is not cheaper
 
 _AS_FAST = 0.005  # what is slower by less is as fast
 # Why a cost has an interval.
@@ -177,7 +180,11 @@ def _gains(document: RunDocument, point: Point) -> str:
     times = shown(point.speedup, "x")
     if document.objectives.maximize == "throughput":
         return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
-    return f"It runs {'' if times == '1x' else f'{times} '}as fast as the baseline ({base})"
+    if point.speedup is not None and abs(point.speedup - 1) < RESOLUTION:
+        if times == "1x":
+            return f"It runs as fast as the baseline ({base})"
+        return f"It runs about as fast as the baseline ({times}; {base})"
+    return f"It runs {times} as fast as the baseline ({base})"
 
 
 def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> str:
@@ -251,7 +258,8 @@ def _nearly(document: RunDocument) -> str:
             if cheap.config == document.recommended.config:
                 return f"It is {alike}."
             return f"One choice is {alike}; it {_costs(document, cheap)}: {said}."
-        less = f", {saved} cheaper than the fastest ({top})"
+        cheaper = price < (1 - LEAST_SAVED) * whole
+        less = f", {saved} cheaper than the fastest ({top})" if cheaper else f" ({top})"
     if cheap.config == document.recommended.config:
         also = "" if document.recommended.rule == WITHIN else "also "
         return f"It is {also}the {least} choice within 5 % of the fastest{less}."
@@ -268,9 +276,9 @@ def _within_limits(document: RunDocument) -> str:
 
 def _choice_by_rules(point: Point) -> str:
     """That the algorithm follows from rules, where it does."""
-    taken = choice(point)
-    if not point.library_choice or not taken:
+    if not point.library_choice or not point.library_choice.algorithms:
         return ""
+    taken = enumerated(dict.fromkeys(one.name for one in point.library_choice.algorithms))
     return (
         f" Its algorithm was not measured; according to {point.library_choice.rules} it is {taken}."
     )

@@ -22,6 +22,7 @@ from dse.report.tables import NOT_APPLICABLE, capital, heading
 from dse.search.run import labels_of
 from dse.study import Value
 from dse.study.axes import HARDWARE, SOFTWARE
+from dse.study.choices import RESOLUTION
 
 _LACKS = "its nodes hold fewer accelerators"
 
@@ -248,7 +249,7 @@ def said(document: RunDocument) -> list[str]:
     if all(step.software for step in steps):
         return [f"All of the {total} is software: the hardware is that of the baseline."]
     if not steps[0].software:
-        return [f"All of the {total} is hardware: no change of software comes before it."]
+        return [f"All of the {total} is hardware: no setting alone makes the baseline's faster."]
     own, rest = words.shown(software, "x"), words.shown(whole / software, "x")
     if whole < software:
         return [
@@ -261,10 +262,11 @@ def said(document: RunDocument) -> list[str]:
     more = f" and what only it can do ({', '.join(needs)})" if needs else ""
     if software < 1:
         return [
-            f"All of the {total} is hardware{more}: with the recommended settings the baseline's "
-            f"hardware runs at {own} of its speed, and the new hardware {rest} as fast as that."
+            f"All of the {total} is hardware{more}. On the baseline's hardware the recommended "
+            f"settings would be slower, {own} as fast as its own; with them the new hardware is "
+            f"{rest} as fast."
         ]
-    if own == "1x":
+    if software < 1 + RESOLUTION:
         return [f"All of the {total} is hardware{more}."]
     return [
         f"The {total} is {own} by the recommended software on the baseline's hardware times "

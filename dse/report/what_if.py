@@ -198,7 +198,7 @@ def _for(document: RunDocument, point: WhatIfPoint, base: WhatIfPoint) -> str:
     amount = words.shown(abs(more), how.unit)
     bought = PURCHASE in QUANTITIES[document.objectives.minimize].facts
     hardware = document.what_if is not None and document.what_if.axis in HARDWARE
-    new = ", both bought new: to replace what is owned costs all of the new one"
+    new = " if both are bought new (replacing hardware that you own costs the new one's full price)"
     new *= bought and hardware
     return f"for {amount} {'more' if more > 0 else 'less'}{new}"
 

@@ -73,7 +73,8 @@ def said(document: RunDocument) -> list[str]:
     kept, changed = deal(document).kept, settings(document)
     mine, theirs = words.gain(document, point), words.gain(document, base)
     if not changed or not mine or not theirs or mine < (1 + RESOLUTION) * theirs:
-        return [f"{kept}: no software of this study makes the baseline's hardware faster."]
+        return [f"{kept}: no software of this study makes the baseline's hardware faster "
+                f"by {words.percent(RESOLUTION)} or more."]  # fmt: skip
     fails = constraints.reasons(point.missed)
     but = f"; but {' and '.join(fails)}" if fails else ""
     return [f"{kept}, the baseline's hardware reaches {reached(document)} with {changed}{but}."]

@@ -42,6 +42,9 @@ def test_what_is_no_faster_is_as_fast() -> None:
     run = written()
     run["recommended"]["speedup"] = 1.0004
     assert answer(read(run))[1].startswith("It runs as fast as the baseline (")
+    run["recommended"]["speedup"] = 0.998
+    sentence = answer(read(run))[1]
+    assert sentence.startswith("It runs about as fast as the baseline (0.998x; ")
 
 
 @pytest.mark.parametrize(("cost", "also"), THREE)
@@ -172,6 +175,8 @@ def test_answer_where_something_cheaper_is_nearly_as_fast() -> None:
     run["cheapest_within_5_percent"] = cheap
     saved = words.percent(1 - cheap["capital"] / fast["capital"])
     assert f"{saved} cheaper than the fastest" in answer(read(run))[2]
+    run["front"][-2]["capital"] = 0.9995 * fast["capital"]
+    assert "cheaper" not in answer(read(run))[2]
 
 
 @pytest.mark.parametrize("recommended", [True, False])

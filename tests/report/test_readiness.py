@@ -217,7 +217,7 @@ def test_what_cannot_be_ordered_so_comes_first() -> None:
     assert second.startswith("Find a seller of NVIDIA Tesla P100 and get an offer: it is no longer")
     assert third.startswith("Get a design and an offer for so large a network: three tiers")
     assert [line.split(":")[0] for line in readiness.actions(run)[3:]] == [
-        "Plan racks that feed such a node (rack_power)",
+        "Plan racks that feed such a node, and say what they supply",
         "Get a quote for NVIDIA A100 SXM4 40 GB (80 % of the cost)",
     ]
 

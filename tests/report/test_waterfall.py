@@ -223,6 +223,10 @@ def step(factor: float, software: bool, *changes: Change) -> WaterfallStep:
          "The 12x is 3x by the recommended software on the baseline's hardware times 4x by "
          "hardware."),
         ([step(1.004, True), step(4.0, False)], 4.016, "All of the 4.02x is hardware."),
+        ([step(1.009, True), step(4.0, False)], 4.036, "All of the 4.04x is hardware."),
+        ([step(0.948, True), step(8.78, False)], 8.32,
+         "On the baseline's hardware the recommended settings would be slower, 0.948x as fast as "
+         "its own; with them the new hardware is 8.78x as fast."),
         ([step(3.0, True)], 3.0, "All of the 3x is software"),
         ([step(4.0, False)], 4.0, "All of the 4x is hardware"),
         ([step(8.0, True), step(0.25, False)], 2.0, "has 0.25x of that speed"),
