@@ -69,7 +69,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     from dse.report.document_files import RUN
     from dse.report.fleet_facts import fact_lines
     from dse.report.fleet_readiness import lines, turns
-    from dse.report.fleet_words import UNUSED, answer_lines, rests_on_profiles, terms
+    from dse.report.fleet_words import UNUSED, answer_lines, decision, rests_on_profiles, terms
     from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.words import many
     from dse.report.write import check_free_of
@@ -90,6 +90,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         return page
     for line in study.told:
         print(f"Note: {line}.")
+    print("{}. {}".format(*decision(document)))
     for line in filter(None, (*answer_lines(document), turns(document), *lines(document))):
         print(line)
     print(terms(document))

@@ -42,16 +42,16 @@ from dse.fleet.model_comparison import (
     step_s,
 )
 from dse.fleet.money import money
+from dse.fleet.other_models import by_other_models
 from dse.fleet.population import Population
-from dse.fleet.ports import ports
+from dse.fleet.ports import move, ports
 from dse.fleet.recipe import population_names, population_path, read_recipe
 from dse.fleet.sampling import draw
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import most_sensitive, sensitivity, speedups_by_upgrade
 from dse.model.arrays import Array
-from dse.model.pai import Hardware
+from dse.model.pai import PS_WORKER, Hardware, step_times
 
-MOST_NAMED = 60  # jobs with names whose own breakdown is listed
 MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
 
 
@@ -107,7 +107,7 @@ def answer(
     worth, behind = money(study, upgraded, moved, whole)
     sure = intervals(study, found, hardware)
     known = measured(study.profiles)
-    classes, named = breakdown(found), named_jobs(found, hardware, known)
+    classes, named = breakdown(found), named_jobs(study, found, hardware, known)
     sources = tuple(catalog.cite(item, fact) for item, fact in _facts(population, behind))
     model_s = time.perf_counter() - loaded
     published, under, models = None, None, None
@@ -135,6 +135,8 @@ def answer(
         hardware=FleetHardware(**asdict(hardware), gpu_memory_bytes=study.gpu_memory_bytes),
         hardware_labels=dict(study.labels),
         overlap="ideal" if study.overlapped else "none",
+        overlap_told=study.overlap_told,
+        by_model=by_other_models(study, population.groups, hardware, known),
         whole=whole,
         classes=classes,
         named=named,
@@ -217,30 +219,52 @@ def _hash_of(path: Path) -> str:
 
 
 def named_jobs(
-    found: list[Priced], hardware: Hardware, known: Measured = NOTHING
+    study: FleetStudy, found: list[Priced], hardware: Hardware, known: Measured = NOTHING
 ) -> tuple[NamedJob, ...]:
-    """The jobs that have names, where they are few. known: what profiles have measured."""
-    entries = [entry for entry in found if len(entry.group.names)]
-    if sum(len(entry.group.names) for entry in entries) > MOST_NAMED:
-        return ()
+    """The jobs that have names. known: what profiles have measured."""
     effects = Effects(software=True, overlapped=True, measured=known)
-    return tuple(job for entry in entries for job in _named(entry, hardware, effects))
+    return tuple(
+        job
+        for entry in found
+        if len(entry.group.names)
+        for job in _named(study, entry, hardware, effects)
+    )
 
 
-def _named(entry: Priced, hardware: Hardware, effects: Effects) -> Iterator[NamedJob]:
+def _named(
+    study: FleetStudy, entry: Priced, hardware: Hardware, effects: Effects
+) -> Iterator[NamedJob]:
     """Every job of a class; its own model is that of :mod:`dse.fleet.model_comparison`."""
-    own = _own_model(entry, hardware, effects)
-    for at, name in enumerate(entry.group.names):
+    own, group = _own_model(entry, hardware, effects), entry.group
+    kind, jobs = group.architecture, group.jobs
+    gains, own_gains = dict[str, Array](), dict[str, Array]()
+    for upgrade in study.upgrades:
+        faster = upgrade.applied(hardware)
+        gains[upgrade.name] = entry.total_s / step_times(kind, jobs, faster).total_s(
+            study.overlapped
+        )
+        own_gains[upgrade.name] = (
+            step_s(kind, jobs, hardware, effects)[0] / step_s(kind, jobs, faster, effects)[0]
+        )
+    moves = {
+        to: move(group, entry.total_s, to, hardware, study.overlapped, study.gpu_memory_bytes)
+        for to in (study.ports if kind == PS_WORKER else ())
+    }
+    for at, name in enumerate(group.names):
         yield NamedJob(
             name=name,
-            architecture=entry.group.architecture,
-            cnodes=float(entry.group.cnodes[at]),
+            architecture=kind,
+            cnodes=float(group.cnodes[at]),
             data_s=_at(entry.times.data_s, at),
             flops_s=_at(entry.times.flops_s, at),
             memory_s=_at(entry.times.memory_s, at),
             weights_s=_at(entry.times.weights_s, at),
             step_s=_at(entry.total_s, at),
             own_model=own[at],
+            gpu_hours=float(group.gpu_hours[at]),
+            speedups={of: _at(gain, at) for of, gain in gains.items()},
+            own_speedups={of: _at(gain, at) for of, gain in own_gains.items()},
+            moves={to: _at(moved.throughput, at) for to, moved in moves.items() if moved.fits[at]},
         )
 
 

@@ -87,6 +87,7 @@ def _money(study: FleetStudy, found: Mapping[Number, Drawn], moving: bool) -> tu
             payback_years=payback,
             pays=None if left is None else float(np.mean(left > 0)),
             leads=lead,
+            mean_net_usd_per_year=None if left is None else float(np.mean(left)),
         ))  # fmt: skip
     for to in study.ports if moving else ():
         speedup = found[Number(PORT, to, FLEET)]

@@ -9,7 +9,7 @@ together as :data:`ALL`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -116,7 +116,12 @@ class OwnModel:
 
 @dataclass(frozen=True)
 class NamedJob:
-    """One job by the paper's model, and by dse's own."""
+    """One job by the paper's model, and by dse's own.
+
+    gpu_hours: what it holds of the fleet, its cNodes where nobody told; None in documents of before
+    it was told. speedups, own_speedups: upgrade -> of this job, by the paper's model and by dse's
+    own. moves: port -> samples per second after it over those before, where the job can move.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("architecture")
 
@@ -129,6 +134,10 @@ class NamedJob:
     weights_s: float
     step_s: float
     own_model: OwnModel
+    gpu_hours: float | None = None
+    speedups: Mapping[str, float] = field(default_factory=dict)
+    own_speedups: Mapping[str, float] = field(default_factory=dict)
+    moves: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -246,6 +255,21 @@ class Worth:
     ports: tuple[PortWorth, ...]
 
 
+@dataclass(frozen=True)
+class ByModel:
+    """An upgrade by another model than the fleet's (:mod:`dse.fleet.other_models`).
+
+    model: ``ideal`` or ``none``, the paper's with the other overlap; ``own``, dse's, or
+    ``own-unhidden``, without overlap. speedup: of all jobs, by GPU-hours. net_usd_per_year: None
+    where it has no price.
+    """
+
+    model: str
+    upgrade: str
+    speedup: float
+    net_usd_per_year: float | None
+
+
 Ends: TypeAlias = tuple[float, float]  # of a 90 % interval
 
 
@@ -272,6 +296,8 @@ class MoneyBand:
 
     payback_years: the upper end None where it may never be paid back. pays: with what probability
     it saves more than it costs; leads: that it leaves most of all whose price is known.
+    mean_net_usd_per_year: over the simulated outcomes; None also in documents of before it was
+    told.
     """
 
     kind: str
@@ -283,6 +309,7 @@ class MoneyBand:
     payback_years: tuple[float, float | None] | None = None
     pays: float | None = None
     leads: float | None = None
+    mean_net_usd_per_year: float | None = None
 
 
 @dataclass(frozen=True)
@@ -365,6 +392,8 @@ class FleetDocument:
 
     hashes: sha256 of the study, population, price list and profiles. whole: the class under which
     all jobs stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast.
+    overlap_told: whether the study says what overlaps. by_model: upgrades by other models; empty in
+    documents of before these were asked.
     intervals: None in documents of before there were any. log: None where the jobs come from no
     scheduler. facts, assumptions, models: what the paper published, beside this; None where nobody
     asked.
@@ -396,6 +425,8 @@ class FleetDocument:
     assumptions: tuple[Assumption, ...] | None = None
     models: tuple[ModelRow, ...] | None = None
     log: LogSummary | None = None
+    overlap_told: bool = False
+    by_model: tuple[ByModel, ...] = ()
     command: str
     created: str
     versions: Mapping[str, str]

@@ -208,7 +208,7 @@ def _over_constants(
     }
     place = slowed(hardware, factors)
     sums: dict[Number, Array] = {}
-    for group, stands_for in _followed(groups):
+    for group, stands_for in followed(groups, FOLLOWED):
         for number, *columns in parts(_priced(group, study, place), study, hardware, factors):
             shape = (1 + draws, group.size)
             own = stands_for * np.stack([
@@ -219,9 +219,10 @@ def _over_constants(
     return {number: _quotient(*own) for number, own in sums.items()}
 
 
-def _followed(groups: Sequence[Group]) -> Iterator[tuple[Group, float]]:
-    """Some of the jobs of each class, and how many of the class stand behind one."""
-    share = min(1.0, FOLLOWED / sum(group.size for group in groups))
+def followed(groups: Sequence[Group], most: int) -> Iterator[tuple[Group, float]]:
+    """Some of the jobs of each class, about ``most`` in all, and how many of the class stand behind
+    one; all of them where there are no more."""
+    share = min(1.0, most / sum(group.size for group in groups))
     for group in groups:
         count = min(group.size, max(round(share * group.size), FEW))
         at = np.random.default_rng(0).choice(group.size, count, replace=False)

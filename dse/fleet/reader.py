@@ -92,6 +92,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         labels=hardware()[1],
         gpu_memory_bytes=memory(),
         overlapped=said.overlap == "ideal",
+        overlap_told="overlap" in said.model_fields_set,
         upgrades=upgrades(),
         ports=ports(),
         money=money(),

@@ -40,7 +40,8 @@ class FleetStudy:
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
     wrote them; of a drawn population the others are its own. profiles: measured parameter servers
     and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie. told: what
-    words of the file are taken to mean that could mean several things.
+    words of the file are taken to mean that could mean several things. overlap_told: whether the
+    file says what overlaps.
     """
 
     name: str
@@ -63,3 +64,4 @@ class FleetStudy:
     content_hash: str
     source: Source = field(repr=False)
     told: tuple[str, ...] = ()
+    overlap_told: bool = False

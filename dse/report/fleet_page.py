@@ -10,13 +10,23 @@ from dse.report import (
     fleet_facts,
     fleet_figures,
     fleet_intervals,
+    fleet_jobs,
     fleet_log,
+    fleet_models,
     fleet_readiness,
     fleet_words,
     markdown,
     page,
 )
-from dse.report.fleet_ranges import band, money_band, shares_text, times_text, usd_text, years_text
+from dse.report.fleet_ranges import (
+    band,
+    money_band,
+    shares_text,
+    times_text,
+    usd,
+    usd_text,
+    years_text,
+)
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES
 from dse.report.words import count, many, percent, shown, significant
 
@@ -83,6 +93,9 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "tiles": tiles(document),
         "classes": class_rows(document),
         "named": named_rows(document),
+        "listed": fleet_jobs.left_out(document),
+        "gains": fleet_jobs.rows(document),
+        "gain_heads": fleet_jobs.heads(document),
         "own": own_rows(document),
         "own_heads": OWN_HEADS,
         "own_notes": own_notes(document),
@@ -93,6 +106,8 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "ports": port_rows(document),
         "cluster_note": fleet_words.cluster_note(document),
         "money": money_rows(document),
+        "by_model": fleet_models.rows(document),
+        "by_model_heads": fleet_models.HEADS,
         "sure": fleet_intervals.rows(document),
         "sure_heads": fleet_intervals.HEADS,
         "sure_money": fleet_intervals.money_rows(document),
@@ -137,7 +152,8 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
         out.append((f"Best upgrade of one resource: {best.name}", fleet_words.times(gain.gpu_hours),
                     "as fast" if fleet_words.single(document) else
                     f"by GPU-hours; mean of ratios {mean}"
-                    + _within(_upgrade_within(document, best.name))))  # fmt: skip
+                    + _within(_upgrade_within(document, best.name))
+                    + _also(fleet_models.opinions(document, best.name))))  # fmt: skip
     out += [
         (f"Gain from {CLASSES[row.target]}", fleet_words.some(row.gain_throughput, row.jobs),
          "of " + many(row.jobs, f"{CLASSES[row.source]} job") + ", in samples per second"
@@ -193,6 +209,11 @@ def _port_within(document: FleetDocument, row: Port) -> str:
     return shares_text(found.low, found.high) if found and row.jobs >= fleet_words.FEW else ""
 
 
+def _also(text: str) -> str:
+    """What other models say at the end of a note; empty where none was asked."""
+    return f"; {text}" if text else ""
+
+
 def _within(text: str) -> str:
     """An interval at the end of a note; empty where there is none."""
     return f"; 90 % confidence: {text}" if text else ""
@@ -216,7 +237,7 @@ def class_rows(document: FleetDocument) -> list[list[str]]:
 def named_rows(document: FleetDocument) -> list[list[str]]:
     """Every job that has a name: its step and the share of each component."""
     rows = []
-    for job in document.named:
+    for job in fleet_jobs.listed(document):
         parts = [job.data_s, job.flops_s, job.memory_s, job.weights_s]
         whole = sum(parts)
         cells = [f"{shown(part, 's')}, {percent(part / whole)}" for part in parts]
@@ -228,7 +249,7 @@ def named_rows(document: FleetDocument) -> list[list[str]]:
 def own_rows(document: FleetDocument) -> list[list[str]]:
     """The same by dse's own model: step, input, computing, communication, that which shows."""
     rows = []
-    for job in document.named:
+    for job in fleet_jobs.listed(document):
         own = job.own_model
         step_s, computing_s = own.step_s, job.flops_s + job.memory_s
         parts = [job.data_s, computing_s, own.exposed_s]
@@ -308,13 +329,6 @@ def _moves(row: PortWorth) -> str:
     return text
 
 
-def usd(value: float | None) -> str:
-    """A sum of money, also a loss; a dash for one that is not known."""
-    if value is None:
-        return NONE
-    return shown(value, "USD") if value >= 0 else f"−{shown(-value, 'USD')}"
-
-
 def hardware_rows(document: FleetDocument) -> list[tuple[str, str]]:
     """The base hardware."""
     own = document.hardware
@@ -356,13 +370,13 @@ def own_notes(document: FleetDocument) -> list[str]:
         "as workers, and the AllReduce of a job that fits into one server stays within it"
         f"{', unless the log says that it held several' if document.log is not None else ''}."
     ]
-    mine = [job.name for job in document.named if job.own_model.measured]
+    mine = [job.name for job in fleet_jobs.listed(document) if job.own_model.measured]
     if not mine:
         return [
             *notes,
             "The costs of gRPC and NCCL come from the catalogue, most of them unverified.",
         ]
-    far = [job.name for job in document.named if job.own_model.extrapolated]
+    far = [job.name for job in fleet_jobs.listed(document) if job.own_model.extrapolated]
     notes.append(f"Priced with measured costs: {', '.join(mine)}; the others with the catalogue's.")
     notes += fleet_facts.measured_notes(document)
     if far:

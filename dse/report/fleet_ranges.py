@@ -50,6 +50,11 @@ def usd_text(bounds: Sequence[float] | None) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
+def usd(value: float | None) -> str:
+    """A sum of money, also a loss; a dash for one that is not known."""
+    return usd_text(None if value is None else (value,))
+
+
 def years_text(bounds: tuple[float, float | None] | None) -> str:
     """``1.2 to 3.4 years``, one number where both ends read alike, or ``1.2 years at the earliest,
     possibly never``."""

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from dse.catalog import Citation, sources
 from dse.fleet.money import OWN_PRICE
-from dse.report import words
+from dse.fleet.other_models import IDEAL, NONE
+from dse.report import fleet_models, words
 from dse.report.document import Readiness, Reason
+from dse.report.fleet_models import worthwhile
 from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd_text
-from dse.report.fleet_words import CLASSES, gpu, single, worthwhile
+from dse.report.fleet_words import CLASSES, gpu, single
 from dse.report.readiness.doubts import LARGE, MOST_RIVALS
 from dse.report.readiness.verdict import said
 from dse.report.words import percent, shown
@@ -36,11 +38,12 @@ def readiness(document: FleetDocument) -> Readiness | None:
     if document.intervals is None or not document.upgrades:
         return None
     row = worthwhile(document)
-    reasons = [*_jobs(document), *_moves(document, row)]
+    reasons = [*_jobs(document), *_models(document), *_moves(document, row)]
     if row is not None:
         reasons += [*_speedup(document, row), *_hour(document, row), *_offer(document, row)]
     reasons += _unpriced(document, row)
-    return Readiness(ready=not reasons, reasons=tuple(reasons))
+    ready = not reasons and not fleet_models.doubts(document)
+    return Readiness(ready=ready, reasons=tuple(reasons))
 
 
 def verdict(document: FleetDocument) -> str:
@@ -50,8 +53,8 @@ def verdict(document: FleetDocument) -> str:
         return ""
     if row is None:
         return "Nothing to buy yet. First:" if found.reasons else "Nothing to buy."
-    if found.reasons:
-        return "Not ready to sign. First:"
+    if not found.ready:
+        return "Not ready to sign. First:" if found.reasons else "Not ready to sign."
     return f"Ready to sign, if you accept: {'; '.join(conditions(document, row))}."
 
 
@@ -78,6 +81,16 @@ def facts(document: FleetDocument) -> dict[str, Any]:
     }
 
 
+def _formula(document: FleetDocument, row: UpgradeWorth) -> str:
+    """Whose the speedups are, what they leave out, and what other models give."""
+    said = "speedups are by the Alibaba-PAI paper's formula, which has no latency"
+    if document.overlap_told:
+        how = "everything overlaps" if document.overlap == IDEAL else "nothing overlaps"
+        said += f", and {how}, as the study says"
+    others = fleet_models.opinions(document, row.name)
+    return f"{said} (this one is {others})" if others else said
+
+
 def conditions(document: FleetDocument, row: UpgradeWorth) -> list[str]:
     """What whoever signs accepts, as clauses."""
     found = money_band(document, "upgrade", row.name)
@@ -85,7 +98,7 @@ def conditions(document: FleetDocument, row: UpgradeWorth) -> list[str]:
     return [
         *([f"it saves more than it costs in {probability(odds)} of simulated outcomes"]
           if odds is not None and odds < CERTAIN else []),
-        "speedups are by the Alibaba-PAI paper's formula, which has no latency",
+        _formula(document, row),
         "other jobs use the GPU-hours that it frees",
         "installation, downtime and electricity are not counted",
     ]  # fmt: skip
@@ -105,8 +118,14 @@ def turns(document: FleetDocument) -> str:
         f"{row.name} pays as long as it costs no more than {shown(row.worth_usd_per_gpu, 'USD')} "
         f"per GPU, a GPU-hour is worth {_hourly(share * money.gpu_hour_usd)} or more, the GPUs are "
         f"busy {percent(share * money.busy)} of the time or more, and {work} or more: "
-        "each alone, all else as it is."
+        f"each alone, all else as it is.{_elsewhere(document)}"
     )
+
+
+def _elsewhere(document: FleetDocument) -> str:
+    """That an upgrade that pays does not in other models."""
+    other = fleet_models.disagreement(document)
+    return f" But {other}." if other else ""
 
 
 def _least_share(row: UpgradeWorth) -> float:
@@ -147,6 +166,36 @@ def _moves(document: FleetDocument, row: UpgradeWorth | None) -> Iterator[Reason
         action=f"Move jobs to {CLASSES[best.target]} where servers have NVLink",
         because=f"that frees GPU-hours worth {shown(best.saved_usd_per_year, 'USD')} a year and "
         f"buys nothing{later}; upgrades are priced for jobs as they are",
+    )
+
+
+def _models(document: FleetDocument) -> Iterator[Reason]:
+    """That another model leads to another decision: what decides between them, and how to tell."""
+    best = worthwhile(document)
+    other = fleet_models.disagreement(document, best.name if best is not None else "")
+    if not other:
+        return
+    if {one.model for one in fleet_models.contrary(document)} & {IDEAL, NONE}:
+        job, action, because = fleet_models.telling_job(document), "a large job", other
+        if job is not None:
+            action = job.name
+            because = (
+                f"that takes {shown(job.step_s, 's')} by the formula and "
+                f"{shown(job.own_model.step_s, 's')} in dse's own model, and the answer hangs on "
+                f"it: {other}"
+            )
+        yield Reason(
+            kind="model",
+            action=f"Time a step of {action}, or trace it with a profiler, to see how much of its "
+            "exchange computing hides, and write 'overlap: none' or 'overlap: ideal' in the study",
+            because=because,
+        )
+        return
+    yield Reason(
+        kind="model",
+        action="Measure what exchanges cost between your servers (dse calibrate), and name the "
+        "profile under 'calibration' in the study",
+        because=f"the answer hangs on their latency and copies: {other}",
     )
 
 

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dse.model.pai import PS_WORKER
-from dse.report import fleet_log
+from dse.report import fleet_log, fleet_models
+from dse.report.fleet_models import worthwhile as worthwhile
 from dse.report.fleet_ranges import (
     band,
     money_band,
     probability,
     shares_text,
     times_text,
+    usd,
     usd_text,
     years_text,
 )
@@ -109,21 +111,35 @@ def decision(document: FleetDocument) -> tuple[str, str]:
     """What to do, in a few words, and why, in a sentence."""
     money, best = document.money, best_upgrade(document)
     row = worthwhile(document)
+    if row is not None and (doubts := fleet_models.doubts(document)):
+        return "Nothing to buy yet", (
+            f"{row.name} is undecided. By the best estimate it saves {usd(row.net_usd_per_year)} a "
+            f"year net ({_speed(document, row.name)}), but {'; '.join(doubts)}."
+        )
     if row is not None:
-        return f"Upgrade to {row.name}", "Of what has a known price it saves the most money."
+        return f"Upgrade to {row.name}", (
+            "Of what has a known price it saves the most money. "
+            f"{fleet_models.agreement(document)}".rstrip()
+        )
     if money is not None and any(one.net_usd_per_year is not None for one in money.upgrades):
-        return "Keep the hardware", "No upgrade whose price is known saves more than it costs."
+        if other := fleet_models.disagreement(document):
+            return "Nothing to buy yet", (
+                "By the formula no upgrade whose price is known saves more than it costs, but "
+                f"{other}."
+            )
+        none = "No upgrade whose price is known saves more than it costs."
+        return "Keep the hardware", f"{none} {fleet_models.agreement(document)}".rstrip()
     if best is not None:
         known = "No price is known: give price_per_gpu, and the answer is in dollars."
-        return f"Most is gained from {best.name}", known
+        others = fleet_models.opinions(document, best.name)
+        told = f" The fleet does {_speed(document, best.name)} the work ({others})." * bool(others)
+        return f"Most is gained from {best.name}", f"{known}{told}"
     return "Keep the hardware", "No upgrade that was asked about lets the fleet do more work."
 
 
-def worthwhile(document: FleetDocument) -> UpgradeWorth | None:
-    """The upgrade that leaves most money a year after its own cost; None where none leaves any."""
-    rows = document.money.upgrades if document.money is not None else ()
-    saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
-    return max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
+def _speed(document: FleetDocument, name: str) -> str:
+    """The speedup of an upgrade by GPU-hours: ``1.21x``."""
+    return times(next(_gained(document, one) for one in document.upgrades if one.name == name))
 
 
 def _confidence(document: FleetDocument) -> str:

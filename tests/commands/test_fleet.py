@@ -24,8 +24,9 @@ def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     headline = r"By the Alibaba-PAI paper's formula, counted by cNodes, .* % of the fleet's time"
-    assert re.match(headline, lines[1])
-    assert "frees GPU-hours worth USD" in lines[0]
+    assert lines[0].startswith("Upgrade to both. Of what has a known price it saves the most money")
+    assert "frees GPU-hours worth USD" in lines[1]
+    assert re.match(headline, lines[2])
     assert "dse's own model gives other speedups (with --facts)." in done.stdout
     assert lines[-1] == "Report: reports/small/report.html"
     assert set(files(tmp_path / "reports" / "small")) == REPORT

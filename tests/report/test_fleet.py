@@ -325,7 +325,7 @@ def test_without_a_price_the_decision_says_so(tmp_path: Path) -> None:
     assert fleet_words.decision(unpriced)[0] == f"Most is gained from {best.name}"
     assert "price_per_gpu" in fleet_words.decision(unpriced)[1]
     dear = tuple(replace(row, net_usd_per_year=-1.0) for row in found.money.upgrades)
-    kept = replace(found, money=replace(found.money, upgrades=dear))
+    kept = replace(found, money=replace(found.money, upgrades=dear), by_model=())
     assert fleet_words.decision(kept)[0] == "Keep the hardware"
     assert not any(label == "Net a year" for label, _, _ in fleet_page.tiles(kept))
 

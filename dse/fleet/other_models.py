@@ -1,0 +1,77 @@
+"""What other models say of a fleet's upgrades, beside the one that prices it.
+
+The PAI paper's formula adds up what a step takes, unless the study lets all of it overlap. Which of
+the two holds of a fleet's jobs is not known before one of them is measured, and much hangs on it.
+So where the study does not say, the formula is asked again with the other. dse's own model
+(:mod:`.model_comparison`) is always asked: with latency, copies and overlap with the backward pass,
+without the last where the study says that nothing overlaps. Both are asked of :data:`FOLLOWED`
+jobs, of each class as many as its share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from dse.fleet.document import ByModel
+from dse.fleet.intervals import followed
+from dse.fleet.measured_costs import Measured
+from dse.fleet.model_comparison import Effects, step_s
+from dse.fleet.money import of_upgrade, terms
+from dse.fleet.population import Group
+from dse.fleet.study import FleetStudy
+from dse.fleet.upgrades import SpeedupSums
+from dse.model.arrays import Array
+from dse.model.pai import Hardware, step_times
+
+IDEAL, NONE, OWN, OWN_UNHIDDEN = "ideal", "none", "own", "own-unhidden"
+
+FOLLOWED = 20_000  # jobs
+
+Seconds = Callable[[Group, Hardware], Array]  # of a step of each job of a class, (jobs,)
+
+
+def by_other_models(
+    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, known: Measured
+) -> tuple[ByModel, ...]:
+    """Every upgrade by every other model. groups: the fleet's jobs. known: measured costs."""
+    some = tuple(followed(groups, FOLLOWED))
+    at = terms(study, study.money) if study.money is not None else None
+    out = []
+    for name, seconds in _models(study, known):
+        before = [seconds(group, hardware) for group, _ in some]
+        for upgrade in study.upgrades:
+            faster, sums = upgrade.applied(hardware), SpeedupSums()
+            for (group, stands_for), own in zip(some, before, strict=True):
+                run_hours, gpu_hours = stands_for * group.run_hours, stands_for * group.gpu_hours
+                sums.add(own, seconds(group, faster), run_hours, gpu_hours)
+            speedup = sums.result().gpu_hours
+            worth = None if at is None else of_upgrade(at, upgrade, speedup)[0]
+            net = None if worth is None else worth.net_usd_per_year
+            out.append(ByModel(name, upgrade.name, speedup, net))
+    return tuple(out)
+
+
+def _models(study: FleetStudy, known: Measured) -> Iterator[tuple[str, Seconds]]:
+    if not study.overlap_told:
+        yield (NONE if study.overlapped else IDEAL), _paper(not study.overlapped)
+    unhidden = study.overlap_told and not study.overlapped
+    effects = Effects(software=True, overlapped=not unhidden, measured=known)
+    yield (OWN_UNHIDDEN if unhidden else OWN), _own(effects)
+
+
+def _paper(overlapped: bool) -> Seconds:
+    """The formula, with or without ideal overlap."""
+
+    def seconds(group: Group, hardware: Hardware) -> Array:
+        return step_times(group.architecture, group.jobs, hardware).total_s(overlapped)
+
+    return seconds
+
+
+def _own(effects: Effects) -> Seconds:
+    """dse's own model."""
+
+    def seconds(group: Group, hardware: Hardware) -> Array:
+        return step_s(group.architecture, group.jobs, hardware, effects)[0]
+
+    return seconds

@@ -1,0 +1,137 @@
+"""What other models say of a fleet's upgrades, and whether they lead to another decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dse.fleet.other_models import IDEAL, NONE, OWN, OWN_UNHIDDEN
+from dse.report.fleet_ranges import money_band, probability, times, usd
+from dse.report.words import shown
+from dse.spelling import enumerated
+
+if TYPE_CHECKING:
+    from dse.fleet.document import ByModel, FleetDocument, NamedJob, UpgradeWorth
+
+HEADS = ("Upgrade", "Model", "Speedup, by GPU-hours", "Net a year")
+SHORT = {IDEAL: "with ideal overlap", NONE: "without overlap", OWN: "in dse's own model",
+         OWN_UNHIDDEN: "in dse's own model"}  # fmt: skip
+LESS = ", and another upgrade more"
+EVEN = 0.5  # a probability; below, it is likelier that an upgrade does not pay
+
+
+def worthwhile(document: FleetDocument) -> UpgradeWorth | None:
+    """The upgrade that leaves most money a year after its own cost; None where none leaves any."""
+    rows = document.money.upgrades if document.money is not None else ()
+    saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
+    return max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
+
+
+def of(document: FleetDocument, upgrade: str) -> list[ByModel]:
+    """An upgrade by every other model."""
+    return [row for row in document.by_model if row.upgrade == upgrade]
+
+
+def contrary(document: FleetDocument) -> list[ByModel]:
+    """Of each model that leads to another decision, what it says of the upgrade that is in
+    question: the recommended one, or the one that this model recommends where none is."""
+    best = worthwhile(document)
+    out = []
+    for model in dict.fromkeys(row.model for row in document.by_model):
+        rows = [row for row in document.by_model if row.model == model]
+        saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
+        theirs = max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
+        if best is None and theirs is not None:
+            out.append(theirs)
+        elif best is not None and (theirs is None or theirs.upgrade != best.name):
+            out += [row for row in rows if row.upgrade == best.name]
+    return out
+
+
+def doubts(document: FleetDocument) -> list[str]:
+    """Why an upgrade that pays by the best estimate is undecided nevertheless, as clauses."""
+    best = worthwhile(document)
+    if best is None:
+        return []
+    out = []
+    found = money_band(document, "upgrade", best.name)
+    if found is not None and found.pays is not None and found.pays < EVEN:
+        out.append(f"the probability that it saves more than it costs is {probability(found.pays)}")
+    elif found is not None and (found.mean_net_usd_per_year or 0.0) < 0:
+        loss = shown(-(found.mean_net_usd_per_year or 0.0), "USD")
+        out.append(f"over all simulated outcomes it loses {loss} a year on average")
+    return out + ([other] if (other := disagreement(document)) else [])
+
+
+def disagreement(document: FleetDocument, name: str = "it") -> str:
+    """``it loses USD 193 k a year net with ideal overlap (1.01x) and USD 183 k in dse's own model
+    (1.02x)``; empty where all models lead to the same decision. name: of what pays by the best
+    estimate."""
+    best, parts, before = worthwhile(document), list[str](), ""
+    for row in contrary(document):
+        net = row.net_usd_per_year or 0.0
+        saves = f"{name if best is not None else row.upgrade} {'saves' if net > 0 else 'loses'} "
+        less = LESS if best is not None and net > 0 else ""
+        parts.append(
+            f"{saves if saves != before else ''}{shown(abs(net), 'USD')} a year net "
+            f"{SHORT[row.model]} ({times(row.speedup)}{less})"
+        )
+        before = saves
+    return enumerated(parts) if parts else ""
+
+
+def agreement(document: FleetDocument) -> str:
+    """That all other models lead to the same decision; empty where none was asked, or one does
+    not."""
+    if not document.by_model or contrary(document):
+        return ""
+    best = worthwhile(document)
+    if best is not None:
+        where = [f"{SHORT[row.model]} ({times(row.speedup)})" for row in of(document, best.name)]
+    else:
+        where = [SHORT[model] for model in dict.fromkeys(row.model for row in document.by_model)]
+    return f"So it is {enumerated(where)}."
+
+
+def opinions(document: FleetDocument, upgrade: str) -> str:
+    """``1.01x with ideal overlap and 1.02x in dse's own model``; empty where no other was asked."""
+    said = [f"{times(row.speedup)} {SHORT[row.model]}" for row in of(document, upgrade)]
+    return enumerated(said) if said else ""
+
+
+def rows(document: FleetDocument) -> list[list[str]]:
+    """Every upgrade by every model: that which prices the fleet, then the others."""
+    if not document.by_model:
+        return []
+    net = {row.name: row.net_usd_per_year
+           for row in (document.money.upgrades if document.money is not None else ())}  # fmt: skip
+    own = "ideal overlap" if document.overlap == IDEAL else "no overlap"
+    out = []
+    for upgrade in document.upgrades:
+        gained = upgrade.speedup[document.whole].gpu_hours
+        out.append([upgrade.name, f"The paper's formula, {own}: this report", times(gained),
+                    usd(net.get(upgrade.name))])  # fmt: skip
+        out += [
+            [upgrade.name, _title(row.model), times(row.speedup), usd(row.net_usd_per_year)]
+            for row in of(document, upgrade.name)
+        ]
+    return out
+
+
+def _title(model: str) -> str:
+    return {
+        IDEAL: "The paper's formula, ideal overlap",
+        NONE: "The paper's formula, no overlap",
+        OWN: "dse's own, with latency and overlap with the backward pass",
+        OWN_UNHIDDEN: "dse's own, with latency, no overlap",
+    }[model]
+
+
+def telling_job(document: FleetDocument) -> NamedJob | None:
+    """The job whose step the models differ in most, which one would measure; None where single jobs
+    are not listed or none differs by a twentieth."""
+
+    def apart(job: NamedJob) -> float:
+        return abs(job.step_s / job.own_model.step_s - 1)
+
+    most = max(document.named, key=apart, default=None)
+    return most if most is not None and apart(most) > 0.05 else None
