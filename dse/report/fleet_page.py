@@ -89,6 +89,7 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "meanings": {**fleet_words.meanings(document), **MEANINGS},
         "readiness": fleet_readiness.facts(document),
         "turns": fleet_readiness.turns(document),
+        "notes": fleet_readiness.accepted(document),
         "gpu": fleet_words.gpu,
         "tiles": tiles(document),
         "classes": class_rows(document),

@@ -24,6 +24,7 @@ from dse.report.fleet_ranges import band, money_band, probability, times, times_
 from dse.report.fleet_words import CLASSES, gpu, single
 from dse.report.readiness.doubts import LARGE, MOST_RIVALS
 from dse.report.readiness.verdict import said
+from dse.report.tables import capital
 from dse.report.words import percent, shown
 from dse.spelling import enumerated
 
@@ -91,8 +92,18 @@ def _formula(document: FleetDocument, row: UpgradeWorth) -> str:
     return f"{said} (this one is {others})" if others else said
 
 
+def accepted(document: FleetDocument) -> list[str]:
+    """What whoever signs accepts, as sentences: of a purchase its conditions, and whatever keeps it
+    from being ready."""
+    found, row = readiness(document), worthwhile(document)
+    if found is None or row is None:
+        return []
+    doubts = [] if found.ready else fleet_models.doubts(document)
+    return [f"{capital(clause)}." for clause in (*doubts, *conditions(document, row))]
+
+
 def conditions(document: FleetDocument, row: UpgradeWorth) -> list[str]:
-    """What whoever signs accepts, as clauses."""
+    """What whoever buys accepts, as clauses."""
     found = money_band(document, "upgrade", row.name)
     odds = found.pays if found is not None else None
     return [
@@ -100,7 +111,7 @@ def conditions(document: FleetDocument, row: UpgradeWorth) -> list[str]:
           if odds is not None and odds < CERTAIN else []),
         _formula(document, row),
         "other jobs use the GPU-hours that it frees",
-        "installation, downtime and electricity are not counted",
+        "installation, downtime, electricity, freight and taxes are not counted",
     ]  # fmt: skip
 
 

@@ -95,6 +95,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "notes": notes,
         "readiness": readiness.facts(document),
         "sign": signature.signature(document),
+        "excluded": bills.left_out(document) if document.bills else "",
         "offers": offered,
         "also": offers.also(document),
         "offer": next(one for one in offered if one.recommended),

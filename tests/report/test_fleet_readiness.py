@@ -33,7 +33,11 @@ def test_own_jobs_and_own_prices_are_ready_and_say_what_is_accepted(tmp_path: Pa
     said = fleet_readiness.verdict(found)
     assert said.startswith("Ready to sign, if you accept: ")
     assert "by the Alibaba-PAI paper's formula, which has no latency" in said
-    assert "installation, downtime and electricity are not counted" in said
+    assert "installation, downtime, electricity, freight and taxes are not counted" in said
+    signed = fleet_page.render_page(found).partition('<div class="sign">')[2].partition("</dl>")[0]
+    assert "<b>Whoever signs accepts:</b>" in signed
+    assert Page(signed).text.replace("\u00a0", " ").count("freight and taxes are not counted.") == 1
+    assert "<dt>Signature</dt>" in signed
     assert "ready" in fleet_page.render_page(found)
 
 
@@ -158,6 +162,7 @@ def test_without_money_or_a_gain_nothing_is_bought(tmp_path: Path) -> None:
     assert fleet_readiness.lines(dear) == ["Nothing to buy."]
     old = replace(document(tmp_path), intervals=None)
     assert fleet_readiness.lines(old) == []
+    assert fleet_readiness.accepted(dear) == []
     assert "sign" not in Page(fleet_page.render_page(old)).text
     one = document(tmp_path, OWN, "\n".join(TABLE.splitlines()[:2]) + "\n")
     assert "1 job is too few" in fleet_readiness.actions(one)[0]

@@ -21,6 +21,7 @@ from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
 from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, by_weight
+from dse.report.page import render_page
 from tests.pricing import priced, studies
 from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document
@@ -173,3 +174,10 @@ def test_limits_and_turning_prices_are_there() -> None:
     (none,) = signature.signature(sure(flips=())).flips
     assert none.startswith("No price alone")
     assert signature.signature(document()).flips == ()
+
+
+def test_what_the_price_leaves_out_stands_on_the_page_to_sign() -> None:
+    found = replace(document(), bills={"recommended": (GPU, HOST)})
+    signed = render_page(found).partition('<div class="sign">')[2].partition("</dl>")[0]
+    assert "freight and taxes." in signed
+    assert signed.index("Not included: ") < signed.index("<dt>Signature</dt>")
