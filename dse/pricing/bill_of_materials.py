@@ -61,6 +61,7 @@ class Rent:
     training; lost to failures and checkpoints; starting; what the least bill or whole units of it
     add; and those of a commitment between runs, None of other terms. These are None where the bill
     is for an hour, whatever is done in it. hours: None where the length of the run is not known.
+    committed_hours: that whoever rents pays by the whole term, None of what is no commitment.
     """
 
     term: str
@@ -70,6 +71,7 @@ class Rent:
     start_up_hours: float | None = None
     rounding_hours: float | None = None
     idle_hours: float | None = field(default=None, metadata=_IF_ANY)
+    committed_hours: float | None = field(default=None, metadata=_IF_ANY)
 
 
 # Lines of a bill.

@@ -41,7 +41,9 @@ def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[
         rent = _of_a_run(problem, problem.point(values))
     else:
         rent = Rent(term=problem.study.rental.term, hours=1.0)
-    return tuple(_items(problem.points_at(values), rent))
+    years = problem.study.rental.committed_years
+    committed = years * HOURS_PER_YEAR if years else None
+    return tuple(_items(problem.points_at(values), replace(rent, committed_hours=committed)))
 
 
 def _of_a_run(problem: Problem, evaluation: Evaluation) -> Rent:
@@ -90,7 +92,8 @@ def _items(points: Points, rent: Rent) -> Iterator[Item]:
         years = hardware.number(prices.amortisation_years.value)
         name = f"Host for a parameter server, its price spread over {years:g} years"
         spread = 1 / (years * HOURS_PER_YEAR)
-        yield _for_hours(line_of(points.problem, name, servers, host), spread, rent)
+        bought = replace(rent, committed_hours=None)
+        yield _for_hours(line_of(points.problem, name, servers, host), spread, bought)
 
 
 def _for_hours(item: Item, share: float, rent: Rent) -> Item:

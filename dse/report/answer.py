@@ -6,6 +6,7 @@ from dse.pricing.constraints import FITS
 from dse.pricing.uncertainty import OF_COST
 from dse.report import (
     alternatives,
+    bills,
     confidence,
     none_feasible,
     one_age,
@@ -83,7 +84,8 @@ def said(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     lines = [
         f"Recommended: {named}{_if_slower(document)}.", worth,
-        *rents.from_whom(document.bills.get("recommended", ())), *_slower(document),
+        *rents.from_whom(document.bills.get("recommended", ())), *bills.commitment(document),
+        *_slower(document),
         *training_runs.answer_lines(document), *waterfall.said(document),
         *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document),

@@ -74,13 +74,36 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
             f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
             tuple(map(_line, items)),
             _usd(total(items)),
-            " ".join(filter(None, [rents.billed(rent_of(items)), _note(items)])),
+            " ".join(
+                filter(
+                    None,
+                    [rents.billed(rent_of(items)), *_commitment(document, items), _note(items)],
+                )
+            ),
             rents.sum_of(rent_of(items)),
             rent_of(items) is not None,
             any(item.owned is not None for item in items),
         )
         for items, titles in found.items()
     )
+
+
+def _below(document: RunDocument, items: Sequence[Item]) -> str:
+    """What is said of a bill below it."""
+    billed = rents.billed(rent_of(items))
+    return " ".join(filter(None, [billed, *_commitment(document, items), _note(items)]))
+
+
+def _commitment(document: RunDocument, items: Sequence[Item]) -> list[str]:
+    """What a bill of rent commits to beyond what a run is charged."""
+    use = document.ownership.utilisation if document.ownership else 1.0
+    return rents.commitment(items, use)
+
+
+def commitment(document: RunDocument) -> list[str]:
+    """The same of what is recommended, whichever bill has its rent."""
+    bills = (document.bills.get(f"recommended{kind}", ()) for kind in ("", RENTED))
+    return next((said for items in bills if (said := _commitment(document, items))), [])
 
 
 def rent_of(items: Sequence[Item]) -> Rent | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dse import catalog
+from dse.model.ownership import HOURS_PER_YEAR
 from dse.pricing.bill_of_materials import Item, Rent
-from dse.report.words import UNKNOWN, duration, many, significant
+from dse.report.words import UNKNOWN, duration, many, percent, significant
 from dse.spelling import enumerated
 from dse.study.quantities import SECONDS_PER_HOUR
 
@@ -89,6 +90,43 @@ def from_whom(items: Iterable[Item]) -> list[str]:
         f"Rented from {_seller(item)}: {item.quantity:,} x {what} at {_price(item, rent)}, "
         f"{listed} of {item.price_date or 'an unknown day'}."
     ]
+
+
+def committed(items: Iterable[Item]) -> str:
+    """What a commitment costs beside what a run is charged of it, as a clause: ``USD 481,800 are
+    committed over the year, of which this run is charged 37 days``; empty of another term, and
+    where the run takes the whole of it."""
+    found = _rented(items)
+    if found is None or found[1].committed_hours is None:
+        return ""
+    item, rent = found
+    assert item.unit_usd is not None
+    assert rent.committed_hours is not None
+    years = round(rent.committed_hours / HOURS_PER_YEAR)
+    over = "the year" if years == 1 else f"the {years} years"
+    usd = item.quantity * item.unit_usd * rent.committed_hours
+    paid = f"USD {usd:,.0f} are committed over {over}"
+    if rent.training_hours is None or rent.hours is None:
+        return paid
+    if rent.hours >= rent.committed_hours:
+        return ""
+    return f"{paid}, of which this run is charged {duration(rent.hours * SECONDS_PER_HOUR)}"
+
+
+def commitment(items: Iterable[Item], use: float) -> list[str]:
+    """The same in a sentence, with what that takes for granted. use: share of all hours in which
+    the study says that machines are in use."""
+    clause = committed(items)
+    return [f"{clause}{_others(clause, use)}."] if clause else []
+
+
+def _others(clause: str, use: float) -> str:
+    """Who pays the rest of a commitment."""
+    if "of which" not in clause:
+        return ""
+    if use == 1:
+        return ": other work must fill the rest of the time, else its rent is lost"
+    return f", as machines are in use {percent(use)} of the time: other work pays the rest"
 
 
 def _rented(items: Iterable[Item]) -> tuple[Item, Rent] | None:

@@ -46,6 +46,7 @@ def _prices(document: RunDocument) -> Iterator[str]:
     if not buys(document) and not bills.rent_of(bill):
         return
     yield from (f"Rent of {said}" for said in rents.said(bill, document.recommended.config))
+    yield from bills.commitment(document)
     items = [item for item in bill if item.usd and item.price_class != OF_SITE]
     whole = sum(item.usd or 0.0 for item in items)
     groups: dict[str, list[Item]] = {}

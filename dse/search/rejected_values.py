@@ -106,7 +106,7 @@ def _parts(problem: Problem, box: Box, axes: list[str]) -> Iterator[tuple[tuple[
     for at, data in enumerate(slab.axes):
         if data.name in axes:
             for place, label in enumerate(data.labels[box.slices[at]]):
-                yield (data.name, label), (at, place)
+                yield (data.name, label), (at, place) if box.shape[at] > 1 else None
 
 
 def _taken(values: Array | Mask, shape: tuple[int, ...], part: _Part) -> Array:

@@ -10,7 +10,8 @@ from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
 ON_DEMAND, SPOT = "on-demand", "spot"
-COMMITMENTS = ("1-year", "3-year")  # paid in all hours, whether or not the machines are in use
+# Paid in all hours of so many years, whether or not the machines are in use.
+COMMITMENTS = {"1-year": 1, "3-year": 3}
 TERMS = (ON_DEMAND, *COMMITMENTS, SPOT)
 _TERM = "term"
 # key -> (dimension, largest sensible value, may it be 0, a usual value)
@@ -51,6 +52,11 @@ class StudyRental:
     def committed(self) -> bool:
         """Whether the machines stand there and are paid in all hours of the term."""
         return self.term in COMMITMENTS
+
+    @property
+    def committed_years(self) -> int:
+        """The years of a commitment; 0 of another term."""
+        return COMMITMENTS.get(self.term, 0)
 
 
 def read_rental(at: Cursor) -> StudyRental:

@@ -11,6 +11,7 @@ from dse.pricing.bill_of_materials import Item
 from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
+from dse.report import rents
 from tests.pricing import studies
 from tests.pricing.priced import point
 
@@ -84,6 +85,28 @@ def test_the_bill_of_a_commitment_holds_the_hours_between_runs(tmp_path: Path) -
     assert (rent.start_up_hours, rent.rounding_hours) == (0, 0)
     exact = float(np.ravel(problem.point(values)["per_run"])[0])
     assert item.usd == pytest.approx(exact, abs=0.005)
+
+
+@pytest.mark.parametrize(("term", "years"), [("1-year", 1), ("3-year", 3), ("spot", None)])
+def test_a_commitment_holds_all_hours_of_its_years(
+    tmp_path: Path, term: str, years: int | None
+) -> None:
+    """By hand: a machine an hour, times 8,760 hours, times the years."""
+    problem = rented(tmp_path, "per_run", f"rental: {term}\n")
+    items = bill_of_rent(problem, point(problem))
+    (item,) = items
+    assert item.rent is not None
+    assert item.rent.committed_hours == (None if years is None else 8760 * years)
+    said = rents.commitment(items, use=1.0)
+    if years is None:
+        assert said == []
+        return
+    usd = item.quantity * (item.unit_usd or 0.0) * 8760 * years
+    over = "the year" if years == 1 else "the 3 years"
+    assert said[0].startswith(f"USD {usd:,.0f} are committed over {over}, of which this run is ")
+    assert said[0].endswith(": other work must fill the rest of the time, else its rent is lost.")
+    busy = rents.commitment(items, use=0.4)
+    assert busy[0].endswith(", as machines are in use 40 % of the time: other work pays the rest.")
 
 
 def test_accelerators_are_rented_in_whole_machines(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from dse.report.document import Choices, Confidence, OneAge, Readiness, RunDocum
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
+from dse.report.signature import signature
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report.documents import document
@@ -590,6 +591,18 @@ def test_a_machine_of_which_nothing_fits_is_told_and_accepted(tmp_path: Path) ->
     clause = f"{told[0][:1].lower()}{told[0][1:-1]}"
     assert clause in readiness.conditions(found)
     assert told[0] in render_markdown(found)
+
+
+def test_whoever_signs_a_commitment_is_told_its_sum(tmp_path: Path) -> None:
+    renting = studies.SMALL.replace("minimize: capital", "minimize: per_run")
+    renting += "target: {samples: 1e8}\nrental: 1-year\n"
+    found = built(studies.written(tmp_path, renting))
+    (said,) = [line for line in answer.said(found) if " are committed over the year" in line]
+    assert readiness.conditions(found)[0] == said.removesuffix(".")
+    assert said in signature(found).prices
+    assert said in render_markdown(found)
+    demand = built(studies.written(tmp_path, renting.replace("rental: 1-year\n", ""), "b.yaml"))
+    assert not any("are committed over" in line for line in answer.said(demand))
 
 
 def test_own_prices_from_memory_are_no_offers(tmp_path: Path) -> None:

@@ -51,6 +51,11 @@ def _given(document: RunDocument) -> str:
     return f"{named} {'cost' if given[1:] else 'costs'} USD 0, as {sources} says"
 
 
+def _committed(document: RunDocument) -> str:
+    """That more is committed to than a run is charged."""
+    return "".join(bills.commitment(document)).rstrip(".")
+
+
 def _none_feasible(document: RunDocument) -> str:
     """That the answer was not chosen among all that the study names."""
     return "; ".join(none_feasible.clauses(document)[:1])
@@ -117,7 +122,7 @@ def _guided(document: RunDocument) -> str:
 
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _given, _odds, _none_feasible, _guided, _reversed, _baseline_price, _unmeasured, _untimed,
-    _extrapolated,
+    _given, _committed, _odds, _none_feasible, _guided, _reversed, _baseline_price, _unmeasured,
+    _untimed, _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none
