@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -491,8 +491,8 @@ class Points(PointArrays):
 class SeveralBuckets(PointArrays):
     """Points of one structure but for the size of their buckets, which only the sums depend on.
 
-    coordinates: of all of them, of shape (points,). parts: those of each size, in the same order;
-    counts: how many.
+    coordinates: of all of them, of shape (points,). parts: makes those of each size, in the same
+    order, once they are needed; counts: how many.
     """
 
     def __init__(
@@ -500,16 +500,21 @@ class SeveralBuckets(PointArrays):
         problem: StudyFacts,
         fixed: Mapping[str, Value | None],
         coordinates: Mapping[str, Coordinate],
-        parts: Sequence[Points],
+        parts: Callable[[], Sequence[Points]],
         counts: Sequence[int],
     ) -> None:
         super().__init__(problem, fixed, coordinates, 1)
-        self.parts, self.counts = parts, counts
+        self._parts, self.counts = parts, counts
+
+    @cached_property
+    def parts(self) -> Sequence[Points]:
+        """Those of each size."""
+        return self._parts()
 
     @cached_property
     def bucket_bytes(self) -> Array:
         """(points,)."""
-        return np.repeat([part.bucket_bytes for part in self.parts], self.counts)
+        return self.coordinates[BUCKET].numbers(DEFAULT_BUCKET_BYTES)
 
     def summed(self) -> Summed:
         """Every part by its own buckets."""

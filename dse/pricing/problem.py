@@ -363,11 +363,20 @@ class Problem:
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True
     ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
-        """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
+        """Evaluate points that lie anywhere; see :meth:`scattered_points`."""
+        baseline = self._reference_samples_per_s if speedup else float("nan")
+        for where, points in self.scattered_points(columns):
+            yield where, points.evaluation(baseline)
+
+    def scattered_points(
+        self, columns: Mapping[str, Coordinate]
+    ) -> Iterator[tuple[NDArray[np.int64], PointArrays]]:
+        """Points that lie anywhere, before they are priced, in as few arrays as their structure
+        allows.
 
         columns: where they lie on every axis, shape (points,); what has no value there (None) is as
-        if the axis were left out. Yields (positions of points, their evaluation of shape
-        (positions,)) per structure. Points that differ in the size of a bucket
+        if the axis were left out. Yields (positions of points, arrays of shape (positions,)) per
+        structure. Points that differ in the size of a bucket
         alone come together; priced per draw they would take too much room, and those of one
         structure come in pieces of DRAWN_POINTS.
         """
@@ -402,15 +411,17 @@ class Problem:
             }
             return {**missing, **fixed}, rest
 
-        baseline = self._reference_samples_per_s if speedup else float("nan")
+        def placed_parts(slices: Sequence[slice]) -> list[Points]:
+            return [Points(self, *place(part, looped), 1) for part in slices]
+
         for slices in groups:
             where = slice(slices[0].start, slices[-1].stop)
-            parts = [Points(self, *place(part, looped), 1) for part in slices]
-            found: PointArrays = parts[0]
-            if len(parts) > 1:
-                counts = [part.stop - part.start for part in slices]
-                found = SeveralBuckets(self, *place(where, outer), parts, counts)
-            yield order[where], found.evaluation(baseline)
+            if len(slices) == 1:
+                yield order[where], Points(self, *place(where, looped), 1)
+                continue
+            parts = partial(placed_parts, slices)
+            counts = [part.stop - part.start for part in slices]
+            yield order[where], SeveralBuckets(self, *place(where, outer), parts, counts)
 
     @cached_property
     def _decisive_names(self) -> frozenset[str]:
