@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from optuna.trial import TrialState
 
 from dse.errors import DseError, NoFeasiblePoint
+from dse.model.arrays import Array
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.report.assembly import build
@@ -21,8 +22,10 @@ from dse.report.document import AxisRange
 from dse.search.fingerprint import fingerprint
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
 from dse.search.guided.acquisition import Frame, losses_of
+from dse.search.guided.archive import evaluated
 from dse.search.guided.buildable import nearest
 from dse.search.guided.codes import Coded
+from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import size
 from dse.search.guided.polish import polish
 from dse.search.guided.proposals import bounded, propose, suggested
@@ -85,7 +88,7 @@ def test_the_sampler_is_told_how_far_from_feasible_points_are(
     search = Guided(small, 100, 0)
     archive, coded = search.archive, search.coded
     archive.price(coded.points(coded.spread_buildable(20, np.random.default_rng(0))))
-    propose(archive, coded, sampler, 0, 40)
+    propose(archive, coded, search.ideal, sampler, 0, 40)
     assert len(archive) > 20  # the sampler's own points were priced
     violations = set()
     for trial in made[0].get_trials(states=[TrialState.COMPLETE]):
@@ -101,13 +104,57 @@ def test_polish_prices_the_whole_neighbourhood_of_the_front(small: Problem) -> N
     search = Guided(small, 10**6, 0)
     archive, coded = search.archive, search.coded
     archive.price(coded.points(coded.spread_buildable(5, np.random.default_rng(1))))
-    polish(archive, coded, 10**6)
+    polish(archive, coded, search.ideal, 10**6)
     front = coded.of([archive.points[at] for at in archive.best()])
     near = coded.points(np.vstack([coded.neighbours(row) for row in front]))
-    assert len(near) > 20
-    assert all(point in archive for point in near)
+    unpriced = [point for point in near if point not in archive]
+    assert 20 < len(unpriced) < len(near)
+    rest = evaluated(small, archive.space, unpriced)
+    gain, cost = archive.front().gain, archive.front().cost
+    for (g, c), violation in zip(rest.values, rest.violation, strict=True):
+        assert violation > 0 or ((gain >= g) & (cost <= c)).any()  # none would be on the front
     assert small.points is not None
     assert len(archive) < small.points  # not by pricing all
+
+
+def bounded_and_priced(problem: Problem) -> tuple[Any, Any]:
+    """(bounds, block) of the same points."""
+    coded = Coded(problem)
+    codes = coded.spread_buildable(200, np.random.default_rng(6))
+    points = coded.points(codes)
+    return Ideal(problem, coded)(codes), evaluated(problem, coded.space, points)
+
+
+def test_bounds_hold_and_costs_and_limits_are_exact(small: Problem, continuous: Problem) -> None:
+    for problem in (small, continuous):
+        known, priced = bounded_and_priced(problem)
+        assert (known.numbers[:, 0] >= priced.values[:, 0]).all()
+        assert (known.numbers[:, 0] > priced.values[:, 0]).any()
+        np.testing.assert_array_equal(known.numbers[:, 1], priced.values[:, 1])
+        np.testing.assert_array_equal(known.possible, priced.violation == 0)
+        assert 0 < np.count_nonzero(known.possible) < len(known.possible)
+
+
+def test_a_limit_that_communication_decides_rules_nothing_out(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("constraints: [", 'constraints: ["speedup >= 2", ')
+    assert text != studies.SMALL
+    known, priced = bounded_and_priced(load(studies.written(tmp_path, text)))
+    feasible = priced.violation == 0
+    assert known.possible[feasible].all()
+    assert (known.possible & ~feasible).any()
+
+
+def test_a_limit_on_the_bucket_is_known_without_pricing(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("constraints: [", 'constraints: ["bucket <= 10 MiB", ')
+    known, priced = bounded_and_priced(load(studies.written(tmp_path, text)))
+    np.testing.assert_array_equal(known.possible, priced.violation == 0)
+
+
+def test_no_budget_is_spent_on_points_that_miss_a_limit(small: Problem) -> None:
+    search = Guided(small, 300, 2)
+    search.run()
+    assert len(search.archive) > 50
+    assert search.archive.feasible >= len(search.archive) - 1  # the baseline is priced in any case
 
 
 @pytest.mark.parametrize("sampler", ["nsga2", "nsga3", "tpe", "random"])
@@ -135,7 +182,7 @@ def test_a_sampler_proposes_what_is_not_known(continuous: Problem, sampler: str)
     coded = Coded(continuous)
     archive = Archive(continuous, coded.space)
     archive.price(coded.points(coded.spread(70, np.random.default_rng(0))))
-    propose(archive, coded, sampler, 0, 30)
+    propose(archive, coded, Ideal(continuous, coded), sampler, 0, 30)
     assert len(archive) == 100
 
 
@@ -144,7 +191,7 @@ def test_the_gp_sampler_proposes_what_is_not_known(continuous: Problem) -> None:
     coded = Coded(continuous)
     archive = Archive(continuous, coded.space)
     archive.price(coded.points(coded.spread(12, np.random.default_rng(0))))
-    propose(archive, coded, "gp", 0, 1)
+    propose(archive, coded, Ideal(continuous, coded), "gp", 0, 1)
     assert len(archive) == 13
 
 
@@ -394,28 +441,40 @@ def test_surrogate_learns_which_axes_matter() -> None:
 def test_the_next_pick_is_beyond_the_last() -> None:
     frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
     guesses = np.array([[0.4, 0.4, 0.0], [0.41, 0.41, 0.0], [0.1, 0.7, 0.0], [0.9, 0.9, 0.0]])
-    sure = np.zeros_like(guesses)
-    assert frame.picked(guesses, sure, 3).tolist() == [0, 2, 1]
-    doubtful = sure.copy()
-    doubtful[3] = 1.0  # dominated, unless it is much better than expected
-    assert 3 in frame.picked(guesses, doubtful, 3).tolist()
+    assert frame.picked(lambda _: guesses, 3).tolist() == [0, 2, 1]
+    doubtful = np.array([[0.0], [0.0], [0.0], [1.0]])
+    # dominated, unless it is much better than expected
+    assert 3 in frame.picked(lambda hope: guesses - hope * doubtful, 3).tolist()
+
+
+def test_a_bold_search_hopes_for_more() -> None:
+    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
+    guesses = np.array([[1.2, 1.2, 0.0], [0.3, 1.02, 0.0], [0.31, 1.03, 0.0]])
+    doubts = np.array([[0.2], [0.0], [0.0]])
+
+    def outlook(hope: float) -> Array:
+        return guesses - hope * doubts
+
+    assert 0 not in frame.picked(outlook, 2).tolist()
+    assert 0 in frame.picked(outlook, 2, boldness=6.0).tolist()
 
 
 def test_what_ties_with_the_front_is_picked_last() -> None:
     frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
     guesses = np.array([[1.0, -1e-5, 0.0], [0.5, 0.9, 0.0]])
-    doubts = np.full_like(guesses, 0.2)
-    assert frame.picked(guesses, doubts, 1).tolist() == [1]
+    assert frame.picked(lambda hope: guesses - 0.2 * hope, 1).tolist() == [1]
 
 
 def test_what_may_well_be_within_its_limits_is_hoped_for() -> None:
     frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
     guesses = np.array([[0.2, 0.2, 0.4], [0.4, 0.5, -1.0], [0.0, 0.0, 4.0]])
+    sure = frame.picked(lambda _: guesses, 1)
+    assert sure.tolist() == [1]  # what is surely feasible comes first
     doubts = np.zeros_like(guesses)
-    assert frame.picked(guesses, doubts, 1).tolist() == [1]  # what is surely feasible comes first
     doubts[0, 2] = 0.5
-    assert 0 in frame.picked(guesses, doubts, 2).tolist()
-    assert 2 not in frame.picked(guesses, doubts, 2).tolist()
+    picked = frame.picked(lambda hope: guesses - hope * doubts, 2).tolist()
+    assert 0 in picked
+    assert 2 not in picked
 
 
 def test_excesses_are_above_nothing_where_a_point_is_not_feasible(small: Problem) -> None:
@@ -455,7 +514,7 @@ def test_where_nothing_is_feasible_the_violation_alone_counts() -> None:
 def test_guided_finds_nearly_the_exact_front(small: Problem) -> None:
     exact = run(small, "exhaustive", None, None, lambda *_: None, 1, 0)
     found = run(small, "guided", None, None, lambda *_: None, 700, 1)
-    assert found.tally.points == 700 < small.space.size
+    assert found.tally.points <= 700 < small.space.size
     have = {(point.gain, point.cost) for point in found.front}
     assert len(have & {(point.gain, point.cost) for point in exact.front}) >= 0.9 * len(exact.front)
 

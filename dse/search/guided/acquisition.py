@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ INFEASIBLE = 1.0  # of the front's extent, per unit that a limit is exceeded by
 # expected, how far it must be from all that is known, in units of the front's extent).
 HOPES = ((0.0, 1e-4), (0.2, 1e-3), (0.7, 1e-3))
 LAST = 100.0  # added to the shortfall of what is taken last
+# Losses that points have if they turn out so many deviations better than expected; shape (points,
+# objectives + limits).
+Outlook: TypeAlias = Callable[[float], Array]
 HOPELESS = 14.0  # excesses beyond, either way, are not told apart
 
 
@@ -29,18 +33,26 @@ class Frame:
 
     def __init__(self, front: Array, objectives: int) -> None:
         self._objectives = objectives
-        self._nothing_feasible = bool(self._past(front).any())
-        front = front[:, :objectives]
+        self.nothing_feasible = bool(self._past(front).any())
+        self._lost = front = front[:, :objectives]
         self._low = front.min(axis=0)
         self._extent = np.maximum(np.ptp(front, axis=0), 1e-6)
         self._front = (front - self._low) / self._extent
+
+    def beats(self, losses: Array) -> Mask:
+        """Whether some point of the front is no worse in any objective and better in one."""
+        found = np.zeros(len(losses), dtype=bool)
+        for point in self._lost:
+            apart = losses[:, : self._objectives] - point
+            found |= (apart >= 0).all(axis=1) & (apart > 0).any(axis=1)
+        return found
 
     def shortfall(self, losses: Array) -> Array:
         """How much each point must gain in some objective to be on the front; < 0: it is beyond.
 
         losses: shape (points, objectives + limits).
         """
-        if self._nothing_feasible:
+        if self.nothing_feasible:
             return self._past(losses)
         return _behind(self._placed(losses), self._front)
 
@@ -56,19 +68,20 @@ class Frame:
         placed = (losses[:, : self._objectives] - self._low) / self._extent
         return np.ascontiguousarray((placed + INFEASIBLE * self._past(losses)[:, None]).T)
 
-    def picked(self, losses: Array, doubts: Array, count: int) -> NDArray[np.int64]:
+    def picked(self, outlook: Outlook, count: int, boldness: float = 1.0) -> NDArray[np.int64]:
         """Positions of the points to take, each the one that is furthest beyond the front and
         those taken before it; last those that are expected where another is.
 
-        doubts: standard deviations of the losses, by which the later ones are hoped to be better.
+        boldness: by how much more than usual the later ones are hoped to be better than expected.
         """
-        if self._nothing_feasible:
+        losses = outlook(0.0)
+        if self.nothing_feasible:
             return np.argsort(self.shortfall(losses), kind="stable")[:count]
         count = min(count, len(losses))
         expected = self._placed(losses)
         taken: list[int] = []
         for turn, (hope, alike) in enumerate(HOPES, 1):
-            placed = self._placed(losses - hope * doubts)
+            placed = self._placed(outlook(boldness * hope))
             behind = np.full(len(losses), -np.inf)
             last = np.zeros(len(losses), dtype=bool)
             for point in (*self._front, *expected[:, taken].T):
@@ -122,18 +135,20 @@ def stale(fronts: list[Array], objectives: int) -> bool:
     return after - before < LEAST_GAIN * after
 
 
-def losses_of(numbers: Array, excesses: Array) -> tuple[Array, Mask]:
+def losses_of(numbers: Array, excesses: Array, known: Array | None = None) -> tuple[Array, Mask]:
     """(what to have little of, which rows are usable), from what an archive knows.
 
     The objectives by logarithm, then the excesses. A cost of nothing, of hardware that is owned,
     counts as a tenth of the least that is not: any number below all others keeps the order of
     costs, so that dominance and the front are those of the numbers, and a tenth adds but a
     decade below the cheapest point that is known. As cheaper points are found it falls, which
-    :func:`stale` may take for a gain: the search then ends later, never earlier.
+    :func:`stale` may take for a gain: the search then ends later, never earlier. known: the numbers
+    that these costs are among; by default the same.
     """
     values = numbers[:, :-1].copy()
-    for cost in values.T[1:]:
-        least = np.min(cost[cost > 0], initial=np.inf)
+    others = numbers if known is None else known
+    for cost, priced in zip(values.T[1:], others.T[1:-1], strict=True):
+        least = np.min(priced[priced > 0], initial=np.inf)
         cost[cost == 0] = least / 10 if np.isfinite(least) else 1.0
     usable = np.all(np.isfinite(values) & (values > 0), axis=1)
     losses = np.log(np.where(usable[:, None], values, 1.0))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dse.model.arrays import Array
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import pareto
 from dse.search.guided.points import Point, Points
@@ -132,12 +133,19 @@ class Archive:
 
 def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block:
     """Price points in one block."""
+    return block_of(problem, points, problem.rows([space.values(point) for point in points]))
+
+
+def block_of(
+    problem: Problem, points: Sequence[Point], rows: Iterable[tuple[Indices, Evaluation]]
+) -> Block:
+    """The points with what was evaluated of them, by their positions."""
     study = problem.study
     names = [objective.name for objective in study.objectives]
     values, violation = np.zeros((len(points), len(names))), np.zeros(len(points))
     excesses = np.zeros((len(points), constraints.limits(study)))
     rejected: dict[str, int] = {}
-    for where, evaluation in problem.rows([space.values(point) for point in points]):
+    for where, evaluation in rows:
         passed = np.ones(len(where), dtype=bool)
         for reason, mask in constraints.demands(evaluation, study):
             failed = len(where) - int(np.count_nonzero(np.broadcast_to(mask, passed.shape)))

@@ -9,7 +9,8 @@ import numpy as np
 
 from dse.pricing.problem import Problem
 from dse.search.guided.archive import Archive, Block
-from dse.search.guided.codes import Coded
+from dse.search.guided.codes import Coded, Codes
+from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import Point, Points, size
 from dse.search.guided.polish import polish, sweep_rest
 from dse.search.guided.proposals import propose
@@ -20,7 +21,9 @@ from dse.study import Axis, Value
 
 MOST_PROPOSALS = 3_000  # Optuna takes milliseconds for each
 FIRST = 0.05  # of the budget: points spread over the space, before anything is learned
+SPREAD = 16  # times as many are spread as are wanted: not all can meet the limits
 UNBUILT = 64  # points to price where none can be built
+BOLD = 3.0  # how bold the search is where it found nothing more, see :meth:`.Frame.picked`
 PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
 
 
@@ -55,10 +58,12 @@ class Guided:
     blocks: int = 0
     archive: Archive = field(init=False)
     coded: Coded = field(init=False)
+    ideal: Ideal = field(init=False)
 
     def __post_init__(self) -> None:
         self.archive = Archive(self.problem, Points(self.problem.study), self._told)
         self.coded = Coded(self.problem)
+        self.ideal = Ideal(self.problem, self.coded)
         self.archive.logged = {tuple(block.points): block for block in self.before}
 
     def _told(self, block: Block) -> None:
@@ -84,11 +89,12 @@ class Guided:
             objectives = len(self.problem.study.objectives)
             sampler, _ = choose_sampler(self.guide.sampler, self.budget, objectives)
             due = int((FIRST + PROPOSED) * self.budget) - len(archive)
-            propose(archive, self.coded, sampler, self.seed, min(due, MOST_PROPOSALS))
-            screen = Screen(archive, self.coded, rng)
+            propose(archive, self.coded, self.ideal, sampler, self.seed, min(due, MOST_PROPOSALS))
+            screen = Screen(archive, self.coded, self.ideal, rng)
             screen.run(self.budget)
-            polish(archive, self.coded, self.budget)
-            screen.run(self.budget)
+            screen.run(self.budget, BOLD)
+            polish(archive, self.coded, self.ideal, self.budget)
+            screen.run(self.budget, BOLD)
         sweep_rest(archive, self.budget)
         if not len(archive):  # nothing can be built: priced all the same, to tell why
             archive.price(self.coded.points(self.coded.spread(min(self.budget, UNBUILT), rng)))
@@ -105,11 +111,17 @@ class Guided:
         if count <= 0:
             return
         corners = self.coded.completed(self.coded.of(list(dict.fromkeys(space.corners()))), rng)
-        corners = corners[self.coded.buildable(corners)]
+        corners = self._promising(corners[self.coded.buildable(corners)])
         if len(corners) > count // 2:
             corners = corners[rng.choice(len(corners), count // 2, replace=False)]
-        spread = self.coded.spread_buildable(count - len(corners), rng)
+        spread = self.coded.spread(SPREAD * count, rng)
+        spread = self._promising(spread[self.coded.buildable(spread)])[: count - len(corners)]
         self.archive.price(self.coded.points(np.vstack([corners, spread])))
+
+    def _promising(self, codes: Codes) -> Codes:
+        """The points that may meet every limit; all of them where none may."""
+        possible = self.ideal(codes).possible
+        return codes[possible] if possible.any() else codes
 
     # -- the answer --------------------------------------------------------------------------
 

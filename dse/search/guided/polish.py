@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from dse.model.arrays import Mask
+from dse.search.guided.acquisition import Frame, front_of, losses_of
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
+from dse.search.guided.ideal import Bounds, Ideal
 from dse.search.guided.points import Point
 
 BLOCK = 1024
 
 
-def polish(archive: Archive, coded: Coded, budget: int) -> None:
-    """Price every single-axis change of every front point until the front stays."""
+def polish(archive: Archive, coded: Coded, ideal: Ideal, budget: int) -> None:
+    """Price every single-axis change of every front point that may be on the front, until the front
+    stays.
+    """
     tried: set[Point] = set()
     while len(archive) < budget:
         best = [archive.points[at] for at in archive.best()]
@@ -21,8 +26,21 @@ def polish(archive: Archive, coded: Coded, budget: int) -> None:
             return
         tried.update(centres)
         near = np.vstack([coded.neighbours(row) for row in coded.of(centres)])
+        near = near[wanted(ideal(near), archive)]
         fresh = [p for p in dict.fromkeys(coded.points(near)) if p not in archive]
         archive.price(fresh[: budget - len(archive)])
+
+
+def wanted(bounds: Bounds, archive: Archive) -> Mask:
+    """Which points may be on the front, by their bounds, shape (points,)."""
+    front = front_of(archive)
+    losses, usable = losses_of(bounds.numbers, bounds.excesses, archive.numbers)
+    if not len(front):
+        return usable
+    frame = Frame(front, len(archive.problem.study.objectives))
+    if frame.nothing_feasible:
+        return usable
+    return usable & bounds.possible & ~frame.beats(losses)
 
 
 def sweep_rest(archive: Archive, budget: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from dse.model.arrays import Array
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
+from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import Point, Points, size
 from dse.search.guided.samplers import GENETIC, POPULATION, make_sampler
 from dse.study import Axis, Value
@@ -26,17 +27,21 @@ MOST_TRIALS = 1024
 STALE = 4  # generations without a new point: the sampler has converged
 
 
-def propose(archive: Archive, coded: Coded, sampler: str, seed: int, count: int) -> None:
+def propose(
+    archive: Archive, coded: Coded, ideal: Ideal, sampler: str, seed: int, count: int
+) -> None:
     """Price up to ``count`` new points that the sampler proposes."""
     goal = len(archive) + (min(count, MOST_GP) if sampler == "gp" else count)
     while len(archive) < goal:
         before = len(archive)
-        _one_study(archive, coded, sampler, (seed + len(archive)) % 2**32, goal)
+        _one_study(archive, coded, ideal, sampler, (seed + len(archive)) % 2**32, goal)
         if len(archive) == before:
             return
 
 
-def _one_study(archive: Archive, coded: Coded, sampler: str, seed: int, goal: int) -> None:
+def _one_study(
+    archive: Archive, coded: Coded, ideal: Ideal, sampler: str, seed: int, goal: int
+) -> None:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -46,35 +51,37 @@ def _one_study(archive: Archive, coded: Coded, sampler: str, seed: int, goal: in
     objectives = len(archive.problem.study.objectives)
     study = optuna.create_study(directions=directions(objectives), sampler=first)
     known = _enqueue_best(study, archive, np.random.default_rng(seed))
-    _generation(study, archive, coded, known, goal)
+    _generation(study, archive, coded, ideal, known, goal)
     study.sampler = later
     stale, trials, size = 0, known, GENERATION_GP if sampler == "gp" else POPULATION
     while len(archive) < goal and stale < STALE and trials < MOST_TRIALS:
         before = len(archive)
-        _generation(study, archive, coded, size, goal)
+        _generation(study, archive, coded, ideal, size, goal)
         trials += size
         stale = stale + 1 if len(archive) == before else 0
 
 
-def _generation(study: Any, archive: Archive, coded: Coded, count: int, goal: int) -> None:
+def _generation(
+    study: Any, archive: Archive, coded: Coded, ideal: Ideal, count: int, goal: int
+) -> None:
     """Ask for points, price those that are new in one block, and tell all."""
     from optuna.trial import TrialState
 
     trials = [study.ask() for _ in range(count)]
     points = [suggested(trial, archive.space) for trial in trials]
-    built = dict(zip(points, coded.buildable(coded.of(points)), strict=True))
-    fresh = [point for point in built if built[point] and point not in archive]
+    bounds = ideal(coded.of(points))
+    possible = dict(zip(points, bounds.possible, strict=True))
+    fresh = [point for point in possible if possible[point] and point not in archive]
     archive.price(fresh[: goal - len(archive)])
     numbers = archive.numbers
-    unknown = np.full(numbers.shape[1] - 1, np.nan)
-    for trial, point in zip(trials, points, strict=True):
+    for trial, point, bound in zip(trials, points, bounds.numbers, strict=True):
         if point in archive:
             told = numbers[archive.price([point])[0]]
             trial.set_constraint("violation", float(told[-1]))
             study.tell(trial, bounded(told[:-1], numbers[:, :-1]))
-        elif not built[point]:  # known without a price
-            trial.set_constraint("violation", 1.0)
-            study.tell(trial, bounded(unknown, numbers[:, :-1]))
+        elif not possible[point]:  # known without a price
+            trial.set_constraint("violation", float(bound[-1]))
+            study.tell(trial, bounded(bound[:-1], numbers[:, :-1]))
         else:  # beyond the budget
             study.tell(trial, state=TrialState.FAIL)
 

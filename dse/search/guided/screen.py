@@ -16,16 +16,19 @@ from dse.model.arrays import Array, Mask
 from dse.search.guided.acquisition import Frame, front_of, losses_of, stale
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded, Codes
+from dse.search.guided.ideal import Ideal
+from dse.search.guided.polish import wanted
 from dse.search.guided.surrogate import FITTED, Features, Regression, Scales, regression
 
 BLOCK = 48  # points priced at once
 ROUNDS = 60  # a larger budget has larger blocks
-LEARNED = 700  # points the surrogate goes through, mostly those near the front
+LEARNED = 2000  # points the surrogate goes through, mostly those near the front
 CANDIDATES = 1200  # per descent
 DESCENTS = 3
 PARENTS = 150  # of a descent
 SAME = 1e-6  # an objective and a limit on it differ by a constant
 REFIT = 6  # rounds between fits of the length scales
+LEAST_ADDED = 0.01  # of a time, by communication: less is not told apart
 Predict = Callable[[Codes], tuple[Array, Array]]
 
 
@@ -35,8 +38,11 @@ class Screen:
 
     archive: Archive
     coded: Coded
+    ideal: Ideal
     rng: np.random.Generator
     _scales: list[Scales | None] = field(init=False)
+    # limits on an objective, learned with it: (which, by how much they differ)
+    _copies: dict[int, tuple[int, float]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._features = Features(self.coded.space)
@@ -45,15 +51,15 @@ class Screen:
         self._objectives = len(self.archive.problem.study.objectives)
         self._scales = [None] * (self._objectives + self.archive.excesses.shape[1])
 
-    def run(self, budget: int) -> None:
-        """Price points until the archive has ``budget`` of them."""
+    def run(self, budget: int, boldness: float = 1.0) -> None:
+        """Price points until the archive has ``budget`` of them; see :meth:`.Frame.picked`."""
         if not len(self._features.groups):
             return
         block = max(BLOCK, (budget - len(self.archive)) // ROUNDS)
         fronts: list[Array] = []
         number = 0
         while len(self.archive) < budget and not stale(fronts, self._objectives):
-            batch = self._next_points(number, min(block, budget - len(self.archive)))
+            batch = self._next_points(number, min(block, budget - len(self.archive)), boldness)
             before = len(self.archive)
             self.archive.price(self.coded.points(batch))
             if len(self.archive) == before:
@@ -61,32 +67,64 @@ class Screen:
             fronts.append(front_of(self.archive))
             number += 1
 
-    def _next_points(self, number: int, count: int) -> Codes:
+    def _next_points(self, number: int, count: int, boldness: float) -> Codes:
         fresh = self.archive.points[len(self._codes) :]
         self._codes = np.vstack([self._codes, self.coded.of(fresh)])
-        losses, usable = losses_of(self.archive.numbers, self.archive.excesses)
+        numbers = self.archive.numbers
+        losses, usable = losses_of(numbers, self.archive.excesses)
+        free = self.ideal(self._codes)
+        least, known_least = losses_of(free.numbers, free.excesses, numbers)
+        usable &= known_least
         front = front_of(self.archive)
         if len(front) == 0 or np.count_nonzero(usable) < 3:
             return self.coded.spread_buildable(count, self.rng)
         frame = Frame(front, self._objectives)
-        predict = self._learned(losses, usable, frame, number)
+        predict = self._learned(losses, least, usable, frame, number)
         centres = self._codes[self.archive.best()]
         known = {row.tobytes() for row in self._codes}
         pool = np.zeros((0, self.coded.width))
-        guesses = doubts = np.zeros((0, len(self._scales)))
+        floors = means = doubts = np.zeros((0, len(self._scales)))
+
+        def outlook(hope: float) -> Array:
+            hoped = floors + self._unscaled(means - hope * doubts)
+            for column, (other, apart) in self._copies.items():
+                hoped[:, column] = hoped[:, other] + apart
+            return hoped
+
         parents = centres
         for descent in range(DESCENTS):
             candidates = self._candidates(centres if descent == 0 else None, parents)
             unseen = _unseen(candidates[self.coded.buildable(candidates)], known)
-            if not len(unseen):
-                break
-            pool = np.vstack([pool, unseen])
-            guess, doubt = predict(unseen)
-            guesses, doubts = np.vstack([guesses, guess]), np.vstack([doubts, doubt])
-            parents = np.vstack([centres, pool[frame.picked(guesses, doubts, PARENTS)]])
-        return pool[frame.picked(guesses, doubts, count)]
+            free = self.ideal(unseen)
+            kept = wanted(free, self.archive)
+            pool = np.vstack([pool, unseen[kept]])
+            if not len(pool):
+                return pool
+            least, _ = losses_of(free.numbers[kept], free.excesses[kept], numbers)
+            mean, doubt = predict(unseen[kept])
+            floors, means = np.vstack([floors, least]), np.vstack([means, mean])
+            doubts = np.vstack([doubts, doubt])
+            parents = np.vstack([centres, pool[frame.picked(outlook, PARENTS, boldness)]])
+        return pool[frame.picked(outlook, count, boldness)]
 
-    def _learned(self, losses: Array, usable: Mask, frame: Frame, number: int) -> Predict:
+    def _scaled(self, added: Array) -> Array:
+        """What communication adds, as it is learned: of a time or a cost the logarithm of the share
+        that it adds, which near the front is a small number of many digits."""
+        scaled = added.copy()
+        share = np.expm1(np.maximum(added[:, : self._objectives], 0.0))
+        scaled[:, : self._objectives] = np.log(share + LEAST_ADDED)
+        return scaled
+
+    def _unscaled(self, scaled: Array) -> Array:
+        """The inverse; shape (points, objectives + limits)."""
+        added = scaled.copy()
+        share = np.exp(scaled[:, : self._objectives]) - LEAST_ADDED
+        added[:, : self._objectives] = np.log1p(np.maximum(share, 0.0))
+        return added
+
+    def _learned(
+        self, losses: Array, least: Array, usable: Mask, frame: Frame, number: int
+    ) -> Predict:
         shortfall = np.where(usable, frame.shortfall(losses), np.inf)
         ranking = np.argsort(shortfall, kind="stable")[: int(np.count_nonzero(usable))]
         close, far = np.split(ranking, [2 * LEARNED // 3])
@@ -95,29 +133,25 @@ class Screen:
         used = np.concatenate([close, far])
         sample = self.rng.permutation(len(used))[:FITTED]
         features = self._features(self._codes[used])
+        added = self._scaled(losses[used] - least[used])
         models: dict[int, Regression] = {}
-        copies: dict[int, tuple[int, float]] = {}  # a limit on an objective is learned with it
+        self._copies = {}
         for column in range(len(self._scales)):
             for other in range(self._objectives if column >= self._objectives else 0):
                 apart = losses[used, column] - losses[used, other]
                 if np.ptp(apart) < SAME:
-                    copies[column] = other, float(apart.mean())
-            if column in copies:
-                continue
-            model, self._scales[column] = regression(
-                features, losses[used, column], self._features.groups, sample,
-                self._scales[column], number % REFIT == 0,
-            )  # fmt: skip
-            models[column] = model
+                    self._copies[column] = other, float(apart.mean())
+            if column not in self._copies:
+                models[column], self._scales[column] = regression(
+                    features, added[:, column], self._features.groups, sample,
+                    self._scales[column], number % REFIT == 0,
+                )  # fmt: skip
 
         def predict(codes: Codes) -> tuple[Array, Array]:
             seen = self._features(codes)
-            means, doubts = np.empty((2, len(codes), len(self._scales)))
+            means, doubts = np.zeros((2, len(codes), len(self._scales)))
             for column, model in models.items():
                 means[:, column], doubts[:, column] = model(seen)
-            for column, (other, apart) in copies.items():
-                means[:, column] = means[:, other] + apart
-                doubts[:, column] = doubts[:, other]
             return means, doubts
 
         return predict
