@@ -251,6 +251,7 @@ def test_killed_at_random(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.evidence
 def test_killed_at_random_with_several_workers(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

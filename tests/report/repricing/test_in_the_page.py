@@ -13,6 +13,7 @@ from dse.report.certainty import words as certainty_words
 from dse.report.document import RunDocument
 from dse.report.page import render_page
 from dse.search.run import labels_of
+from tests.evidence import beyond
 from tests.report import browser
 from tests.report.repricing.studies import (
     MINIMIZED,
@@ -26,6 +27,7 @@ from tests.report.repricing.studies import (
 pytestmark = [pytest.mark.slow, browser.needs_chromium]
 
 RULES = ("cheapest", "fastest", "speed-per-dollar", "cheapest-within-5%", "knee", "least-regret")
+OFTEN = ("speed-per-dollar", "least-regret")
 POINTS = """
 return Object.fromEntries([...document.querySelectorAll("#repricing-points tbody tr")].map(
   (row) => [row.dataset.point, [...row.querySelectorAll("[data-value]")].map(
@@ -73,7 +75,7 @@ def costs_at(anew: Searched, before: RunDocument, at: int) -> list[float]:
     return [exact[objective.name].item() for objective in problem.study.objectives]
 
 
-@pytest.mark.parametrize("minimize", MINIMIZED)
+@pytest.mark.parametrize("minimize", beyond(MINIMIZED[:2], MINIMIZED))
 def test_costs_and_recommendation_are_those_of_a_study_with_these_prices(
     tmp_path: Path, minimize: str
 ) -> None:
@@ -96,7 +98,7 @@ def test_costs_and_recommendation_are_those_of_a_study_with_these_prices(
         assert moved[at] == pytest.approx(costs_at(anew, before.document, int(at)), rel=1e-9)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", beyond(OFTEN, RULES))
 @pytest.mark.parametrize("confidence", [None, 0.9])
 def test_where_nothing_is_moved_the_answer_is_that_of_the_run(
     tmp_path: Path, rule: str, confidence: float | None
@@ -109,7 +111,7 @@ def test_where_nothing_is_moved_the_answer_is_that_of_the_run(
     assert seen.console == []
 
 
-@pytest.mark.parametrize("rule", RULES[:-1])
+@pytest.mark.parametrize("rule", beyond(OFTEN, RULES[:-1]))
 def test_every_rule_recommends_what_a_new_run_does(tmp_path: Path, rule: str) -> None:
     text = study("tco", f"recommend: {rule}\n")
     before, anew = searched(tmp_path, text).document, searched(tmp_path, priced_anew(text)).document
@@ -118,7 +120,7 @@ def test_every_rule_recommends_what_a_new_run_does(tmp_path: Path, rule: str) ->
         assert config(before, seen) == anew.recommended.config
 
 
-@pytest.mark.parametrize("rule", ["fastest", "cheapest", "speed-per-dollar"])
+@pytest.mark.parametrize("rule", beyond(OFTEN, ["fastest", "cheapest", "speed-per-dollar"]))
 def test_a_confidence_asked_in_the_page_is_that_of_a_run(tmp_path: Path, rule: str) -> None:
     text = study("capital", f"recommend: {rule}\n")
     likely = searched(tmp_path, text).document
@@ -206,7 +208,7 @@ prices: {extras: {installation: 2 kUSD, support: 5 %}}
 """
 
 
-@pytest.mark.parametrize("rule", [*RULES[:-1]])
+@pytest.mark.parametrize("rule", beyond(OFTEN, RULES[:-1]))
 def test_what_stands_there_costs_nothing_in_the_page_too(tmp_path: Path, rule: str) -> None:
     text = study("capital", f"{OWNED}recommend: {rule}\n")
     dearer = text.replace("extras:", "host: 90 kUSD, extras:")
