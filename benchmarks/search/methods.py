@@ -19,6 +19,7 @@ from dse.pricing.problem import Problem
 from dse.search.guided import Guided, Point, Points
 from dse.search.guided.archive import evaluated
 from dse.search.guided.codes import Coded
+from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import at_fraction
 from dse.search.guided.proposals import suggested
 
@@ -39,8 +40,9 @@ def dse(problem: Problem, budget: int, seed: int) -> Array:
 class Counted:
     """The model as the rivals see it: with dse's cache and filter, and a budget.
 
-    A point that was priced before is answered again, and one whose nodes are not full, whose
-    accelerator lacks the number format or is no longer sold is infeasible, without counting.
+    A point that was priced before is answered again, without counting. So is one that dse would not
+    price because of its bounds, with these: what misses a limit that communication does not change,
+    and what some priced point beats even if its communication took no time.
     """
 
     problem: Problem
@@ -50,6 +52,7 @@ class Counted:
 
     def __post_init__(self) -> None:
         self.coded = Coded(self.problem)
+        self.ideal = Ideal(self.problem, self.coded)
 
     @property
     def spent(self) -> bool:
@@ -58,17 +61,28 @@ class Counted:
 
     def __call__(self, points: Sequence[Point]) -> Array:
         """Gain, cost, violation of every point, shape (points, 3)."""
-        built = self.coded.buildable(self.coded.of(points))
-        fresh = [p for p, there in zip(points, built, strict=True) if there]
-        fresh = [p for p in dict.fromkeys(fresh) if p not in self.known]
+        fresh = [p for p in dict.fromkeys(points) if p not in self.known]
+        bounds = self.ideal(self.coded.of(fresh))
+        kept = bounds.possible & ~self._beaten(bounds.numbers)
+        found = {
+            p: row for p, row, keep in zip(fresh, bounds.numbers, kept, strict=True) if not keep
+        }
+        fresh = [p for p, keep in zip(fresh, kept, strict=True) if keep]
         fresh = fresh[: self.budget - len(self.rows)]
         if fresh:
             block = evaluated(self.problem, self.coded.space, fresh)
             rows = np.column_stack([block.values, block.violation])
             self.rows.extend(rows)
             self.known.update(zip(fresh, rows, strict=True))
-        unbuilt = np.array([np.nan, np.nan, 1.0])
-        return np.array([self.known.get(point, unbuilt) for point in points])
+        self.known.update(found)
+        beyond_budget = np.array([np.nan, np.nan, 1.0])
+        return np.array([self.known.get(point, beyond_budget) for point in points])
+
+    def _beaten(self, numbers: Array) -> Array:
+        """Whether a priced point costs no more and gains more than each, shape (points,)."""
+        priced = np.array([row for row in self.rows if row[2] == 0]).reshape(-1, 3)
+        gain, cost = priced[:, 0], priced[:, 1]
+        return np.array([bool(((gain > g) & (cost <= c)).any()) for g, c, _ in numbers], dtype=bool)
 
 
 def optuna_nsga2(problem: Problem, budget: int, seed: int) -> Array:
