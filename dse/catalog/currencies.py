@@ -29,7 +29,7 @@ def in_usd(text: str, rates: Mapping[str, float]) -> tuple[str, str, float]:
         guess = f"did you mean {near[0]}? Else " if near else ""
         raise units.UnitError(
             f"'{text}': no rate of the currency {code} is given",
-            f"{guess}add 'currencies: {{{code}: 1.08 USD}}', what one {code} is worth, to this "
-            "list or one before it, or to a table a column rate with 1.08",
+            f"{guess}add 'currencies: {{{code}: ... USD}}' with what one {code} is worth to this "
+            "list or one before it, or to a table a column rate with that number",
         )
     return f"{text[: found.start()]}{found[1]}{USD}{text[found.end() :]}", code, rates[code]

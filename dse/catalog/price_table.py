@@ -17,7 +17,7 @@ from dse.catalog.nodes import Node, node
 from dse.catalog.store import models_dir, names
 from dse.errors import StudyError
 from dse.mistakes import each
-from dse.spelling import alike, alternatives, real_name, same
+from dse.spelling import alike, alternatives, enumerated, real_name, same
 from dse.text_source import text_of
 from dse.units import UnitError
 
@@ -27,6 +27,7 @@ ITEM, PRICE = "item", "price"
 COLUMNS = (ITEM, PRICE, "currency", "rate", "date", "valid_until", "quote", "discount", "class",
            "vendor", "status", "source", "detail")  # fmt: skip
 _NUMBERS = (PRICE, "rate", "discount")  # columns of numbers
+_EURO = ("€", "EURO", "EUROS")  # what people write for EUR
 _MOST_BYTES = 1_000_000
 _SECTIONS = ("currencies", "extras", "accelerators", "nodes", "fabrics")
 _TEXTS = ("title", "as_of", "includes")  # whose value is a word, without a source
@@ -82,6 +83,14 @@ class PriceTable:
             )
         if not columns:
             raise StudyError(self.path, 0, 0, "the file is empty", f"begin it with {HEADER}")
+        if not rows:
+            raise StudyError(
+                self.path,
+                0,
+                0,
+                "holds only a header, so that every price would be the catalogue's",
+                "add a row for each item, or name no such list",
+            )
         numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
         # Where semicolons part cells, commas are as likely decimal as not.
         usual = decimal_mark.usual(numbers, "" if mark == ";" else decimal_mark.POINT)
@@ -126,16 +135,27 @@ class PriceTable:
 
     def _header(self, cells: list[str], places: list[tuple[int, int]]) -> list[str]:
         columns = [cell.lower().replace(" ", "_") for cell in cells]
+        missing = [column for column in (ITEM, PRICE) if column not in columns]
+        unknown = {column: cell for column, cell in zip(columns, cells, strict=True)
+                   if column not in COLUMNS}  # fmt: skip
+        if unknown:
+            first, *others = unknown
+            place = places[columns.index(first)]
+            listed = enumerated([f"'{cell}'" for cell in unknown.values()])
+            problem = f"unknown {'columns' if others else 'column'} {listed}"
+            if missing:
+                problem += f", and no {enumerated(missing)}"
+            near = () if missing or others else alike(first, COLUMNS)
+            remedy = f"did you mean {alternatives(near)}?" if near else (
+                f"columns are {enumerated(COLUMNS)}; {ITEM} and {PRICE} must be there"
+            )  # fmt: skip
+            raise StudyError(self.path, *place, problem, remedy)
         for column, place in zip(columns, places, strict=True):
-            if column not in COLUMNS:
-                near = alike(column, COLUMNS)
-                remedy = f"did you mean {alternatives(near)}?" if near else f"use {HEADER}"
-                raise StudyError(self.path, *place, f"unknown column '{column}'", remedy)
             if columns.count(column) > 1:
                 raise StudyError(self.path, *place, f"column {column} twice", "keep one")
-        for column in (ITEM, PRICE):
-            if column not in columns:
-                raise StudyError(self.path, 1, 1, f"no column {column}", f"begin with {HEADER}")
+        if missing:
+            problem = f"no column {enumerated(missing)}"
+            raise StudyError(self.path, 1, 1, problem, f"begin with {HEADER}")
         return columns
 
     def _row(self, cells: _Cells, marks: Mapping[str, str], usual: str) -> None:
@@ -156,6 +176,8 @@ class PriceTable:
                     found[column] = decimal_mark.with_point(found[column], mark)
                 except UnitError as cause:
                     raise StudyError(self.path, *at[column], cause.problem, cause.remedy) from None
+        if found.get("currency", "").upper() in _EURO:
+            found["currency"] = "EUR"
         loc = self._item(found[ITEM], place)
         if loc in self._places:
             problem = f"{found[ITEM]} again, first on line {self._places[loc][0]}"

@@ -237,8 +237,8 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
     fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
 
     def fabric(name: str, own: Entry) -> None:
-        for part in PARTS:
-            _set(own, part, "usd", part, fabrics.setdefault(name, {}))
+        prices = fabrics.setdefault(name, {})
+        each(lambda part: _set(own, part, "usd", part, prices), PARTS)
         own.finish()
 
     machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -231,13 +232,13 @@ class Entry:
         status = str(written.get("status", "sourced"))
         if status not in STATUSES:
             raise self.wrong(f"status '{status}'", f"write {' or '.join(STATUSES)}", *steps)
-        date = self._date(written, "date", steps)
         about = [str(written[part]) for part in ("vendor", "detail") if part in written]
         offer = None
         if money:
             number, unit, offer = self._priced(written, dimension, steps)
         else:
             number, unit = self._value(value, dimension, steps)
+        date = self._date(written, "date", steps)
         text = f"{self._file.written(place)}{self._in_currency(written) if money else ''}"
         if number is not None and number < least[0]:
             raise self.wrong(*_too_small(key, text, unit, *least), *steps)
@@ -268,33 +269,37 @@ class Entry:
         if given and value != "unknown":
             value = f"{value} {given}{'' if '/' in given else per}"
         rates = dict(self.rates)
+        mistakes = Mistakes()
         if "rate" in written:
-            rates[given[:3]] = self._rate(written["rate"], given, steps)
-        converted = ""
-        if isinstance(value, str) and value != "unknown":
+            own = mistakes.part(lambda: self._rate(written["rate"], given, steps))
+
+        def converting() -> tuple[Any, str, float]:
+            if "rate" in written:
+                rates[given[:3]] = own()
+            if not isinstance(value, str) or value == "unknown":
+                return value, "", 1.0
             try:
-                value, code, rate = in_usd(value, rates)
+                text, code, rate = in_usd(value, rates)
             except units.UnitError as cause:
                 raise self.wrong(cause.problem, cause.remedy, *steps) from cause
-            if code != USD:
-                converted = f"{code} at USD {rate:g}"
-        else:
-            rate = 1.0
-        number, unit = self._value(value, dimension, steps)
-        usual = QUOTE if not self.shipped else CLOUD if dimension == "usd_per_hour" else LIST
-        price_class = str(written.get("class", usual))
-        if price_class not in CLASSES:
-            remedy = f"write {', '.join(CLASSES[:-1])} or {CLASSES[-1]}"
-            raise self.wrong(f"class '{price_class}'", remedy, *steps, "class")
-        discount, before = self._discount(written, steps), None
+            return text, "" if code == USD else f"{code} at USD {rate:g}", rate
+
+        in_dollars = mistakes.part(converting)
+        parsed = mistakes.part(lambda: self._value(in_dollars()[0], dimension, steps))
+        classed = mistakes.part(lambda: self._class(written, dimension, steps))
+        reduced = mistakes.part(lambda: self._discount(written, steps))
+        made = mistakes.part(lambda: self._date(written, "date", steps))
+        ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
+        mistakes.part(lambda: self._check_days(made(), ended(), steps))
+        mistakes.told()
+        (_, converted, rate), (number, unit), price_class = in_dollars(), parsed(), classed()
+        discount, until, before = reduced(), ended(), None
         if number is not None:
             # A price to pay is one of whole cents, so that a bill adds up as it is shown.
             places = 2 if dimension == "usd" and (converted or discount) else 15
             number = round(number * rate, places) if converted else number
             if discount:
                 before, number = number, round(number * (1 - discount), places)
-        until = self._date(written, "valid_until", steps)
-        self._check_days(self._date(written, "date", steps), until, steps)
         offer = PriceTerms(
             price_class=price_class,
             vendor=str(written.get("vendor", "")),
@@ -307,6 +312,17 @@ class Entry:
             includes=str(written.get("includes", "")),
         )
         return number, unit, offer
+
+    def _class(
+        self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
+    ) -> str:
+        """What kind of price it is."""
+        usual = QUOTE if not self.shipped else CLOUD if dimension == "usd_per_hour" else LIST
+        found = str(written.get("class", usual))
+        if found not in CLASSES:
+            remedy = f"write {', '.join(CLASSES[:-1])} or {CLASSES[-1]}"
+            raise self.wrong(f"class '{found}'", remedy, *steps, "class")
+        return found
 
     def _check_days(self, date: str, until: str, steps: tuple[str | int, ...]) -> None:
         """Refuse an offer of a day to come, and one that ends before it is made."""
@@ -355,7 +371,7 @@ class Entry:
         try:
             return "" if date == "unknown" or day_of(date) is None else date
         except ValueError as cause:
-            raise self.wrong(f"'{date}' is no date", _DAY, *steps, key) from cause
+            raise self.wrong(f"'{date}' is no date", _day_meant(date), *steps, key) from cause
 
     def _value(
         self, value: Any, dimension: str | Reading, steps: tuple[str | int, ...]
@@ -384,6 +400,20 @@ class Entry:
         near = difflib.get_close_matches(key, sources(), n=1)
         remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
         raise self.wrong(f"{name} cites unknown source '{key}'", remedy, *steps)
+
+
+def _day_meant(written: str) -> str:
+    """What to write in place of a day that is not as dates are written here."""
+    found = re.fullmatch(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", written.strip())
+    if found is None:
+        return _DAY
+    first, second, year = int(found[1]), int(found[3]), int(found[4])
+    orders = [(second, first)]  # month and day
+    if found[2] == "/":  # some write the month first
+        orders.append((first, second))
+    days = [f"{year}-{month:02}-{day:02}" for month, day in dict.fromkeys(orders)
+            if month <= 12 and day <= 31]  # fmt: skip
+    return f"write {' or '.join(days)}" if days else _DAY
 
 
 def _too_small(key: str, text: str, unit: str, least: float, remedy: str) -> tuple[str, str]:

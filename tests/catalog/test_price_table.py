@@ -210,7 +210,7 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
          "item; did you mean h100-sxm?"),
         ("t4,-1,USD\n", ":2:4: -1 USD is negative; write a value of at least 0"),
         ("t4,1,CHF\n", ":2:4: '1 CHF': no rate of the currency CHF is given; add "
-         "'currencies: {CHF: 1.08 USD}'"),
+         "'currencies: {CHF: ... USD}'"),
         ("t4,1,UDS\n", "no rate of the currency UDS is given; did you mean USD?"),
         ("t4,,USD\n", ":2:1: t4 has no price; write one, or unknown"),
         ("t4,1e12,USD\n", ":2:4: 1e12 USD is absurd for one; write the price of one item"),
@@ -255,7 +255,7 @@ def test_a_mistake_in_a_table_is_one_line(tmp_path: Path, rows: str, message: st
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("item,cost\n", ":1:6: unknown column 'cost'; use item,price,currency,date"),
+        ("item,cost\n", ":1:6: unknown column 'cost', and no price; columns are item, price"),
         ("item,price,prise\n", "unknown column 'prise'; did you mean price?"),
         ("item,price,price\n", "column price twice; keep one"),
         ("item,currency\n", "no column price; begin with item,price"),
@@ -275,3 +275,38 @@ def test_what_is_no_text_is_told(tmp_path: Path) -> None:
         read_prices(path)
     with pytest.raises(StudyError, match=r"none\.csv: cannot be read: No such file"):
         read_prices(tmp_path / "none.csv")
+
+
+def test_all_that_is_wrong_in_a_table_is_told_at_once(tmp_path: Path) -> None:
+    header = "item,price,date,rate,currency,valid until\n"
+    rows = (
+        "t4,245000,16/11/2026,x,EUR,31.12.2026\n"
+        "25gbe nic,xx,2026-11-16,1.08,EUR,2026-12-31\n"
+        "25gbe cable,80,2026-13-16,1.08,EUR,2026-12-31\n"
+    )
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, rows, header))
+    told = [str(one).partition(".csv:")[2] for one in caught.value.mistakes]
+    assert told[0] == "2:11: '16/11/2026' is no date; write 2026-11-16"
+    assert told[1].startswith("2:22: rate 'x USD' is not a quantity")
+    assert told[2] == "2:28: '31.12.2026' is no date; write 2026-12-31"
+    assert told[3].startswith("3:11: 'xx USD' is not a quantity")
+    assert told[4].startswith("4:16: '2026-13-16' is no date; write 2026-11-16, 2026-11 or 2026")
+    assert len(told) == 5
+
+
+@pytest.mark.parametrize("euro", ["EUR", "€", "EURO", "Euro"])
+def test_the_euro_is_known_as_people_write_it(tmp_path: Path, euro: str) -> None:
+    prices = read_prices(table(tmp_path, f"t4,1000,{euro},1.1\n", "item,price,currency,rate\n"))
+    assert prices.accelerator_usd["t4"].value == pytest.approx(1100)
+
+
+def test_columns_of_another_table_are_named_together_as_they_are_written(tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, "t4,1000\n", "article,unit price\n"))
+    assert "unknown columns 'article' and 'unit price', and no item and price" in str(caught.value)
+
+
+def test_a_list_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="holds only a header"):
+        read_prices(table(tmp_path, ""))
