@@ -18,6 +18,7 @@ from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
+from dse.errors import StudyError
 from dse.mistakes import Mistakes, Part, each
 from dse.spelling import real_name
 
@@ -47,7 +48,11 @@ _SECTIONS = ("accelerators", "fabrics", "nodes", "currencies", "extras")
 # (least, largest) of what is not priced, and the largest price of any one item that is believed
 RANGES = {
     # A site draws at least what its machines draw.
-    "pue": (1.0, 10.0, "PUE is the power of the site over that of its machines; write 1.3"),
+    "pue": (
+        1.0,
+        10.0,
+        "PUE is the power of the site over that of its machines; write 1.3, not 130 %",
+    ),
     "amortisation_years": (0.1, 100.0, "write years, such as 4"),
     "electricity": (0.0, 100.0, "write for example 0.1 USD/kWh"),
     "carbon": (0.0, 10.0, "write for example 0.4 kg/kWh"),
@@ -325,7 +330,12 @@ def _rates(entry: Entry) -> dict[str, float]:
 def _general(entry: Entry, key: str, dimension: str) -> Fact:
     """A number that is no price of one item, within its range."""
     least, most, remedy = RANGES.get(key, (0.0, _MOST_USD, "write for example 9 kUSD"))
-    fact = entry.number(key, dimension, least, remedy)
+    try:
+        fact = entry.number(key, dimension, least, remedy)
+    except StudyError as cause:
+        if dimension != "count" or key not in RANGES or "example" not in cause.remedy:
+            raise
+        raise entry.wrong(cause.problem, remedy, key) from None
     if fact.value is not None and fact.value > most:
         raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
     return fact

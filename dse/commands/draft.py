@@ -10,12 +10,14 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dse.commands.answers import ROOM, Answers, by_option
 from dse.errors import ArgumentError, StudyError
+from dse.spelling import enumerated
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
@@ -27,6 +29,7 @@ PRECISIONS = ("bf16", "fp16", "fp32")  # the first that all accelerators have
 CARDS = (1, 4, 8)  # network cards of one
 SUMS = ("auto-nccl", "ring-nccl", "tree-nccl")  # what NCCL can be told
 COLUMN = 58  # where comments begin
+MOST_NAMED = 4  # accelerators that a network would fit
 MOMENTUM = "momentum"  # where nobody knows what a network is trained with
 
 
@@ -99,6 +102,19 @@ class Draft:
 
     @cached_property
     def _fitting(self) -> Mapping[str, int]:
+        """The largest batch that fits in an accelerator of each machine, at least one of them."""
+        fits, answers = self._tried, self.answers
+        if not any(fits.values()):
+            problem = (
+                f"{answers.workload} does not fit in {' or '.join(answers.machines)}, not even one "
+                "sample at a time; dse models data-parallel training, where each holds the whole "
+                "network"
+            )
+            raise ArgumentError("--on", problem, self._roomier())
+        return fits
+
+    @cached_property
+    def _tried(self) -> Mapping[str, int]:
         """The largest batch that fits in an accelerator of each machine; 0 where none does."""
         from dse.prices import price
 
@@ -111,14 +127,40 @@ class Draft:
         for name, batch, left in zip(machines, tried, slack, strict=True):
             if left >= 0:
                 fits[name] = max(fits[name], batch)
-        if not any(fits.values()):
-            problem = (
-                f"{answers.workload} does not fit in {' or '.join(answers.machines)}, not even one "
-                "sample at a time; dse models data-parallel training, where each holds the whole "
-                "network"
-            )
-            raise ArgumentError("--on", problem, "name accelerators with more memory")
         return fits
+
+    def _roomier(self) -> str:
+        """What to do where the network fits none of the machines: those that it fits, at a known
+        price, the cheapest of them first."""
+        from dse.catalog import accelerator, default_prices, names
+
+        prices = default_prices().accelerator_usd
+        sold = {name: usd for name in names("accelerators")
+                if name in prices and (usd := prices[name].value) is not None}  # fmt: skip
+        larger = sorted(sold, key=lambda name: (sold[name], name))
+        own = max(self._memory(name) for name in self.answers.machines)
+        larger = [name for name in larger
+                  if (accelerator(name).memory_bytes or 0.0) > own]  # fmt: skip
+        fitting = []
+        for name in larger:
+            with suppress(ArgumentError):  # of one whose facts do not suffice
+                alone = Draft(replace(self.answers, on=name, gpus=str(ROOM)))
+                fitting += [name] if alone._tried[name] else []
+        if fitting:
+            more = len(fitting) - MOST_NAMED
+            named = [*fitting[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+            return f"it fits in {enumerated(named)}: write for example --on {fitting[0]}"
+        return (
+            "no accelerator of the catalogue holds it; splitting it among accelerators (ZeRO, "
+            "tensor or pipeline parallelism) is not modelled"
+        )
+
+    def _memory(self, machine: str) -> float:
+        """Bytes of one accelerator."""
+        from dse.catalog import accelerator, node
+
+        name = node(machine).accelerator if self.answers.by_node else machine
+        return accelerator(name).memory_bytes or 0.0
 
     @cached_property
     def _roomy(self) -> Problem:

@@ -24,7 +24,8 @@ def watch(
         Path,
         typer.Argument(
             help="What training printed (samples/s, images/sec, tokens/s, s/it, it/s), a table "
-            "with the column samples_per_s, or a trace of PyTorch's profiler (.json, .json.gz).",
+            "with a column samples_per_s or samples/s, or a trace of PyTorch's profiler "
+            "(.json, .json.gz).",
             show_default=False,
         ),
     ],

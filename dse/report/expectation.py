@@ -165,6 +165,8 @@ def _own_rate(document: RunDocument, point: Point, rate: float) -> tuple[str, st
     """The two lines of a table that teaches the model this rate; None where it cannot be one."""
     config = {name: value for name, value in point.config.items() if value}
     workload, per_node = document.study.workload, round(point.gpus / point.nodes)
+    if "node" in config:
+        config["accelerator"] = catalog.node(config["node"]).accelerator
     if "accelerator" not in config or workload not in catalog.names("workloads"):
         return None
     known = {

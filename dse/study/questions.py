@@ -180,7 +180,7 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> tuple[str, flo
     if name == BUDGET and wrong.problem.endswith("has no unit"):
         example = (
             f"write an amount of money, such as {option} \"2 MUSD\"; how many points a guided "
-            "search may price is --points"
+            "search may price is --points of dse run"
         )  # fmt: skip
     raise ArgumentError(option, problem, example)
 

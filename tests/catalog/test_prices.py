@@ -140,3 +140,11 @@ def test_all_mistakes_of_a_list_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as caught:
         read_prices(table)
     assert [one.line for one in caught.value.mistakes] == [2, 3]
+
+
+def test_a_share_in_percent_is_told_what_a_pue_is(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("pue: 135 %\n")
+    with pytest.raises(StudyError) as caught:
+        read_prices(tmp_path / "mine.yaml")
+    assert "write 1.3, not 130 %" in str(caught.value)
+    assert "example 8" not in str(caught.value)

@@ -226,6 +226,22 @@ def test_what_nccl_chose_and_somebody_timed_is_not_searched_beside_estimates() -
     assert unknown["space"]["aggregation"] == ["auto-nccl", "ring-nccl", "tree-nccl"]
 
 
+@pytest.mark.parametrize(
+    ("workload", "said"),
+    [("llama2-7b", "it fits in "), ("gpt3-175b", "no accelerator of the catalogue holds it; ")],
+)
+def test_what_does_not_fit_is_told_what_it_fits(workload: str, said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        _ = Draft(Answers(workload, "a100", "8")).baseline
+    _, found, rest = str(caught.value).partition(said)
+    assert found
+    if said.startswith("it fits"):
+        named = rest.rpartition("on ")[2]
+        assert Draft(Answers(workload, named, "8")).baseline["accelerator"] == named
+    else:
+        assert "ZeRO, tensor or pipeline parallelism) is not modelled" in rest
+
+
 def test_a_study_is_called_by_its_network(tmp_path: Path) -> None:
     config = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2, "n_positions": 128,
               "vocab_size": 1000}  # fmt: skip

@@ -33,6 +33,7 @@ from dse.spelling import meant
 from dse.units import LARGEST, SMALLEST
 
 COLUMN = "samples_per_s"
+SPELT = ("samples/s", "samples/sec", "samples per s")  # what training loops call that column
 KNOWN = (
     "a log with samples/s, images/sec, tokens/s, s/it or it/s in its lines, a table with the "
     f"column {COLUMN}, or a trace of PyTorch's profiler"
@@ -194,13 +195,19 @@ def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
 
 def _is_table(text: str) -> bool:
     header = next((line for line in text.splitlines() if line.strip()), "")
-    return COLUMN in (cell.strip() for cell in header.split(","))
+    return COLUMN in map(_column, header.split(","))
+
+
+def _column(written: str) -> str:
+    """A heading, the one of rates as it is named here."""
+    name = written.strip()
+    return COLUMN if name.lower() in SPELT else name
 
 
 def _of_table(text: str, path: str) -> MeasuredTraining:
     rows = table_lines(text.splitlines(), path)
     (first, header), *others = rows
-    names = [name.strip() for name in header]
+    names = [_column(name) for name in header]
     if names.count(COLUMN) != 1:
         how = "is missing" if COLUMN not in names else "is there twice"
         near = [name for name in names if meant(name, [COLUMN])]

@@ -262,3 +262,11 @@ def test_damaged_packing_and_folders(tmp_path: Path) -> None:
         read_training(tmp_path, TERMS)
     with pytest.raises(StudyError, match="cannot be read"):
         read_training(tmp_path / "none.log", TERMS)
+
+
+@pytest.mark.parametrize("heading", ["samples_per_s", "samples/s", "Samples/sec"])
+def test_a_table_may_call_its_rates_as_logs_do(tmp_path: Path, heading: str) -> None:
+    assert rates(tmp_path, f"step,loss,{heading}\n0,8.0,46.5\n10,7.9,47.5\n", "a.csv") == [
+        46.5,
+        47.5,
+    ]
