@@ -194,9 +194,6 @@ def test_what_was_never_measured_and_decides_is_asked_for() -> None:
     )
     assert reasons(made(knowledge=(replace(ring, worth=0.009),))) == []
     assert len(readiness.actions(made(knowledge=(ring, replace(ring, name="rate: a, b"))))) == 1
-    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
-                       considered=3)  # fmt: skip
-    assert reasons(made(knowledge=(ring,), confidence=asked)) == [], "it allows for that"
 
 
 def test_what_cannot_be_ordered_so_comes_first() -> None:
@@ -350,7 +347,13 @@ def test_limits_count_with_the_probability_that_was_asked_for() -> None:
         in (readiness.actions(missed)[0])
     )
     met = replace(asked, asked=0.7, reached=True)
-    assert reasons(made(choices=(own,), confidence=met)) == []
+    unlikely = made(choices=(own,), confidence=met)
+    assert reasons(unlikely) == []
+    assert readiness.conditions(unlikely) == [
+        "it meets speedup >= 2 in 78 % of simulated outcomes only"
+    ], "whoever signs knows"
+    likely = replace(met, recommended=0.93)
+    assert readiness.conditions(made(confidence=likely)) == []
 
 
 def test_what_the_baseline_once_cost_is_accepted_and_another_answer_is_not() -> None:
@@ -486,6 +489,9 @@ def test_what_would_settle_most_is_asked_for_first() -> None:
     sure = made(flips=(flip,), knowledge=(ring,), confidence=asked)
     assert reasons(sure) == ["measurement", "price"]
     assert readiness.actions(sure)[0].startswith("Get half an hour of nccl-tests: to know")
+    assert reasons(made(knowledge=(ring,), confidence=asked)) == ["measurement"], "by itself, too"
+    little = replace(ring, worth=0.009)
+    assert reasons(made(knowledge=(little,), confidence=asked)) == []
 
 
 def test_idle_accelerators_are_a_reason_and_odds_are_accepted() -> None:

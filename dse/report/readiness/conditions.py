@@ -9,6 +9,7 @@ from dse.pricing.problem import GIVEN
 from dse.report import bills, none_feasible, one_age, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.verdict import COMPUTING
+from dse.report.confidence import USUAL
 from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.readiness.doubts import LARGE, bill
@@ -49,6 +50,15 @@ def _given(document: RunDocument) -> str:
     named = enumerated([bills.ordered(item) for item in given])
     sources = enumerated(list(dict.fromkeys(item.source for item in given)))
     return f"{named} {'cost' if given[1:] else 'costs'} USD 0, as {sources} says"
+
+
+def _likely(document: RunDocument) -> str:
+    """That limits may well be missed, though they are met as surely as was asked."""
+    asked = document.confidence
+    if asked is None or not asked.reached or not asked.limits or asked.recommended >= USUAL:
+        return ""
+    met = sure_words.chance(asked.recommended, asked.asked)
+    return f"it meets {enumerated(list(asked.limits))} in {met} of simulated outcomes only"
 
 
 def _committed(document: RunDocument) -> str:
@@ -122,7 +132,7 @@ def _guided(document: RunDocument) -> str:
 
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _given, _committed, _odds, _none_feasible, _guided, _reversed, _baseline_price, _unmeasured,
-    _untimed, _extrapolated,
+    _given, _committed, _likely, _odds, _none_feasible, _guided, _reversed, _baseline_price,
+    _unmeasured, _untimed, _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none

@@ -35,7 +35,7 @@ def uncertain(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     told = [*_own_prices(document, found), *_measurements(document, found),
             *_rival_prices(document, found)]  # fmt: skip
     most = _most_worth(found)
-    if most and told and not any(_asked(most) in one.of for one in told):
+    if most and not any(_asked(most) in one.of for one in told):
         told.append(_About(frozenset([_asked(most)]), _to_know(found, most)))
     for one in sorted(told, key=lambda one: most is None or _asked(most) not in one.of):
         yield one.reason
