@@ -109,14 +109,18 @@ def certainty(
 def _as_steady(found: StudyDraws, position: int) -> int | None:
     """The position of the point that is expected to miss the least of all that are other choices
     than the recommended one; None where it misses more, and where that misses hardly anything."""
-    asked = found.problem.study.confidence or 0.0
-    others = ~found.choice(position)[found.purchases]
-    others &= found.drawn.meets_all.mean(axis=0) >= asked
-    own = found.regrets[position]
-    if not others.any() or own <= max(found.problem.study.resolution, LEAST_MISSED):
+    own, at = found.regrets[position], _closest(found, position)
+    if at is None or own <= max(found.problem.study.resolution, LEAST_MISSED):
         return None
-    at = int(np.argmin(np.where(others, found.regrets, np.inf)))
     return at if found.regrets[at] <= own else None
+
+
+def _closest(found: StudyDraws, position: int) -> int | None:
+    """The position of the point that is expected to miss the least of all that are other choices,
+    and as sure as was asked; None where there is no such."""
+    others = ~found.choice(position)[found.purchases]
+    others &= found.drawn.meets_all.mean(axis=0) >= (found.problem.study.confidence or 0.0)
+    return int(np.argmin(np.where(others, found.regrets, np.inf))) if others.any() else None
 
 
 def _next_best(found: StudyDraws, position: int, at: Mapping[str, int]) -> NextBest | None:
@@ -149,9 +153,9 @@ def _machine(values: Mapping[str, object]) -> str:
 def _listed(
     found: StudyDraws, position: int, named: Mapping[str, int], others: Sequence[int]
 ) -> Iterator[tuple[int, str]]:
-    """The recommended purchase, the named ones, then rivals by falling probability, with others
-    that are told of: the position of the point that is best of each, and what the answer calls
-    it."""
+    """The recommended purchase, the named ones, then rivals by falling probability, or where none
+    is likely the one that would miss the least, with others that are told of: the position of the
+    point that is best of each, and what the answer calls it."""
     yield position, "recommended"
     seen = {int(found.purchases[position])}
     for role, place in named.items():
@@ -163,6 +167,8 @@ def _listed(
     rivals = [int(one) for one in np.argsort(-found.best, kind="stable") if int(one) not in seen]
     likely = [one for one in rivals if found.best[one] >= LEAST_LIKELY][:RIVALS]
     told = {int(found.purchases[at]) for at in others}
+    if not likely and (near := _closest(found, position)) is not None:
+        told.add(int(found.purchases[near]))
     for purchase in [one for one in rivals if one in told or one in likely]:
         of_it = np.flatnonzero(found.purchases == purchase)
         at = int(of_it[np.argmin(found.regrets[of_it])])

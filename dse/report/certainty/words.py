@@ -115,9 +115,13 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
 
 def nearest(rivals: list[Choice]) -> Choice:
     """Of the rivals the one that is most likely to be the better buy than the recommended choice;
-    of several, the one that is most often the best of all. One that never is the best comes after
-    all that may be."""
-    return min(rivals, key=lambda one: (not one.best, one.beaten or 0.0, -one.best))
+    of several, the one that is most often the best of all, then the one that misses the least. One
+    that never is the best comes after all that may be."""
+    return min(rivals, key=_nearness)
+
+
+def _nearness(rival: Choice) -> tuple[bool, float, float, float]:
+    return not rival.best, rival.beaten or 0.0, -rival.best, rival.regret
 
 
 def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
@@ -519,9 +523,10 @@ def scope(document: RunDocument, found: Certainty) -> str:
         f"{words.count(found.draws)} {OUTCOMES}, each with everything uncertain (computing, "
         "communication, what accelerators lose to one another, launches, decoding, prices) drawn "
         f"at random, the same for all of {words.count(found.points)} points on and near the front, "
-        f"which are {words.count(found.purchases)} {one}s: what differs in software alone is "
-        f"one, with the best software for it in each outcome. {one.capitalize()}s that differ from "
-        "the recommended one by less than the study's resolution in every objective are the same "
-        "choice, and count with it. How often it is better than another leaves out the outcomes in "
-        f"which both are worth the same, as where both miss a limit.{of}"
+        f"which are {words.count(found.purchases)} {one}s, of which the table has "
+        f"{words.count(len(found.choices))}: what differs in software alone is one, with the best "
+        f"software for it in each outcome. {one.capitalize()}s that differ from the recommended "
+        "one by less than the study's resolution in every objective are the same choice, and count "
+        "with it. How often it is better than another leaves out the outcomes in which both are "
+        f"worth the same, as where both miss a limit.{of}"
     )

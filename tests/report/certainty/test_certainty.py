@@ -705,3 +705,23 @@ def test_rents_are_those_of_the_term(tmp_path: Path) -> None:
     assert (half.on_demand_usd, dear.on_demand_usd) == (dear.usd, None)
     assert f"USD {half.usd:,.2f}/h of" in words.seen_price(half, hourly=True)
     assert f"(USD {dear.usd:,.2f}/h on demand, " in words.seen_price(half, hourly=True)
+
+
+def test_the_nearest_rival_of_what_is_always_the_best_is_what_misses_least(tmp_path: Path) -> None:
+    """Not the fastest within the limits, which the answer names for another reason."""
+    certain = (
+        "prices: {as_of: 2026-11-20, accelerators: {p100-sxm2-16gb: {purchase: 3 kUSD, sold_in: 1}"
+        ", v100-sxm2-16gb: {purchase: 9 kUSD, sold_in: 1}}, host: 9 kUSD}\nrecommend: cheapest\n"
+    )
+    found = built(studies.written(tmp_path, studies.SMALL + certain))
+    assert found.certainty is not None
+    own, *others = found.certainty.choices
+    assert own.best > 0.99
+    rivals = [one for one in others if not one.alike]
+    assert len(rivals) > 1, "the fastest, and another"
+    nearest = words.nearest(rivals)
+    assert nearest.regret == min(one.regret for one in rivals)
+    assert nearest.role == ""
+    assert nearest.cost == min(one.cost or 0.0 for one in rivals)
+    listed = f"of which the table has {len(found.certainty.choices)}"
+    assert listed in words.scope(found, found.certainty)
