@@ -12,7 +12,6 @@ from dse.spelling import enumerated
 if TYPE_CHECKING:
     from dse.fleet.document import ByModel, FleetDocument, NamedJob, UpgradeWorth
 
-HEADS = ("Upgrade", "Model", "Speedup, by GPU-hours", "Net a year")
 SHORT = {IDEAL: "with ideal overlap", NONE: "without overlap", OWN: "in dse's own model",
          OWN_UNHIDDEN: "in dse's own model"}  # fmt: skip
 LESS = ", and another upgrade more"
@@ -98,32 +97,28 @@ def opinions(document: FleetDocument, upgrade: str) -> str:
     return enumerated(said) if said else ""
 
 
+def heads(document: FleetDocument) -> list[str]:
+    """Of the table of upgrades: the fleet's model, then the others."""
+    own = SHORT[IDEAL if document.overlap == IDEAL else NONE].capitalize()
+    models = dict.fromkeys(row.model for row in document.by_model)
+    return ["Upgrade", f"{own}: this report", *(SHORT[model].capitalize() for model in models)]
+
+
 def rows(document: FleetDocument) -> list[list[str]]:
-    """Every upgrade by every model: that which prices the fleet, then the others."""
+    """Every upgrade by every model: its speedup and what it leaves a year."""
     if not document.by_model:
         return []
     net = {row.name: row.net_usd_per_year
            for row in (document.money.upgrades if document.money is not None else ())}  # fmt: skip
-    own = "ideal overlap" if document.overlap == IDEAL else "no overlap"
-    out = []
-    for upgrade in document.upgrades:
-        gained = upgrade.speedup[document.whole].gpu_hours
-        out.append([upgrade.name, f"The paper's formula, {own}: this report", times(gained),
-                    usd(net.get(upgrade.name))])  # fmt: skip
-        out += [
-            [upgrade.name, _title(row.model), times(row.speedup), usd(row.net_usd_per_year)]
-            for row in of(document, upgrade.name)
-        ]
-    return out
+    return [
+        [upgrade.name, _cell(upgrade.speedup[document.whole].gpu_hours, net.get(upgrade.name)),
+         *(_cell(row.speedup, row.net_usd_per_year) for row in of(document, upgrade.name))]
+        for upgrade in document.upgrades
+    ]  # fmt: skip
 
 
-def _title(model: str) -> str:
-    return {
-        IDEAL: "The paper's formula, ideal overlap",
-        NONE: "The paper's formula, no overlap",
-        OWN: "dse's own, with latency and overlap with the backward pass",
-        OWN_UNHIDDEN: "dse's own, with latency, no overlap",
-    }[model]
+def _cell(speedup: float, net_usd: float | None) -> str:
+    return times(speedup) if net_usd is None else f"{times(speedup)}, {usd(net_usd)}"
 
 
 def telling_job(document: FleetDocument) -> NamedJob | None:

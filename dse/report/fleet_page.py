@@ -108,7 +108,7 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "cluster_note": fleet_words.cluster_note(document),
         "money": money_rows(document),
         "by_model": fleet_models.rows(document),
-        "by_model_heads": fleet_models.HEADS,
+        "by_model_heads": fleet_models.heads(document),
         "sure": fleet_intervals.rows(document),
         "sure_heads": fleet_intervals.HEADS,
         "sure_money": fleet_intervals.money_rows(document),

@@ -195,7 +195,19 @@ def test_an_upgrade_that_other_models_deny_is_undecided(tmp_path: Path) -> None:
     assert f"and {shown(job.own_model.step_s, 's')} in dse's own model" in action
     assert "all else as it is. But it loses USD " in fleet_readiness.turns(found)
     text = fleet_page.render_markdown(found)
-    assert "| faster | The paper's formula, ideal overlap | 1." in text
+    (ideal, own) = found.by_model
+    assert ideal.net_usd_per_year is not None
+    assert (
+        "| Upgrade | Without overlap: this report | With ideal overlap | In dse's own model |"
+        in text
+    )
+    (row,) = (
+        line
+        for line in text.splitlines()
+        if line.startswith("| faster | 1.") and "USD" in line and "x, " in line
+    )
+    assert f"| {ideal.speedup:.2f}x, −{shown(-ideal.net_usd_per_year, 'USD')} |" in row
+    assert f"| {own.speedup:.2f}x, −USD " in row
     assert "Upgrade to" not in text
 
 

@@ -31,6 +31,33 @@ def test_axe_finds_nothing_serious(
         assert browser.grave(seen) == []
 
 
+CUT = """
+    const words = (cell) => {
+      const broken = [], texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      for (let text = texts.nextNode(); text; text = texts.nextNode())
+        for (const word of text.data.matchAll(/[A-Za-z]+/g)) {
+          const range = document.createRange();
+          range.setStart(text, word.index);
+          range.setEnd(text, word.index + word[0].length);
+          if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1)
+            broken.push(word[0]);
+        }
+      return broken;
+    };
+    return [...document.querySelectorAll("caption")]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+      .map((one) => one.textContent)
+      .concat([...document.querySelectorAll(".compare th")].flatMap(words));"""
+
+
+def test_on_a_phone_no_caption_is_cut_and_no_heading_breaks_in_a_word(tmp_path: Path) -> None:
+    html = page.render_page(read(written()))
+    long = html.replace('<th scope="row">Step time</th>', '<th scope="row">Accumulation</th>')
+    assert long != html
+    with browser.opened(long, tmp_path, 390) as seen:
+        assert seen.run(CUT) == []
+
+
 def shown(seen: browser.Seen) -> tuple[list[str], list[str]]:
     """(rows of the table that are shown, points of the front that the chart draws), by id."""
     found: tuple[list[str], list[str]] = seen.run("""
