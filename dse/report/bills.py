@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
@@ -258,6 +259,25 @@ def total(items: Sequence[Item]) -> float | None:
     return None if None in sums else sum(usd for usd in sums if usd is not None)
 
 
+def in_currency_of_quotes(items: Sequence[Item]) -> str:
+    """The sum in the currency of the buyer's own quotes, as a sentence, where all of them for
+    hardware are of one other than USD at one rate; else empty. Extras may be shares of it."""
+    whole = total(items)
+    own = {
+        item.terms.converted if item.terms else ""
+        for item in items if item.usd and item.price_class == QUOTE and not item.extra
+    }  # fmt: skip
+    if whole is None or len(own) != 1:
+        return ""
+    code, _, rate = own.pop().partition(" at USD ")
+    if not code or not rate:
+        return ""
+    return (
+        f"In the currency of your quotes the sum is {code} {whole / float(rate):,.2f}, at the rate "
+        f"that they state, USD {rate} for 1 {code}, which counts as certain."
+    )
+
+
 def doubtful_share(items: Sequence[Item]) -> float:
     """What share of a bill's sum are prices that are old, of no date or unchecked, and no valid
     offers to the buyer; 0 where the sum is 0 or not known."""
@@ -340,11 +360,12 @@ def _age(years: float) -> str:
 
 
 def _note(items: Sequence[Item]) -> str:
-    whole = total(items)
+    whole, said = total(items), in_currency_of_quotes(items)
     unchecked = sum(item.usd or 0.0 for item in items if not item.checked)
     if not whole or not unchecked:
-        return ""
-    return f"{percent(unchecked / whole)} of the sum are prices that nobody checked."
+        return said
+    doubt = f"{percent(unchecked / whole)} of the sum are prices that nobody checked."
+    return f"{doubt} {said}".strip()
 
 
 def _usd(value: float | None) -> str:

@@ -95,7 +95,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "notes": notes,
         "readiness": readiness.facts(document),
         "sign": signature.signature(document),
-        "excluded": bills.left_out(document) if document.bills else "",
+        "excluded": _excluded(document),
         "offers": offered,
         "also": offers.also(document),
         "offer": next(one for one in offered if one.recommended),
@@ -103,6 +103,14 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "intervals": any(point.interval for point in _named(document)),
         "costs_note": costs_note(document),
     }
+
+
+def _excluded(document: RunDocument) -> str:
+    """What the sum that is signed is in the currency of the quotes, and what it does not hold."""
+    if not document.bills:
+        return ""
+    sum_of = bills.in_currency_of_quotes(document.bills.get("recommended", ()))
+    return f"{sum_of} {bills.left_out(document)}".strip()
 
 
 def _bill(document: RunDocument) -> dict[str, Any]:

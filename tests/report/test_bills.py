@@ -7,12 +7,15 @@ import io
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pytest
+
 from dse import catalog
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE
 from dse.pricing.bill_of_materials import Item, Rent, Terms
 from dse.report import answer, bills, rents
 from dse.report.document import RunDocument
 from dse.report.notes import Note
+from dse.report.page import render_page
 from tests.report import documents
 
 GPU = Item(
@@ -175,3 +178,23 @@ def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
     listed |= catalog.default_prices().accelerator_hourly_usd
     assert [name for name, fact in listed.items()
             if fact and fact.value and not (fact.offer and fact.offer.vendor)] == []  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        (["EUR at USD 1.25", "EUR at USD 1.25"], "the sum is EUR 67,200.00, at the rate"),
+        (["EUR at USD 1.25", "EUR at USD 1.2"], ""),
+        (["EUR at USD 1.25", ""], ""),
+        (["", ""], ""),
+    ],
+)
+def test_the_sum_is_told_in_the_currency_of_all_own_quotes(terms: list[str], said: str) -> None:
+    """By hand: USD 40,000 of each offer and 4,000 of support, at USD 1.25."""
+    first, second = (replace(OFFER, terms=Terms(converted=one)) for one in terms)
+    support = replace(OFFER, item="Support, 5 % of it", extra=True, unit_usd=4e3, usd=4e3)
+    offers = (first, replace(second, item="Other"), support)
+    (table,) = bills.tables(document(recommended=offers))
+    assert (said in table.note) if said else ("currency of your quotes" not in table.note)
+    signed = render_page(document(recommended=offers)).partition('<div class="sign">')[2]
+    assert ("In the currency of your quotes" in signed.partition("</dl>")[0]) == bool(said)
