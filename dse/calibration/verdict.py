@@ -50,8 +50,9 @@ def _judged(profile: Profile, algorithm: str) -> str:
     if not good:
         missed = percent(median(errors.values()))
         return f"of little use: times left out of the fit are missed by {missed} (median)"
-    inside = median(errors[size] for size in good)
-    beside = [error for size, error in errors.items() if size not in good]
+    left_out = [(point.bytes in good, error) for point, error in _held_out(points)]
+    inside = median(error for near, error in left_out if near)
+    beside = [error for near, error in left_out if not near]
     elsewhere = f", at other sizes by {percent(median(beside))}" if beside else ""
     return (
         f"good for {_sizes(good)}, {_ranks(points)}: times left out of the fit are missed by "
@@ -77,11 +78,16 @@ def _limits(profile: Profile) -> Iterator[str]:
 def _errors(points: Sequence[Point]) -> dict[int, float]:
     """The median error of every size that was held out, by size, ascending."""
     missed: dict[int, list[float]] = {}
+    for point, error in _held_out(points):
+        missed.setdefault(point.bytes, []).append(error)
+    return {size: median(missed[size]) for size in sorted(missed)}
+
+
+def _held_out(points: Sequence[Point]) -> Iterator[tuple[Point, float]]:
+    """What was left out of the fit, and by what share that missed it."""
     for point in points:
         if point.held_out_s is not None:
-            error = abs(point.held_out_s / point.measured_s - 1)
-            missed.setdefault(point.bytes, []).append(error)
-    return {size: median(missed[size]) for size in sorted(missed)}
+            yield point, abs(point.held_out_s / point.measured_s - 1)
 
 
 def _widest(errors: Mapping[int, float]) -> list[int]:

@@ -67,3 +67,11 @@ def test_what_it_cannot_tell_is_said() -> None:
     assert any("cannot tell which network to buy" in line for line in unknown)
     bare = replace(library_profiles.one_node(), auto=None, fits={}, network={}, points=())
     assert verdict(bare) == ()
+
+
+def test_the_error_is_that_of_all_times_left_out_as_the_fit_prints_it() -> None:
+    # One small size has many ranks more than the others, and is the worst.
+    often = profile({2**20: 0.2}, (8, 16, 32, 64, 128)).points
+    seldom = profile({2**25: 0.02, 2**30: 0.04}, (8,)).points
+    said = verdict(replace(profile({}), points=(*often, *seldom)))[0]
+    assert "missed by 20 % (median)" in said

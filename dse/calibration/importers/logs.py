@@ -16,6 +16,7 @@ from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
 from dse.errors import ArgumentError, StudyError, printable
 from dse.model.aggregation.algorithms import ALGORITHMS
+from dse.spelling import enumerated
 from dse.version import __version__
 
 Select = str | Mapping[str, str | Sequence[str]]
@@ -72,7 +73,7 @@ def import_logs(
             samples += _measurements(table, place, told, seen)
         notes += _notes(Path(path).name, log, tables, told)
         assumed += _assumed(Path(path).name, tables)
-    notes += _link_notes(samples, told)
+    notes += [*_link_notes(samples, told), *_device_notes(samples)]
     return Experiment(
         name=name,
         date=max((log.date for _, log in logs), default="") or UNKNOWN,
@@ -198,6 +199,18 @@ def _assumed(name: str, placed: Sequence[tuple[Table, Place]]) -> list[str]:
     """What was assumed because one file does not state it."""
     known = all(place.known for _, place in placed)
     return [] if known else [f"{name} does not state the number of nodes, so 1 is assumed"]
+
+
+def _device_notes(samples: Sequence[Measurement]) -> list[str]:
+    """That measurements of several kinds of accelerators would be one profile."""
+    devices = [one for one in dict.fromkeys(sample.device for sample in samples)
+               if one not in ("", UNKNOWN)]  # fmt: skip
+    if len(devices) < 2:
+        return []
+    return [
+        f"{enumerated(devices)} are measured together, and a profile prices all as one kind of "
+        "machine: import the logs of each by themselves"
+    ]
 
 
 def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:

@@ -39,8 +39,9 @@ def print_fit(profile: Profile, path: Path) -> None:
     for assumed in profile.assumed:
         print(f"assumed: {assumed}")
     for algorithm in profile.measured_algorithms:
-        print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on measurements left "
-              "out of the fit")  # fmt: skip
+        print(f"  {algorithm}: on measurements left out of the fit the median error is "
+              f"{profile.error(algorithm):.0%}, and 90 % of errors are below "
+              f"{profile.error_p90(algorithm):.0%}")  # fmt: skip
     print_other_parts(profile)
     print(f"wrote {path}")
     for line in verdict(profile):

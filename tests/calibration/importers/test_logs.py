@@ -200,3 +200,11 @@ def test_the_same_configuration_again_is_another_run(tmp_path: Path) -> None:
 def test_what_the_user_adds(tmp_path: Path, told: Any, field: str, value: str) -> None:
     found = import_logs([log(tmp_path, "imb.txt", s.IMB)], **told)
     assert {getattr(x, field) for x in found.samples} == {value}
+
+
+def test_logs_of_two_kinds_of_accelerators_are_told(tmp_path: Path) -> None:
+    one, other = s.nccl(), s.nccl().replace("Acme G1", "Acme G2")
+    found = import_logs([log(tmp_path, "one.txt", one), log(tmp_path, "other.txt", other)])
+    assert any(note.startswith("Acme G1 and Acme G2 are measured together") for note in found.notes)
+    alike = import_logs([log(tmp_path, "one.txt", one), log(tmp_path, "again.txt", one)])
+    assert not any("together" in note for note in alike.notes)
