@@ -74,6 +74,12 @@ def sentences(document: RunDocument) -> list[str]:
     asked = document.confidence
     if asked is not None and asked.reached:
         said = _among_the_sure(document, [one for one in rivals if one.meets_all >= asked.asked])
+    elif asked is not None:
+        said = (
+            f"no {deal(document).noun} meets the limits more often than this one, in "
+            f"{chance(asked.recommended, asked.asked)} of {words.count(found.draws)} {OUTCOMES}"
+            f"{_apart(document, rivals)}."
+        )
     else:
         or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
@@ -83,6 +89,15 @@ def sentences(document: RunDocument) -> list[str]:
     limits = "" if asked is not None and asked.reached else _limits(own)
     more = (f"{limits}{flip(document)}", found.raised_by)
     return [f"{_WORDS[found.word]}: {said}", *(line.strip() for line in more if line)]
+
+
+def _apart(document: RunDocument, rivals: list[Choice]) -> str:
+    """What would be recommended more often if it did not matter how often limits are met."""
+    rival = nearest(rivals) if rivals else None
+    if rival is None or rival.beaten is None or rival.beaten >= 0.5:
+        return ""
+    name = named(document, rival.config)
+    return f"; apart from that, {name} is {deal(document).better} in {chance(1 - rival.beaten)}"
 
 
 def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:

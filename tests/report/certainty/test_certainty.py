@@ -37,7 +37,7 @@ from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
 from dse.report.document import Choices as RowsOfChoices
-from dse.report.document import RunDocument
+from dse.report.document import Confidence, RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.report.points import describe
@@ -457,6 +457,35 @@ def test_one_word_by_evidence_and_width(evidence: str, spans: float, word: str) 
     point = replace(read_point(written()["recommended"]), evidence=evidence, interval=interval)
     assert verdict(point)[0] == word
     assert verdict(replace(point, interval=None))[0] == "estimated"
+
+
+def test_a_run_whose_time_nobody_knows_is_estimated_however_sure_its_rate_is() -> None:
+    """As on spot machines, which may be taken away at any time."""
+    rate, time = (10.0, 14.0), {"time_to_target": (12.0, 810.0)}
+    interval = Interval(speedup=None, step_s=None, throughput_samples_per_s=rate, costs=time)
+    point = replace(read_point(written()["recommended"]), evidence="inside", interval=interval)
+    assert verdict(point)[0] == "estimated"
+    assert "the 90 % interval of the time of its run spans a factor of 68" in verdict(point)[1]
+    steady = replace(interval, costs={"time_to_target": (12.0, 16.0)})
+    assert verdict(replace(point, interval=steady))[0] == "measured"
+
+
+def test_what_comes_closest_to_its_limits_is_not_weighed_by_another_rule(
+    small: RunDocument,
+) -> None:
+    assert small.certainty is not None
+    own, *others = small.certainty.choices
+    rival = replace(others[0], alike=False, beaten=0.01)
+    unsure = replace(
+        small,
+        certainty=replace(small.certainty, choices=(own, rival)),
+        confidence=Confidence(asked=0.9, reached=False, recommended=0.54, best_estimate=1,
+                              front=(), considered=3, limits=("power <= 1 kW",)),
+    )  # fmt: skip
+    said = words.sentences(unsure)[0]
+    assert "no purchase meets the limits more often than this one, in 54 % of 1,000" in said
+    assert said.endswith("is the better buy in 99 %.")
+    assert "best choice" not in said
 
 
 @pytest.mark.parametrize(
