@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact, day_of
+from dse.catalog.price_spread import own as of_buyer
 from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
@@ -90,7 +91,8 @@ class PriceList:
     whether a list of the user says it. ``sold_until``: of accelerators that are no longer sold new,
     the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
     without its host. ``rates``: USD for one of each other
-    currency. ``extras``: what is bought beside the hardware, by name.
+    currency. ``extras``: what is bought beside the hardware, by name. ``replaced``: offers of one
+    list of the user that a later one has another of, each with that.
     """
 
     title: str
@@ -123,6 +125,7 @@ class PriceList:
     accelerator_host_usd: Mapping[str, Fact] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
+    replaced: tuple[tuple[Fact, Fact], ...] = ()
 
     def host_of(self, accelerator: str) -> Fact:
         """The price of a host for cards of an accelerator: its own, else that of all hosts."""
@@ -277,6 +280,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         node_usd=machines,
         node_hourly_usd=machine_hours,
         facts=tuple(_newest(base.facts, entry.facts)),
+        replaced=(*base.replaced, *_replaced(base.facts, entry.facts)),
         **_fields(general),
     )
 
@@ -396,6 +400,15 @@ def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact
     if fact.value is not None and fact.value > most:
         raise own.wrong(f"{fact.text} is absurd for one", "write the price of one item", key)
     prices[name] = fact
+
+
+def _replaced(base: Iterable[Fact], new: Iterable[Fact]) -> Iterator[tuple[Fact, Fact]]:
+    """Offers of the user's earlier lists, with those at another price in a later one."""
+    before = {fact.name: fact for fact in base if fact.offer is not None and of_buyer(fact)}
+    for fact in new:
+        old = before.get(fact.name)
+        if old is not None and fact.offer is not None and fact.value != old.value:
+            yield old, fact
 
 
 def _newest(base: tuple[Fact, ...], own: list[Fact]) -> list[Fact]:

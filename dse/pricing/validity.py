@@ -60,6 +60,25 @@ def rates(problem: Problem) -> list[str]:
     return found
 
 
+def replaced(problem: Problem) -> list[str]:
+    """That the study has two offers for one part, of which the later list counts."""
+    counted = {id(fact) for fact in prices_of(problem)}
+    return [
+        f"Two offers for {part(new.name)}: {_seller(new)} replaces {_seller(old)}"
+        f"{', though that is cheaper' * ((old.value or 0.0) < (new.value or 0.0))}. Of several "
+        "price lists the later counts."
+        for old, new in problem.prices.replaced
+        if id(new) in counted
+    ]
+
+
+def _seller(fact: Fact) -> str:
+    """Whose offer it is, and its price: ``ZetaCom's (zeta.csv, USD 400,680)``."""
+    vendor = fact.offer.vendor if fact.offer else ""
+    usd = "an unknown price" if fact.value is None else f"USD {fact.value:,.2f}"
+    return f"{vendor}'s ({_file(fact)}, {usd})" if vendor else f"that of {_file(fact)} ({usd})"
+
+
 def _file(fact: Fact) -> str:
     return fact.offer.file if fact.offer and fact.offer.file else fact.source
 

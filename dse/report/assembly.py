@@ -204,7 +204,8 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[N
         *noted(rents.of_two_sellers(problem, recommended), COMPARED),
         *noted(rents.notes(problem, recommended)), *noted(caveats.caveats(problem)),
         *noted(validity.notes(problem), EXPIRED),
-        *noted([*_unlikely_rents(problem), *validity.rates(problem)], COMPARED),
+        *noted(_unlikely_rents(problem), COMPARED), *noted(validity.rates(problem), COMPARED),
+        *noted(validity.replaced(problem), COMPARED),
         *noted(caveats.unsupported(problem), LEFT_OUT), *noted([f"{own}."] if own else ()),
         *noted(rental.start_note(problem, recommended)), *noted(rental.spot_note(problem)),
     )  # fmt: skip

@@ -59,6 +59,7 @@ def checked(problem: Problem) -> Checked:
         caveats=(
             *validity.unlikely(problem),
             *validity.rates(problem),
+            *validity.replaced(problem),
             *validity.notes(problem),
             *caveats(problem),
             *unsupported(problem),
