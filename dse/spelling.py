@@ -107,9 +107,10 @@ def alternatives(words: Iterable[str]) -> str:
 
 
 def enumerated(words: Iterable[str]) -> str:
-    """'a, b and c'; with semicolons where a word has commas of its own: 'a; b, of c; and d'."""
+    """'a, b and c'; with semicolons where one before the last has commas of its own:
+    'a; b, of c; and d'."""
     *first, last = words
-    if first and any(", " in word for word in (*first, last)):
+    if any(", " in word for word in first):
         return f"{'; '.join(first)}; and {last}"
     return f"{', '.join(first)} and {last}" if first else last
 

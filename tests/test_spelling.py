@@ -58,3 +58,7 @@ def test_lists_in_a_sentence(words: list[str], said: str) -> None:
     assert alternatives(words) == said.format("or")
     assert enumerated(words) == said.format("and")
     assert enumerated(["Host", "Card, 400 Gbps", "Cable"]) == "Host; Card, 400 Gbps; and Cable"
+    assert (
+        enumerated(["a run", "a pause, which counts, too"])
+        == "a run and a pause, which counts, too"
+    )

@@ -24,7 +24,7 @@ from tests.pricing import studies
 
 CONTINUOUS = studies.CONTINUOUS.replace(
     "bucket: [4 MiB, 25 MiB]", "bucket: {from: 1 MiB, to: 64 MiB, continuous: true}"
-)
+).replace("constraints: [", 'constraints: ["speedup >= 2", ')  # only known of points once priced
 LINK, BUCKET = "inter_node_bytes_per_s", "bucket_bytes"
 POINTS_PRICED = 60  # a storage takes a while for each
 
