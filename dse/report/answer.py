@@ -21,7 +21,7 @@ from dse.report import (
 )
 from dse.report.bill_notes import bill_notes, years_apart
 from dse.report.certainty import next_best
-from dse.report.certainty.words import middle
+from dse.report.certainty.words import chance, chances, exactly, middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.deal import deal
 from dse.report.design_point import Point
@@ -250,7 +250,7 @@ def _nearly(document: RunDocument) -> str:
         return (
             f"The fastest choice{_within_limits(document)} reaches {_reached(document, fast)}: "
             f"{said}; "
-            "nothing cheaper comes within 5 % of its speed."
+            f"nothing cheaper comes within 5 % of its speed{_less_sure(document, fast)}."
         )
     price, whole, less = cost(document, cheap), cost(document, fast), ""
     if price is not None and whole:
@@ -259,7 +259,8 @@ def _nearly(document: RunDocument) -> str:
             alike = f"as fast as the fastest choice to three digits ({top}) and {saved} cheaper"
             if cheap.config == document.recommended.config:
                 return f"It is {alike}."
-            return f"One choice is {alike}; it {_costs(document, cheap)}: {said}."
+            sure = _less_sure(document, cheap)
+            return f"One choice is {alike}; it {_costs(document, cheap)}: {said}{sure}."
         cheaper = price < (1 - LEAST_SAVED) * whole
         less = f", {saved} cheaper than the fastest ({top})" if cheaper else f" ({top})"
     if cheap.config == document.recommended.config:
@@ -267,7 +268,21 @@ def _nearly(document: RunDocument) -> str:
         return f"It is {also}the {least} choice within 5 % of the fastest{less}."
     return (
         f"The {least} choice within 5 % of the fastest reaches {_reached(document, cheap)}"
-        f"{less}: {said}."
+        f"{less}: {said}{_less_sure(document, cheap)}."
+    )
+
+
+def _less_sure(document: RunDocument, point: Point) -> str:
+    """That a point meets the limits less surely than was asked; empty where it does, or nobody
+    asked or knows."""
+    asked, met = document.confidence, chances(document, point.config)
+    if asked is None or met is None or met >= asked.asked:
+        return ""
+    if point.config == document.recommended.config:
+        return ""
+    return (
+        f"; it meets the limits in {chance(met, asked.asked)} of simulated outcomes only, and "
+        f"{exactly(asked.asked)} was asked for"
     )
 
 

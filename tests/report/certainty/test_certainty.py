@@ -754,3 +754,26 @@ def test_the_nearest_rival_of_what_is_always_the_best_is_what_misses_least(tmp_p
     assert nearest.cost == min(one.cost or 0.0 for one in rivals)
     listed = f"of which the table has {len(found.certainty.choices)}"
     assert listed in words.scope(found, found.certainty)
+
+
+def test_a_named_choice_that_is_less_sure_than_was_asked_says_so(tmp_path: Path) -> None:
+    found = built(studies.written(tmp_path, studies.SMALL + "recommend: cheapest\n"))
+    sure = found.certainty
+    assert sure is not None
+    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1,
+                       front=(0.95,) * len(found.front),
+                       considered=3, limits=("capital <= 200 kUSD",))  # fmt: skip
+    named = found.cheapest_within_5_percent.config
+    assert named != found.recommended.config
+
+    def said(meets: float) -> str:
+        known = [one for one in sure.choices if one.config != named]
+        known.append(replace(known[0], config=named, meets_all=meets))
+        lines = answer(
+            replace(found, certainty=replace(sure, choices=tuple(known)), confidence=asked)
+        )
+        return next(line for line in lines if "within 5 % of" in line)
+
+    less = "; it meets the limits in 51 % of simulated outcomes only, and 90 % was asked for."
+    assert said(0.51).endswith(less)
+    assert "of simulated outcomes only" not in said(0.93)
