@@ -40,6 +40,31 @@ def bill_notes(document: RunDocument) -> Iterator[Note]:
     yield from remark_notes(document)
     yield from price_notes(document)
     yield from host_notes(document)
+    yield from seller_notes(document)
+
+
+def seller_notes(document: RunDocument) -> Iterator[Note]:
+    """That what is recommended comes from several sellers, of whom one may give nothing away with
+    the machine of another."""
+    found: dict[str, dict[str, None]] = {}
+    given: list[Item] = []
+    for item in document.bills.get("recommended", ()):
+        if item.terms and item.terms.vendor and item.standing.own and item.to_buy:
+            found.setdefault(item.terms.vendor, {})[item.item] = None
+            if item.usd == 0 and item.terms.vendor != next(iter(found)):
+                given.append(item)  # by another than sells the machine, the first line of a bill
+    if len(found) < 2:
+        return
+    parts = [f"{enumerated([*items])} from {vendor}" for vendor, items in found.items()]
+    free = [
+        f" {item.item} is counted at USD 0 from {item.terms.vendor}, who does not sell the machine "
+        "that it comes with."
+        for item in given if item.terms
+    ]  # fmt: skip
+    yield Note(
+        f"What is recommended is of several sellers' offers: {'; '.join(parts)}.{''.join(free)} "
+        "Ask whether each sells its parts alone, and whether they fit.", COMPARED,
+    )  # fmt: skip
 
 
 def host_notes(document: RunDocument) -> Iterator[Note]:

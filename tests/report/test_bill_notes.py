@@ -118,3 +118,21 @@ def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
 
 def test_the_purchase_that_an_older_version_noted_of_a_rent_is_not_compared() -> None:
     assert not list(bill_notes.bill_notes(rented(GPU, HOST)))
+
+
+def test_a_bill_of_two_sellers_is_told_and_what_one_gives_with_the_others_machine() -> None:
+    def sold(name: str, usd: float, vendor: str) -> Item:
+        return replace(OFFER, item=name, unit_usd=usd, usd=usd * OFFER.quantity,
+                       source="offers.csv", terms=Terms(vendor=vendor))  # fmt: skip
+
+    machine, cable = sold("NVIDIA DGX B200", 4e5, "North"), sold("Cable, NDR", 900.0, "Mega")
+    card = sold("Network card, NDR", 0.0, "Mega")
+    (two,) = texts(bill_notes.seller_notes(document(recommended=(machine, card, cable))))
+    assert two == (
+        "What is recommended is of several sellers' offers: NVIDIA DGX B200 from North; Network "
+        "card, NDR; and Cable, NDR from Mega. Network card, NDR is counted at USD 0 from Mega, who "
+        "does not sell the machine that it comes with. Ask whether each sells its parts alone, and "
+        "whether they fit."
+    )
+    own = replace(card, terms=Terms(vendor="North"))
+    assert not [*bill_notes.seller_notes(document(recommended=(machine, own)))]
