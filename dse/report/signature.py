@@ -10,6 +10,7 @@ from dse.catalog.price_terms import ESTIMATE, QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
 from dse.report import bills, rents, words
 from dse.report.certainty import words as certainty_words
+from dse.report.certainty.price_flips import turn_lines
 from dse.report.deal import buys
 from dse.report.document import RunDocument
 
@@ -35,7 +36,7 @@ def signature(document: RunDocument) -> Signature:
     return Signature(
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
-        flips=tuple(certainty_words.turn_lines(document)[:MOST_TURNS]) if ready else (),
+        flips=tuple(turn_lines(document)[:MOST_TURNS]) if ready else (),
     )
 
 

@@ -13,7 +13,8 @@ from dse.pricing.drawn_points import drawn_quantities
 from dse.report import confidence, offers, words
 from dse.report.answer import answer
 from dse.report.certainty.build import drawn_answer
-from dse.report.certainty.words import limits, named, sentences
+from dse.report.certainty.purchases import named
+from dse.report.certainty.words import limits, sentences
 from dse.report.page import render_page
 from dse.search.certainty.study_draws import StudyDraws
 from dse.study import Constraint

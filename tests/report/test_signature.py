@@ -16,7 +16,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import answer, bill_notes, signature, training_runs
 from dse.report.assembly import baseline_misses
-from dse.report.certainty import words
+from dse.report.certainty import price_flips
 from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
@@ -170,7 +170,7 @@ def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
 def test_limits_and_turning_prices_are_there() -> None:
     found = signature.signature(sure())
     assert found.limits == ("fits_memory (in the best estimate)", "capital <= 1.2 MUSD (88 %)")
-    assert found.flips == (words.flip_lines(sure())[0],)
+    assert found.flips == (price_flips.flip_lines(sure())[0],)
     (none,) = signature.signature(sure(flips=())).flips
     assert none.startswith("No price alone")
     assert signature.signature(document()).flips == ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dse.report import words
 from dse.report.certainty.facts import Choice
-from dse.report.certainty.words import OUTCOMES, chance, exactly, named
+from dse.report.certainty.purchases import named
+from dse.report.certainty.words import OUTCOMES, chance, exactly
 from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.study.choices import RESOLUTION

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dse.report import tables
-from dse.report.certainty import words
+from dse.report.certainty import price_flips, words
 from dse.report.certainty.facts import Certainty
 from dse.report.certainty.figure import height
 from dse.report.document import RunDocument
@@ -25,7 +25,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "sources": words.source_rows(found),
         "height": height(document),
         "dead": _dead(found),
-        "flips": words.flip_lines(document),
+        "flips": price_flips.flip_lines(document),
         "knowledge": words.knowledge_lines(found),
     }
 

@@ -7,20 +7,11 @@ from typing import NamedTuple
 
 from dse.report import words
 from dse.report.certainty.advice import OF_AIM
-from dse.report.certainty.facts import (
-    Bounds,
-    Certainty,
-    Choice,
-    Ordered,
-    PriceFlip,
-    SeenPrice,
-    Turn,
-)
-from dse.report.certainty.titles import rented
+from dse.report.certainty.facts import Bounds, Certainty, Choice
+from dse.report.certainty.price_flips import flip
+from dse.report.certainty.purchases import as_good, named
 from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.search.certainty.flips import FARTHEST
-from dse.study.axes import HARDWARE
 
 WITH_IT = "with the recommended"  # in whose probability that of the same choice is counted
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
@@ -152,29 +143,6 @@ def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]
     return same, [choice for choice in others if choice not in same]
 
 
-def as_good(document: RunDocument, config: Mapping[str, str]) -> bool:
-    """Whether a point is the same choice as the recommended one; not said of what is unknown."""
-    if document.choices is None:
-        return False
-    mine, theirs = (_objectives_of(document, one) for one in (document.recommended.config, config))
-    return len(mine) == len(theirs) and all(
-        a is not None and b is not None
-        and abs(a - b) <= document.choices.resolution * max(abs(a), abs(b))
-        for a, b in zip(mine, theirs, strict=True)
-    )  # fmt: skip
-
-
-def _objectives_of(document: RunDocument, config: Mapping[str, str]) -> tuple[float | None, ...]:
-    """The objectives of a point of the front, or, where there are but two, of a purchase."""
-    for point in (document.recommended, *document.front):
-        if point.config == config:
-            costs = (words.cost(document, point, one) for one in document.objectives.minimized)
-            return words.gain(document, point), *costs
-    known = document.certainty.choices if document.certainty else ()
-    found = next((choice for choice in known if choice.config == config), None)
-    return (found.gain, found.cost) if found else ()
-
-
 def best_of(found: Certainty, alike: Sequence[Choice]) -> float:
     """In which share of the draws the recommended choice is the best, as one of its purchases."""
     if found.best is not None:
@@ -233,59 +201,6 @@ def odds(document: RunDocument) -> str:
     return f" It is {best}.{flip(document)}"
 
 
-def flip(document: RunDocument) -> str:
-    """Up to which price it stays recommended, with a blank before it; empty where none is known.
-
-    A price that only turns to a purchase of the same choice does not count.
-    """
-    found = document.certainty
-    rising = [
-        (one.rise.factor, one.title, one)
-        for one in (found.flips if found else ())
-        if one.share and one.rise and not as_good(document, one.rise.config)
-    ]
-    if not rising:
-        return ""
-    factor, part, first = min(rising, key=lambda one: one[:2])
-    to = f", to {usd(first, factor)}" if first.known and first.known.usd and factor < 2 else ""
-    also = "".join(
-        f"; the catalogue also has {seen_price(one, rented(first.part))}"
-        for one in first.seen
-        if one.above
-    )
-    return f" It stays recommended until {part} rises {_more(factor)}{to}{also}."
-
-
-def usd(one: PriceFlip, factor: float | None = None) -> str:
-    """The price of a part, ``USD 14,000``, ``USD 2.75/h from Nebius``, or so many times that, which
-    nobody asks; empty of a network."""
-    if one.known is None or one.known.usd is None:
-        return ""
-    if factor is None:
-        seller = f" from {one.known.seller}" * bool(one.known.seller)
-        price = one.known.usd
-        return (_money(price, True) if rented(one.part) else f"USD {price:,.0f}") + seller
-    return _money(one.known.usd * factor, rented(one.part))
-
-
-def _money(price: float, hourly: bool) -> str:
-    """To three digits, or whole dollars where these are fewer: a price at which an answer turns is
-    not known better."""
-    if hourly:
-        return f"USD {words.significant(price)}/h"
-    digits = max(0, len(f"{price:.0f}") - 3)
-    return f"USD {round(price, -digits):,.0f}"
-
-
-def seen_price(seen: SeenPrice, hourly: bool) -> str:
-    """A price of the catalogue, with whose it is: ``USD 24,875 of 2020-05-21 (...)``."""
-    price = f"USD {seen.usd:,.2f}/h" if hourly else f"USD {seen.usd:,.0f}"
-    listed = seen.on_demand_usd
-    whose = [] if listed is None else [f"USD {listed:,.2f}/h on demand"]
-    whose += [seen.detail] * bool(seen.detail) + ["with a share of the server"] * seen.with_server
-    return f"{price} of {seen.date or 'no date'} ({', '.join([*whose, seen.source])})"
-
-
 def unsure(document: RunDocument) -> bool:
     """Whether some purchase may miss a limit."""
     return document.certainty is not None and bool(unsure_limits(document.certainty))
@@ -320,58 +235,6 @@ def limits(document: RunDocument) -> list[str]:
         *(f"{text} (in the best estimate)" for text in others),
         *(f"{text} ({chance(share)})" for text, share in met.items()),
     ]
-
-
-def _more(factor: float) -> str:
-    if factor >= 2:
-        return f"to {words.significant(factor, 2)} times as much"
-    return f"by {words.percent(factor - 1)}"
-
-
-_MACHINES = ("accelerator", "node", "gpus")
-_AROUND = tuple(axis for axis in reversed(HARDWARE) if axis not in _MACHINES)
-
-
-def named(document: RunDocument, config: Mapping[str, str]) -> str:
-    """A purchase in a phrase: what is bought of it, by the names that people know.
-
-    Machines alone, and in what the rest differs from the recommended purchase if that has the same
-    machines, else from the others that are listed with the same.
-    """
-    name, gpus = config.get("accelerator"), config.get("gpus", "")
-    if name:
-        phrase = f"{gpus} x {words.title('accelerator', name)}"
-        if whole := _ordered(document, config):
-            on = f" on {whole.boards}" * bool(whole.boards)
-            sold = f"{whole.accelerators} x {words.title('accelerator', name)}{on}"
-            phrase = f"{sold} ({gpus} in use)"
-    else:
-        node = config.get("node", "")
-        phrase = f"{gpus} GPUs in {words.title('node', node)}" if node else f"{gpus} GPUs"
-    own = document.recommended.config
-    listed = [choice.config for choice in document.certainty.choices] if document.certainty else []
-    beside = [own] if _same_machines(config, own) else [
-        other for other in listed if _same_machines(config, other)
-    ]  # fmt: skip
-    rest = [axis for axis in _AROUND
-            if config.get(axis) and any(other.get(axis) != config[axis] for other in beside)
-            ]  # fmt: skip
-    return ", ".join([phrase, *(words.phrase(axis, config[axis]) for axis in rest)])
-
-
-def _ordered(document: RunDocument, config: Mapping[str, str]) -> Ordered | None:
-    """What is ordered for a purchase that the certainty tells of, where that is not what trains."""
-    found = document.certainty
-    if found is None:
-        return None
-    beside = found.next_best
-    choices = [*found.choices, *((beside.by_regret, beside.usual) if beside else ())]
-    turns = [turn for flip in found.flips for turn in (flip.rise, flip.fall)]
-    return next((one.ordered for one in (*choices, *turns) if one and one.config == config), None)
-
-
-def _same_machines(config: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    return all(config.get(axis) == other.get(axis) for axis in _MACHINES)
 
 
 def title(found: Certainty) -> str:
@@ -450,74 +313,6 @@ def _ends(bounds: Bounds) -> str:
 
 def _share(index: float) -> str:
     return words.percent(min(max(index, 0.0), 1.0))
-
-
-def flip_lines(document: RunDocument) -> list[str]:
-    """What each price decides, a sentence a part."""
-    found = document.certainty
-    flips = found.flips if found else ()
-    return [_flip_line(document, one) for one in flips if one.compared]
-
-
-def turn_lines(document: RunDocument) -> list[str]:
-    """The prices that change the answer, a sentence a part; where none does, that in a sentence."""
-    found = document.certainty
-    if found is None:
-        return []
-    if found.flips and not any(one.compared for one in found.flips):
-        return []
-    turning = [one for one in found.flips if one.rise or one.fall]
-    if not turning:
-        return [f"No price alone, up to {FARTHEST:g} times or down to a tenth of what it is."]
-    return [_flip_line(document, one) for one in turning]
-
-
-def _flip_line(document: RunDocument, one: PriceFlip) -> str:
-    part = share_of(document, one) if one.share else "no part of this offer"
-    of = f"{one.title[:1].upper()}{one.title[1:]} ({part})"
-    ends = [
-        f"{_until(turn.factor)}{_at(one, turn)}, then {other(document, turn.config)}"
-        for turn in (one.rise, one.fall)
-        if turn is not None
-    ]
-    if not ends:
-        return f"{of}: no price up to {FARTHEST:g} times, or down to a tenth, changes the answer."
-    also = "".join(
-        f" The catalogue also has {seen_price(seen, rented(one.part))}." for seen in one.seen
-    )
-    return f"{of}: the answer holds {'; and '.join(ends)}.{also}"
-
-
-def share_of(document: RunDocument, one: PriceFlip) -> str:
-    """What share of which cost a price is: ``53 % of the cost of ownership``."""
-    of = words.objective(document, one.of).title if one.of else "cost"
-    return f"{words.percent(one.share)} of the {of}"
-
-
-def _at(one: PriceFlip, turn: Turn) -> str:
-    price = usd(one, turn.factor)
-    return f" ({price})" if price else ""
-
-
-def _until(factor: float) -> str:
-    if factor >= 2:
-        return f"until it costs {words.significant(factor, 2)} times as much"
-    return f"up to {signed(factor)}" if factor > 1 else f"down to {signed(factor)}"
-
-
-def signed(factor: float) -> str:
-    share = 100 * (factor - 1)
-    return f"{share:+.1f} %" if abs(share) < 9.95 else f"{share:+.0f} %"
-
-
-def other(document: RunDocument, config: Mapping[str, str]) -> str:
-    """What is recommended at another price; an empty one is of nothing."""
-    if not config:
-        return "nothing meets the constraints"
-    name = named(document, config)
-    if document.choices and as_good(document, config):
-        return f"{name}, as good to {words.percent(document.choices.resolution)}"
-    return name
 
 
 def knowledge_lines(found: Certainty) -> list[str]:

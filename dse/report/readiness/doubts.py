@@ -12,9 +12,10 @@ from dse.catalog.price_spread import DAYS_PER_YEAR, Standing
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
 from dse.report import bills, rents, words
-from dse.report.certainty import words as sure_words
+from dse.report.certainty import price_flips
 from dse.report.certainty.advice import DECIDES, OF_AIM
 from dse.report.certainty.facts import Certainty, Knowledge, PriceFlip, Turn
+from dse.report.certainty.purchases import as_good, instead
 from dse.report.certainty.titles import line_title, part_title, rented
 from dse.report.deal import deal
 from dse.report.document import Reason, RunDocument
@@ -76,7 +77,7 @@ def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
             because = f"to know it before deciding is worth {worth}"
         if flip.share and turns:
             seen = [
-                f"; the catalogue also has {sure_words.seen_price(one, rented(flip.part))}"
+                f"; the catalogue also has {price_flips.seen_price(one, rented(flip.part))}"
                 for one in flip.seen
             ]
             because = f"{turned(document, flip, turns)}{''.join(seen)}"
@@ -228,12 +229,12 @@ def turns_of(document: RunDocument, flip: PriceFlip) -> list[Turn]:
     low, high = known.bounds
     rise = flip.rise if flip.rise and flip.rise.factor <= high else None
     fall = flip.fall if flip.fall and flip.fall.factor >= low else None
-    return [turn for turn in (rise, fall) if turn and not sure_words.as_good(document, turn.config)]
+    return [turn for turn in (rise, fall) if turn and not as_good(document, turn.config)]
 
 
 def _quote_for(document: RunDocument, flip: PriceFlip) -> str:
     """What to ask for, as it is ordered: modules on their boards."""
-    title, share = part_title(flip.part), sure_words.share_of(document, flip)
+    title, share = part_title(flip.part), price_flips.share_of(document, flip)
     renting = "renting " * rented(flip.part)
     named = (bills.ordered(item) for item in bill(document) if item.item.split(", ")[0] == title)
     return f"Get a quote for {renting}{next(named, title)} ({share})"
@@ -242,7 +243,7 @@ def _quote_for(document: RunDocument, flip: PriceFlip) -> str:
 def offered(flip: PriceFlip) -> str:
     """What is known of a price: ``the catalogue's USD 12,500 is 4.4 years old, and offers may be
     USD 6,000 to USD 26,000``."""
-    known, price = flip.known, sure_words.usd(flip)
+    known, price = flip.known, price_flips.usd(flip)
     assert known is not None
     kind = "your own" if known.own else "the catalogue's"
     said = f"{kind} {price or 'prices'} {'is' if price else 'are'} {_age(known.standing)}"
@@ -250,9 +251,8 @@ def offered(flip: PriceFlip) -> str:
     if low == high:
         return said
     if price:
-        return (
-            f"{said}, and offers may be {sure_words.usd(flip, low)} to {sure_words.usd(flip, high)}"
-        )
+        least, most = price_flips.usd(flip, low), price_flips.usd(flip, high)
+        return f"{said}, and offers may be {least} to {most}"
     below, above = (words.percent(abs(end - 1)) for end in (low, high))
     return f"{said}, and offers may be {below} lower to {above} higher"
 
@@ -273,13 +273,13 @@ def turned(document: RunDocument, flip: PriceFlip, turns: list[Turn], of: bool =
     prices ``at prices 20 % higher the answer is ..``. of: what it is then, too."""
     said = []
     for turn in turns:
-        price = sure_words.usd(flip, turn.factor)
+        price = price_flips.usd(flip, turn.factor)
         side = "above" if turn.factor > 1 else "below"
         more = "higher" if turn.factor > 1 else "lower"
         at = f"{side} {price}" if price else (
             f"at prices {words.percent(abs(turn.factor - 1))} {more}"
         )  # fmt: skip
-        then = sure_words.other(document, turn.config)
+        then = instead(document, turn.config)
         answer = f" the answer is {then}" if turn.config else f" {then}"
         said.append(f"{at}{answer * of}")
     return " and ".join(said) if of else f"the answer {' and '.join(said)}"

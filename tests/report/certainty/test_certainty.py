@@ -16,7 +16,7 @@ from dse.pricing.part_prices import part_prices
 from dse.report import assembly, json_form, offers
 from dse.report import words as report_words
 from dse.report.answer import answer
-from dse.report.certainty import next_best, words
+from dse.report.certainty import next_best, price_flips, words
 from dse.report.certainty.advice import DECIDES, means_for, measured, raising
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import (
@@ -33,6 +33,7 @@ from dse.report.certainty.facts import (
 )
 from dse.report.certainty.figure import certainty_figure
 from dse.report.certainty.known_prices import known_price, seen_prices
+from dse.report.certainty.purchases import named
 from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
@@ -252,7 +253,7 @@ def test_the_nearest_rival_is_the_one_that_most_often_wins() -> None:
     names = [row.name for row in words.rows(found)]
     assert len(set(names)) == 4
     assert names[-1].endswith(", on 25 Gbps Ethernet")
-    assert names[1] == words.named(found, rival.config) == "64 x NVIDIA A100 SXM4 80 GB"
+    assert names[1] == named(found, rival.config) == "64 x NVIDIA A100 SXM4 80 GB"
 
 
 def test_a_rival_of_fewer_accelerators_than_are_sold_is_named_as_it_is_ordered(
@@ -266,7 +267,7 @@ def test_a_rival_of_fewer_accelerators_than_are_sold_is_named_as_it_is_ordered(
     found = sure(choices=(own, replace(rival, ordered=whole)), flips=flips)
     named = "128 x NVIDIA A100 SXM4 80 GB on 32 HGX A100 4-GPU baseboards (64 in use)"
     assert f"its nearest rival, {named}, in 94 %" in words.sentences(found)[0]
-    assert "then 4 x NVIDIA A100 SXM4 80 GB (2 in use)" in words.flip_lines(found)[0]
+    assert "then 4 x NVIDIA A100 SXM4 80 GB (2 in use)" in price_flips.flip_lines(found)[0]
     few = studies.SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1]")
     few = few.replace("v100-sxm2-16gb]", "h100-sxm]").replace("halving-doubling-gloo, ", "")
     told = [one for one in of(built(studies.written(tmp_path, few))).choices if one.ordered]
@@ -306,8 +307,8 @@ def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     assert "until the price of the hosts rises by 18 %." in line
     odds = "It, or what is as good to 1 %, is the best choice in 99 % of simulated outcomes."
     assert odds in words.odds(alike)
-    assert "then" in words.flip_lines(alike)[0]
-    assert words.flip_lines(alike)[0].count("as good to 1 %") == 1
+    assert "then" in price_flips.flip_lines(alike)[0]
+    assert price_flips.flip_lines(alike)[0].count("as good to 1 %") == 1
     first, second, third = (row.cells[0] for row in words.rows(alike))
     assert first == "99 %", "as the sentence says"
     assert second == words.WITH_IT
@@ -364,7 +365,7 @@ def test_what_the_usual_confidence_recommends_is_what_it_does_recommend(
     assert asked.recommended.config == found.usual.config
     assert found.usual.meets_all == of(asked).choices[0].meets_all >= 0.9
     assert of(asked).next_best is None or of(asked).next_best.usual is None
-    name = words.named(small, found.usual.config)
+    name = named(small, found.usual.config)
     assert f"--confidence 90%, which recommends {name}: this meets" in " ".join(answer(small))
     told = f"--confidence 90% recommends {name}, for USD"
     assert told in html.unescape(render_page(small)).replace("\N{NO-BREAK SPACE}", " ")
@@ -400,7 +401,7 @@ def test_the_chance_to_meet_the_limits_is_known_of_purchases() -> None:
 
 
 def test_what_each_price_decides() -> None:
-    first, second = words.flip_lines(sure())
+    first, second = price_flips.flip_lines(sure())
     assert first.startswith("The price of the hosts (25 % of the cost): the answer holds up to +18")
     assert "then 64 x NVIDIA" in first
     assert "down to -60 %, then nothing meets the constraints" in first
@@ -412,9 +413,11 @@ def test_a_price_says_of_which_cost_it_is_a_share() -> None:
     found = sure()
     first, *others = of(found).flips
     owned = replace(of(found), flips=(replace(first, of="tco"), *others))
-    told = words.flip_lines(replace(found, certainty=owned))[0]
+    told = price_flips.flip_lines(replace(found, certainty=owned))[0]
     assert told.startswith("The price of the hosts (25 % of the cost of ownership): the answer")
-    assert words.flip_lines(found)[0].startswith("The price of the hosts (25 % of the cost): the")
+    assert price_flips.flip_lines(found)[0].startswith(
+        "The price of the hosts (25 % of the cost): the"
+    )
 
 
 def test_rows_have_as_many_cells_as_there_are_heads() -> None:
@@ -626,9 +629,9 @@ def test_runs_are_advised_for_a_profile_of_the_recommended_machines_alone() -> N
 
 def test_what_differs_in_a_purchase_is_told_after_a_comma(small: RunDocument) -> None:
     own = small.recommended.config
-    machines = words.named(small, own)
+    machines = named(small, own)
     other = {**own, "gpus_per_node": "1", "inter_node": "ib-edr"}
-    assert words.named(small, other) == f"{machines}, 1 per node, on InfiniBand EDR"
+    assert named(small, other) == f"{machines}, 1 per node, on InfiniBand EDR"
     assert report_words.phrase("nics_per_node", "2") == "with 2 network cards per node"
 
 
@@ -662,12 +665,12 @@ def test_a_price_that_turns_the_answer_is_told_with_what_else_the_catalogue_has(
         "the catalogue also has USD 24,875 of 2020-05-21 (DGX A100 $199,000 / 8, with a share of "
         "the server, epoch-prices)"
     )
-    assert f"rises by 10 %, to USD 13,800; {also}." in words.flip(told)
-    assert "up to +10 % (USD 13,800), then" in words.flip_lines(told)[0]
-    assert f"T{also[1:]}." in words.flip_lines(told)[0]
+    assert f"rises by 10 %, to USD 13,800; {also}." in price_flips.flip(told)
+    assert "up to +10 % (USD 13,800), then" in price_flips.flip_lines(told)[0]
+    assert f"T{also[1:]}." in price_flips.flip_lines(told)[0]
     unknown = replace(flip, rise=None, compared=False)
     told = replace(found, certainty=replace(of(found), flips=(unknown,)))
-    assert words.turn_lines(told) == words.flip_lines(told) == []
+    assert price_flips.turn_lines(told) == price_flips.flip_lines(told) == []
 
 
 def test_the_highest_price_of_the_catalogue_beyond_the_turn_is_found(tmp_path: Path) -> None:
@@ -706,10 +709,10 @@ def test_the_price_that_counts_is_told_with_who_asks_it(tmp_path: Path) -> None:
     rent = known_price(found, "dgx-b200 for rent")
     assert rent is not None
     flip = PriceFlip(part="dgx-b200 for rent", title="", share=1.0, known=rent)
-    assert words.usd(flip) == "USD 44/h from Nebius"
-    assert words.usd(flip, 1.5) == "USD 66/h"
+    assert price_flips.usd(flip) == "USD 44/h from Nebius"
+    assert price_flips.usd(flip, 1.5) == "USD 66/h"
     nobody = replace(flip, known=replace(rent, seller=""))
-    assert words.usd(nobody) == "USD 44/h"
+    assert price_flips.usd(nobody) == "USD 44/h"
 
 
 def test_rents_are_those_of_the_term(tmp_path: Path) -> None:
@@ -732,8 +735,8 @@ def test_rents_are_those_of_the_term(tmp_path: Path) -> None:
     (half,) = seen_prices(spot, part, point, {1: Turn(factor=1.1)})
     assert half.usd == pytest.approx(dear.usd / 2)
     assert (half.on_demand_usd, dear.on_demand_usd) == (dear.usd, None)
-    assert f"USD {half.usd:,.2f}/h of" in words.seen_price(half, hourly=True)
-    assert f"(USD {dear.usd:,.2f}/h on demand, " in words.seen_price(half, hourly=True)
+    assert f"USD {half.usd:,.2f}/h of" in price_flips.seen_price(half, hourly=True)
+    assert f"(USD {dear.usd:,.2f}/h on demand, " in price_flips.seen_price(half, hourly=True)
 
 
 def test_the_nearest_rival_of_what_is_always_the_best_is_what_misses_least(tmp_path: Path) -> None:
