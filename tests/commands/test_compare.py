@@ -58,9 +58,9 @@ def test_another_quote_is_named_with_both_prices_and_what_it_changes(runs: Path)
     assert measures["points of the front"]["b"] == len(now["front"])
     (price,) = (one for one in found["prices"] if "P100" in one["item"])
     assert price["b_usd"] == 20000.0
-    assert (price["a_class"], price["b_class"]) == ("list", "quote")
+    assert (price["a_class"], price["b_class"]) == ("estimate", "quote")
     assert price["a_date"] == "2018-07-01"
-    assert "(list, 2018-07-01) in A, USD 20,000.00 (quote, no date) in B" in text
+    assert "(estimate, 2018-07-01) in A, USD 20,000.00 (quote, no date) in B" in text
     assert any(QUOTE.strip() in line for line in found["study"])
     assert f"  +{QUOTE.strip()}" in text
     assert "the prices, or the workload's layers (quote.yaml in B)" in found["inputs"]
