@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.commands.command import dse, refused
+from tests.evidence import beyond
 from tests.pricing.studies import SMALL, written
 
 TARGET = "target: {samples: 1e8}\n"
@@ -54,6 +55,8 @@ CORNERS = {
     "a confidence": RENTED.replace("[fits_memory,", '[fits_memory, "time_to_target <= 40 d",')
     + "confidence: 0.9\n",
 }  # fmt: skip
+OFTEN = ("spot that is soon gone", "draws that never end", "no rent at all",
+         "no purchase price, knee", "one sample", "a confidence")  # fmt: skip
 READERS = (
     "report out", "compare out out", "explain out --row 1", "export out out.csv",
     "explain study.yaml", "explain study.yaml --json",
@@ -69,7 +72,7 @@ def numbers_of(text: str) -> Any:
     return json.loads(text, parse_constant=no_number)
 
 
-@pytest.mark.parametrize("corner", CORNERS)
+@pytest.mark.parametrize("corner", beyond(OFTEN, CORNERS))
 def test_a_corner_has_a_report_that_can_be_read(tmp_path: Path, corner: str) -> None:
     """Warnings are errors here, so that no number is made from infinity or by dividing by 0."""
     written(tmp_path, CORNERS[corner])
