@@ -132,10 +132,10 @@ def test_a_price_that_pays_a_part_of_a_server_says_so_where_no_board_does(
 @pytest.mark.parametrize(
     ("usd", "said"),
     [
-        (90, "USD 90.00 is 1/139 of the catalogue's USD 12,500 of 2022-07-01, by which 99 of"),
+        (90, "USD 90.00 is 1/139 of the catalogue's USD 12,500 of 2022-05-09, by which 99 of"),
         (9_000, None),
         (60_000, None),
-        (900_000, "USD 900,000.00 is 72 times the catalogue's USD 12,500 of 2022-07-01, by which"),
+        (900_000, "USD 900,000.00 is 72 times the catalogue's USD 12,500 of 2022-05-09, by which"),
     ],
 )
 def test_an_own_price_far_from_the_catalogues_is_remarked(
