@@ -37,7 +37,6 @@ from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, 
 from dse.pricing.rental import Rental
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
-from dse.pricing.whole_steps import whole_step
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import OPTIMIZER
@@ -61,10 +60,7 @@ class Problem:
     profiles: calibration profiles by their name in the study, in its order. scale: what
     accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
     each of its terms. draws: price every point once per draw of all that is not sure, which adds a
-    first axis of length draw_count to every term that depends on it. computing_error: what the
-    logarithm of computing is off by in all draws, in place of its own error.
-    kept_anchors: by profiles, what the user's rates say. Problems that are made of one another
-    share it, so that a part of a study is priced as the whole is.
+    first axis of length draw_count to every term that depends on it.
     """
 
     study: Study
@@ -75,10 +71,6 @@ class Problem:
     scale_spread: Scale = IDEAL
     draws: bool = False
     draw_count: int = DRAWS
-    computing_error: float | None = None
-    kept_anchors: dict[tuple[int, ...], tuple[catalog.Anchors, Problem]] = field(
-        default_factory=dict
-    )
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
     _aggregations: dict[AggregationName, PricedAggregation] = field(
@@ -170,8 +162,6 @@ class Problem:
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> Array:
         """Factors by which passes and update on accelerators may err, (draws, machines)."""
-        if self.computing_error is not None:
-            return np.full((self.draw_count, len(machines)), np.exp(self.computing_error))
         given = self.study.efficiency.compute
         spreads = [
             compute_log_spread(given, self.profiles.values(), machine.accelerator, precision)
@@ -212,20 +202,7 @@ class Problem:
     @cached_property
     def anchors(self) -> catalog.Anchors:
         """Those of the catalogue, or as the profiles' own rates correct them."""
-        known, profiles = catalog.anchors(), self.profiles.values()
-        if not any(profile.throughput for profile in profiles):
-            return known
-        of = tuple(map(id, profiles))
-        if of not in self.kept_anchors:
-            silent = {name: replace(one, throughput=()) for name, one in self.profiles.items()}
-            bare = replace(self, profiles=silent, draws=False, kept_anchors={})
-
-            def drawn(x: float, count: int) -> Problem:
-                return replace(bare, draws=True, draw_count=count, computing_error=x)
-
-            found = throughput.corrected(known, profiles, partial(whole_step, bare, drawn))
-            self.kept_anchors[of] = found, self
-        return self.kept_anchors[of][0]
+        return throughput.corrected(catalog.anchors(), self.profiles.values())
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""

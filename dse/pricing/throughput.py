@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,6 @@ from dse.errors import DseError
 from dse.model import compute
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, hardware, network
-from dse.pricing.whole_steps import WholeStep
 from dse.spelling import alternatives
 
 # Standard deviations of the logarithm that come on top of what differs between batches.
@@ -35,15 +34,8 @@ def kind_of(
     return anchors.configured(anchors.levels(workload, accelerator, precision, stack))
 
 
-def corrected(
-    known: Anchors,
-    profiles: Iterable[Profile],
-    whole: Callable[[Throughput], WholeStep | None] | None = None,
-) -> Anchors:
+def corrected(known: Anchors, profiles: Iterable[Profile]) -> Anchors:
     """Anchors that have seen the rates in profiles, see :func:`.anchors.conditioned`.
-
-    whole: a rate beside the whole step of several accelerators, communication and all; None where
-    nobody can price that, and the rate is taken as one of computing, less surely.
 
     Raises :class:`~dse.errors.DseError` where a rate is of a workload or stack that is not there.
     """
@@ -64,14 +56,10 @@ def corrected(
         for row, workload in zip(rows, workloads, strict=True)
     ]
     y = np.log([row.pass_s for row in rows]) - np.log(modelled)
-    beside = np.array([noise_of(row) for row in rows])
-    for number, (row, kind) in enumerate(zip(rows, kinds, strict=True)):
-        step = whole(row) if whole is not None else None
-        if step is not None:
-            y[number] = anchors.log_factor(known, kind) + step.log_ratio
-            beside[number] = step.noise
-    between = [anchors.between_batches(known, workload.family) for workload in workloads]
-    noise = np.hypot(between, beside)
+    noise = np.array([
+        np.hypot(anchors.between_batches(known, workload.family), noise_of(row))
+        for row, workload in zip(rows, workloads, strict=True)
+    ])  # fmt: skip
     return anchors.conditioned(
         anchors.with_likeliest_source(known, kinds, y, noise), kinds, y, noise
     )
