@@ -89,12 +89,6 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
     )
 
 
-def _below(document: RunDocument, items: Sequence[Item]) -> str:
-    """What is said of a bill below it."""
-    billed = rents.billed(rent_of(items))
-    return " ".join(filter(None, [billed, *_commitment(document, items), _note(items)]))
-
-
 def _commitment(document: RunDocument, items: Sequence[Item]) -> list[str]:
     """What a bill of rent commits to beyond what a run is charged."""
     use = document.ownership.utilisation if document.ownership else 1.0

@@ -152,7 +152,7 @@ def unbuildable(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     """What cannot be built so."""
     actions = {
         RACK: "Plan racks that feed such a node, and say what they supply: prices: "
-        "{{rack_power: 40 kW}}",
+        "{rack_power: 40 kW}",
         TIERS: "Get a design and an offer for so large a network",
     }
     for item in bill(document):
