@@ -176,7 +176,6 @@ def test_a_worker_is_killed_and_a_slow_node_added(
         assert assert_whole(run, folder, front) >= 1
 
 
-@pytest.mark.evidence
 def test_a_node_is_stopped(cluster: RayCluster, folder: Path, front: bytes) -> None:
     """What the study names is gone by then: no node that takes over its work reads it."""
     with begun(cluster, folder) as run:
