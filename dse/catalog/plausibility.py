@@ -56,11 +56,13 @@ def _usd(value: float) -> str:
 
 def _rate(price: Fact) -> str:
     """That it is converted at a rate that its currency never had; empty where that is not known."""
-    code, _, at = (price.offer.converted if price.offer else "").partition(" at USD ")
+    if price.offer is None:
+        return ""
+    code, rate = price.offer.currency, price.offer.rate
     known = _rates(models_dir() / FILE).get(code)
     if known is None:
         return ""
-    low, high, rate = *known, float(at)
+    low, high = known
     if low / _MARGIN <= rate <= high * _MARGIN:
         return ""
     other = 1 / rate

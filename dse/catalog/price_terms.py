@@ -17,8 +17,8 @@ class PriceTerms:
     buyer, what used hardware goes for, what a cloud charges by the hour, what somebody who does not
     sell it writes that it costs. vendor: who sells it. quote: the number of the quotation.
     valid_until: its last day. before_discount: the price of which ``discount``, a fraction in [0,
-    1), is taken off. converted: ``EUR at USD 1.08`` where it was given in another currency. file:
-    name of the buyer's own price list, or of the study, that has it; empty for the catalogue's.
+    1), is taken off. currency, rate: in which it was given, USD for one of it; empty and 1 where
+    that was USD. file: name of the buyer's own price list, or of the study, that has it; empty for the catalogue's.
     includes: what of a node it pays, ``card`` or ``node-share``; empty where that is not said.
     """
 
@@ -28,10 +28,21 @@ class PriceTerms:
     valid_until: datetime.date | None = None
     before_discount: float | None = None
     discount: float = 0.0
-    converted: str = ""
+    currency: str = ""
+    rate: float = 1.0
     file: str = ""
     includes: str = ""
+
+    @property
+    def converted(self) -> str:
+        """``EUR at USD 1.08``; empty where nothing was converted."""
+        return converted(self.currency, self.rate)
 
     def expired(self, day: datetime.date) -> bool:
         """Whether it is no longer valid on a day."""
         return self.valid_until is not None and day > self.valid_until
+
+
+def converted(currency: str, rate: float) -> str:
+    """``EUR at USD 1.08``: a currency with the USD for one of it; empty where there is none."""
+    return f"{currency} at USD {rate:.10g}" if currency else ""

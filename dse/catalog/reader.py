@@ -282,7 +282,7 @@ class Entry:
                 text, code, rate = in_usd(value, rates)
             except units.UnitError as cause:
                 raise self.wrong(cause.problem, cause.remedy, *steps) from cause
-            return text, "" if code == USD else f"{code} at USD {rate:g}", rate
+            return text, "" if code == USD else code, rate
 
         in_dollars = mistakes.part(converting)
         parsed = mistakes.part(lambda: self._value(in_dollars()[0], dimension, steps))
@@ -292,12 +292,12 @@ class Entry:
         ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
         mistakes.part(lambda: self._check_days(made(), ended(), steps))
         mistakes.told()
-        (_, converted, rate), (number, unit), price_class = in_dollars(), parsed(), classed()
+        (_, currency, rate), (number, unit), price_class = in_dollars(), parsed(), classed()
         discount, until, before = reduced(), ended(), None
         if number is not None:
             # A price to pay is one of whole cents, so that a bill adds up as it is shown.
-            places = 2 if dimension == "usd" and (converted or discount) else 15
-            number = round(number * rate, places) if converted else number
+            places = 2 if dimension == "usd" and (currency or discount) else 15
+            number = round(number * rate, places) if currency else number
             if discount:
                 before, number = number, round(number * (1 - discount), places)
         offer = PriceTerms(
@@ -307,7 +307,8 @@ class Entry:
             valid_until=last_day(until),
             before_discount=before,
             discount=discount,
-            converted=converted,
+            currency=currency,
+            rate=rate,
             file="" if self.shipped else self.path.name,
             includes=str(written.get("includes", "")),
         )

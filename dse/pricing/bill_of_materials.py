@@ -13,7 +13,7 @@ from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import Standing, age_years
-from dse.catalog.price_terms import LIST, QUOTE
+from dse.catalog.price_terms import LIST, QUOTE, converted
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
@@ -39,16 +39,23 @@ UNLIKELY: Obstacle = "unlikely price"
 class Terms:
     """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
     without one. quote: its number. valid_until: its last day, empty where it has none. expired:
-    whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). converted: ``EUR
-    at USD 1.08`` where it is in another currency. vendor: who sells it, where that is known."""
+    whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). currency,
+    rate: in which it is given, and USD for one of it; empty and 1 where that is USD. vendor: who
+    sells it, where that is known."""
 
     list_usd: float | None = None
     discount: float = 0.0
     quote: str = ""
     valid_until: str = ""
     expired: bool = False
-    converted: str = ""
+    currency: str = ""
+    rate: float = 1.0
     vendor: str = ""
+
+    @property
+    def converted(self) -> str:
+        """``EUR at USD 1.08``; empty where nothing is converted."""
+        return converted(self.currency, self.rate)
 
 
 _NO_TERMS = Terms()
@@ -338,7 +345,8 @@ def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
         expired=catalog.lapsed(fact, problem.prices.valid_on),
-        converted=offer.converted,
+        currency=offer.currency,
+        rate=offer.rate,
         vendor=offer.vendor,
     )
     return None if found == _NO_TERMS else found

@@ -41,9 +41,9 @@ def rates(problem: Problem) -> list[str]:
     """That prices in one currency are converted at several rates, a line for each currency."""
     at: dict[str, dict[str, list[Fact]]] = {}
     for fact in prices_of(problem):
-        if fact.offer is not None and fact.offer.converted:
-            code, _, rate = fact.offer.converted.partition(" at ")
-            at.setdefault(code, {}).setdefault(rate, []).append(fact)
+        if fact.offer is not None and fact.offer.currency:
+            by_rate = at.setdefault(fact.offer.currency, {})
+            by_rate.setdefault(f"USD {fact.offer.rate:.10g}", []).append(fact)
     found = []
     for code, by_rate in at.items():
         if len(by_rate) > 1:

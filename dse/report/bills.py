@@ -258,17 +258,17 @@ def in_currency_of_quotes(items: Sequence[Item]) -> str:
     hardware are of one other than USD at one rate; else empty. Extras may be shares of it."""
     whole = total(items)
     own = {
-        item.terms.converted if item.terms else ""
+        (item.terms.currency, item.terms.rate) if item.terms else ("", 1.0)
         for item in items if item.usd and item.price_class == QUOTE and not item.extra
     }  # fmt: skip
     if whole is None or len(own) != 1:
         return ""
-    code, _, rate = own.pop().partition(" at USD ")
-    if not code or not rate:
+    ((code, rate),) = own
+    if not code:
         return ""
     return (
-        f"In the currency of your quotes the sum is {code} {whole / float(rate):,.2f}, at the rate "
-        f"that they state, USD {rate} for 1 {code}, which counts as certain."
+        f"In the currency of your quotes the sum is {code} {whole / rate:,.2f}, at the rate "
+        f"that they state, USD {rate:.10g} for 1 {code}, which counts as certain."
     )
 
 

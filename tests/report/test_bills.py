@@ -74,7 +74,7 @@ def test_the_table_of_all_bills_has_numbers_that_add_up() -> None:
 
 def test_a_line_shows_discount_currency_quote_and_validity() -> None:
     terms = Terms(
-        list_usd=12_500.0, discount=0.2, quote="Q-17", converted="EUR at USD 1.08",
+        list_usd=12_500.0, discount=0.2, quote="Q-17", currency="EUR", rate=1.08,
         valid_until="2026-10-31", expired=True,
     )  # fmt: skip
     offer = replace(OFFER, terms=terms)
@@ -183,15 +183,18 @@ def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        (["EUR at USD 1.25", "EUR at USD 1.25"], "the sum is EUR 67,200.00, at the rate"),
-        (["EUR at USD 1.25", "EUR at USD 1.2"], ""),
-        (["EUR at USD 1.25", ""], ""),
-        (["", ""], ""),
+        ([("EUR", 1.25), ("EUR", 1.25)], "the sum is EUR 67,200.00, at the rate"),
+        ([("EUR", 1.0837512)] * 2, "EUR 77,508.56, at the rate that they state, USD 1.0837512 for"),
+        ([("EUR", 1.25), ("EUR", 1.2)], ""),
+        ([("EUR", 1.25), ("", 1.0)], ""),
+        ([("", 1.0), ("", 1.0)], ""),
     ],
 )
-def test_the_sum_is_told_in_the_currency_of_all_own_quotes(terms: list[str], said: str) -> None:
+def test_the_sum_is_told_in_the_currency_of_all_own_quotes(
+    terms: list[tuple[str, float]], said: str
+) -> None:
     """By hand: USD 40,000 of each offer and 4,000 of support, at USD 1.25."""
-    first, second = (replace(OFFER, terms=Terms(converted=one)) for one in terms)
+    first, second = (replace(OFFER, terms=Terms(currency=code, rate=rate)) for code, rate in terms)
     support = replace(OFFER, item="Support, 5 % of it", extra=True, unit_usd=4e3, usd=4e3)
     offers = (first, replace(second, item="Other"), support)
     (table,) = bills.tables(document(recommended=offers))
