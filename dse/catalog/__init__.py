@@ -21,7 +21,7 @@ from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
-from dse.catalog.price_spread import PriceSpread, lapsed, own, price_spread
+from dse.catalog.price_spread import PriceSpread, estimated, lapsed, own, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.reader import Entry
 from dse.catalog.regions import Region, region
@@ -93,6 +93,7 @@ __all__ = [
     "decoding",
     "default_prices",
     "disagreements",
+    "estimated",
     "fabric",
     "failure_terms",
     "file_hashes",

@@ -19,7 +19,8 @@ from dse.catalog.store import models_dir, names
 
 FILE = "currencies.yaml"
 _DEVIATIONS = 2.576  # of a normal distribution, to the ends of its middle 99 %
-_MARGIN = 1.125  # of a day beyond the averages of years, and of what they become
+_MARGIN = 1.125  # judged: of a day beyond the averages of years, and of what they become
+_FAR = 2.0  # judged: no rate of these currencies goes so far beyond its averages unseen
 
 
 def implausible(price: Fact, asked: datetime.date) -> str:
@@ -55,7 +56,8 @@ def _usd(value: float) -> str:
 
 
 def _rate(price: Fact) -> str:
-    """That it is converted at a rate that its currency never had; empty where that is not known."""
+    """That it is converted at a rate that is hardly meant: one the wrong way round, or half or
+    twice what its currency was ever worth; empty where that is not known."""
     if price.offer is None:
         return ""
     code, rate = price.offer.currency, price.offer.rate
@@ -63,14 +65,14 @@ def _rate(price: Fact) -> str:
     if known is None:
         return ""
     low, high = known
-    if low / _MARGIN <= rate <= high * _MARGIN:
-        return ""
     other = 1 / rate
-    meant = f"; was USD 1 = {code} {rate:g} meant? Then write {other:.4g}"
-    inverse = meant * (low / _MARGIN <= other <= high * _MARGIN)
+    usual, turned = (low / _MARGIN <= one <= high * _MARGIN for one in (rate, other))
+    if usual or not (turned or rate < low / _FAR or rate > high * _FAR):
+        return ""
+    inverse = f"; was USD 1 = {code} {rate:g} meant? Then write {other:.4g}" * turned
     return (
         f"it is converted at USD {rate:g} for one {code}, which was worth USD {low:.3g} to "
-        f"{high:.3g} in the years since 2012{inverse}"
+        f"{high:.3g} from 2012 to mid-2024{inverse}"
     )
 
 
@@ -96,9 +98,9 @@ def usual_price(price: Fact) -> Fact | None:
         return {"host": prices.host_usd, "rack": prices.rack_usd}.get(kind)
     name, _, part = rest.rpartition(".")
     if kind == "accelerators":
-        if price.offer is not None and price.offer.price_class == USED:
-            return prices.used_usd.get(name)
-        of = {"purchase": prices.accelerator_usd, "hourly": prices.accelerator_hourly_usd}
+        used = price.offer is not None and price.offer.price_class == USED
+        bought = prices.used_usd if used else prices.accelerator_usd
+        of = {"purchase": bought, "hourly": prices.accelerator_hourly_usd}
         return prices.host_usd if part == "host" else of.get(part, {}).get(name)
     if kind == "nodes" and name in names(kind):
         return {"purchase": node(name).purchase_usd, "hourly": node(name).hourly_usd}.get(part)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
+from dse.catalog.price_terms import ESTIMATE
 from dse.catalog.reader import Entry
 from dse.catalog.store import models_dir, sources
 
@@ -56,8 +57,9 @@ class PriceSpread:
     ) -> float:
         """Standard deviation of the logarithm of a price, as asked for on a day.
 
-        What a buyer was offered is what he pays: 0. A price of his own that he marks as unverified,
-        or that is :func:`lapsed`, is as unsure as one of the catalogue of its date.
+        What a buyer was offered is what he pays: 0. A price of his own that is an estimate, that he
+        marks as unverified, or that is :func:`lapsed`, is as unsure as one of the catalogue of its
+        date.
         valid_on: the day on which offers must be valid, ``asked`` where it is None.
         """
         stands = standing(fact, asked, valid_on)
@@ -73,18 +75,23 @@ class Standing(NamedTuple):
 
     own: whether it is his, and not the catalogue's. checked: whether it is not marked as
     unverified. expired: whether it is an offer that is :func:`lapsed`. age_years: None where it has
-    no date.
+    no date. estimate: whether somebody who does not sell the part wrote that it costs so much.
     """
 
     own: bool
     checked: bool
     expired: bool
     age_years: float | None
+    estimate: bool = False
 
     @property
     def offer(self) -> bool:
         """Whether it is a valid offer, which the buyer pays."""
-        return self.own and self.checked and not self.expired
+        return self._offered and self.checked and not self.expired
+
+    @property
+    def _offered(self) -> bool:
+        return self.own and not self.estimate
 
     @property
     def fresh(self) -> bool:
@@ -94,19 +101,19 @@ class Standing(NamedTuple):
     @property
     def doubtful(self) -> bool:
         """Whether it is no valid offer, and not what somebody checked of late."""
-        return not (self.offer or (not self.own and self.checked and self.fresh))
+        return not (self.offer or (not self._offered and self.checked and self.fresh))
 
     def asked_anew(self, rented: bool) -> bool:
         """Whether an offer is wanted for it: it is not the buyer's, nor a rent of late, which is
         what a cloud asks. That an offer is past its last day is told apart from that."""
-        return not (self.checked and (self.own or (rented and self.fresh)))
+        return not (self.checked and (self._offered or (rented and self.fresh)))
 
 
 def standing(price: Fact, asked: datetime.date, valid_on: datetime.date | None = None) -> Standing:
     """Of a price on a day. valid_on: on which offers must be valid, ``asked`` where it is None."""
     return Standing(
         own(price), price.status not in UNCHECKED, lapsed(price, valid_on or asked),
-        age_years(price, asked),
+        age_years(price, asked), estimated(price),
     )  # fmt: skip
 
 
@@ -115,10 +122,15 @@ def own(price: Fact) -> bool:
     return price.known and price.source not in sources()
 
 
+def estimated(price: Fact) -> bool:
+    """Whether somebody who does not sell the part wrote that it costs so much."""
+    return price.offer is not None and price.offer.price_class == ESTIMATE
+
+
 def lapsed(price: Fact, day: datetime.date) -> bool:
     """Whether a price of the buyer's is no offer any more on a day: past its last day, or more than
-    OLD_YEARS old where it has none."""
-    if not own(price):
+    OLD_YEARS old where it has none. An estimate never was one."""
+    if not own(price) or estimated(price):
         return False
     if price.offer is not None and price.offer.valid_until is not None:
         return price.offer.expired(day)

@@ -18,8 +18,9 @@ class PriceTerms:
     sell it writes that it costs. vendor: who sells it. quote: the number of the quotation.
     valid_until: its last day. before_discount: the price of which ``discount``, a fraction in [0,
     1), is taken off. currency, rate: in which it was given, USD for one of it; empty and 1 where
-    that was USD. file: name of the buyer's own price list, or of the study, that has it; empty for the catalogue's.
-    includes: what of a node it pays, ``card`` or ``node-share``; empty where that is not said.
+    that was USD. file: name of the buyer's own price list, or of the study, that has it; empty for
+    the catalogue's. includes: what of a node it pays, ``card`` or ``node-share``; empty where that
+    is not said.
     """
 
     price_class: str

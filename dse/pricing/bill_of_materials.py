@@ -13,7 +13,7 @@ from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import Standing, age_years
-from dse.catalog.price_terms import LIST, QUOTE, converted
+from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE, converted
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
@@ -136,7 +136,8 @@ class Item:
         """How far the buyer may rely on its price."""
         expired = self.terms is not None and self.terms.expired
         own = self.source not in catalog.sources()
-        return Standing(own, self.checked, expired, self.age_years)
+        estimate = self.price_class == ESTIMATE
+        return Standing(own, self.checked, expired, self.age_years, estimate)
 
     @property
     def to_buy(self) -> int:

@@ -50,7 +50,7 @@ def test_a_price_far_from_the_catalogues_is_hardly_meant(
 @pytest.mark.parametrize(
     ("code", "right", "wrong"),
     [("EUR", "1.17", "0.926"), ("EUR", "1.08", "108"), ("JPY", "0.0066", "152"),
-     ("GBP", "1.31", "0.76"), ("CHF", "1.25", "0.8")],
+     ("GBP", "1.31", "0.76"), ("CHF", "1.28", "0.8")],
 )  # fmt: skip
 def test_a_rate_the_wrong_way_round_is_hardly_meant(
     tmp_path: Path, code: str, right: str, wrong: str
@@ -70,3 +70,8 @@ def test_what_the_catalogue_does_not_know_is_plausible(tmp_path: Path) -> None:
     assert implausible(own(tmp_path, "ib-ndr nic", "0"), DAY) == "", "at no charge"
     used = own(tmp_path, "v100-sxm2-32gb", "900", "USD,,used")
     assert implausible(used, DAY) == "", "what is used is compared with used"
+
+
+def test_a_used_price_is_compared_with_used_ones_of_the_part_alone(tmp_path: Path) -> None:
+    host = own(tmp_path, "p100-sxm2-16gb host", "9500", "USD,,used")
+    assert implausible(host, DAY) == "", "USD 20,000 new, and not the card's USD 1,100"

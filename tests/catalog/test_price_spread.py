@@ -8,8 +8,8 @@ import pytest
 
 from dse.catalog import Fact, default_prices, lapsed, price_spread
 from dse.catalog.facts import day_of
-from dse.catalog.price_spread import age_years
-from dse.catalog.price_terms import PriceTerms
+from dse.catalog.price_spread import age_years, standing
+from dse.catalog.price_terms import ESTIMATE, PriceTerms
 
 TODAY = datetime.date(2026, 7, 1)
 PRICE = Fact("price", 100.0, "USD", "100 USD", "epoch-prices", "2026-01-01", date="2024-07-01")
@@ -59,6 +59,15 @@ def test_what_a_buyer_was_offered_is_certain() -> None:
     own = replace(PRICE, source="offer.yaml")
     assert price_spread().log_spread(own, TODAY) == 0.0
     assert price_spread().log_spread(replace(own, date=""), TODAY) == 0.0
+
+
+def test_what_a_buyer_took_from_an_article_is_no_offer() -> None:
+    """It is as unsure as a price of the catalogue of that day, and a quote is wanted."""
+    article = replace(PRICE, source="offer.yaml", offer=PriceTerms(ESTIMATE))
+    assert price_spread().log_spread(article, TODAY) == price_spread().log_spread(PRICE, TODAY)
+    found = standing(article, TODAY)
+    assert (found.offer, found.asked_anew(rented=False)) == (False, True)
+    assert not lapsed(article, datetime.date(2030, 1, 1)), "it never was an offer"
 
 
 def test_what_a_buyer_only_recalls_is_not() -> None:

@@ -99,7 +99,8 @@ class KnownPrice:
     interval of what is asked for it, as factors of that. own: whether it is the buyer's. expired:
     whether an offer is past its last day, or old without one. date: of the oldest; empty where one
     has none. age_years: of the oldest, None where one has no date. checked: False where one is from
-    memory. seller: who asks it, empty where that is not known, or where they are several.
+    memory. estimate: whether one is what somebody who does not sell it writes. seller: who asks it,
+    empty where that is not known, or where they are several.
     """
 
     usd: float | None = None
@@ -109,12 +110,13 @@ class KnownPrice:
     date: str = ""
     age_years: float | None = None
     checked: bool = True
+    estimate: bool = False
     seller: str = ""
 
     @property
     def standing(self) -> Standing:
         """How far the buyer may rely on it."""
-        return Standing(self.own, self.checked, self.expired, self.age_years)
+        return Standing(self.own, self.checked, self.expired, self.age_years, self.estimate)
 
 
 @dataclass(frozen=True, kw_only=True)

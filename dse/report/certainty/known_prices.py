@@ -40,6 +40,7 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
         date=min(fact.date for fact in facts),
         age_years=max(dated) if len(dated) == len(ages) else None,
         checked=all(fact.status not in UNCHECKED for fact in facts),
+        estimate=any(map(catalog.estimated, facts)),
         seller=sellers.pop() if len(sellers) == 1 else "",
     )
 
