@@ -12,24 +12,25 @@ from dse.study.choices import RESOLUTION
 
 
 def said(document: RunDocument) -> list[str]:
-    """What is as good on average, and what the usual confidence recommends, a sentence each, one
-    where both are the same purchase; empty where there is no such choice."""
+    """What misses the least on average, and what the usual confidence recommends, a sentence each,
+    one where both are the same purchase; empty where there is no such choice."""
     found = document.certainty
     if found is None or found.next_best is None:
         return []
     other, own = found.next_best, found.choices[0]
     option = f"--confidence {exactly(other.confidence).replace(' ', '')}"
-    if other.usual is None:
-        return [f"{_misses(document, other.by_regret, own)}."] if other.by_regret else []
-    meets = _meets(document, other.usual, own)
-    if other.usual.regret <= own.regret and other.by_regret is not None:
-        misses = _misses(document, other.usual, own)
+    least, usual = other.by_regret, other.usual
+    if least and usual and _named(document, least) == _named(document, usual):
+        misses, meets = _misses(document, least, own), _meets(document, usual, own)
         return [f"{misses}, and is what {option} recommends: it {meets}."]
-    first = [f"{_misses(document, other.by_regret, own)}."] if other.by_regret else []
-    theirs, mine = (words.percent(one.regret) for one in (other.usual, own))
-    if theirs != mine:
-        meets += f", and misses the best choice by {theirs} on average, this one by {mine}"
-    return [*first, f"{option} recommends {_named(document, other.usual)}: it {meets}."]
+    lines = [f"{_misses(document, least, own)}."] if least else []
+    if usual:
+        meets = _meets(document, usual, own)
+        theirs, mine = (words.percent(one.regret) for one in (usual, own))
+        if theirs != mine:
+            meets += f", and misses the best choice by {theirs} on average, this one by {mine}"
+        lines.append(f"{option} recommends {_named(document, usual)}: it {meets}.")
+    return lines
 
 
 def usually(document: RunDocument) -> str:
