@@ -50,10 +50,7 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         return Chosen(likely)
     met = found.drawn.meets_all.mean(axis=0)
     points = _priced(found)
-    at = _sure_enough(found, points, rule, asked)
-    reached = at is not None
-    if at is None:  # the surest, the cheapest of several
-        at = max(_by_cost(points), key=lambda one: float(met[one]))
+    at, reached = _surely(found, points, rule, asked)
     of_front = {row: float(share) for row, share in zip(found.near.front, met, strict=False)}
     confidence = Confidence(
         asked=asked,
@@ -68,14 +65,26 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
     return Chosen(at, _because(confidence), confidence)
 
 
-def usually(found: StudyDraws, rule: str, at: int) -> int | None:
+def usually(found: StudyDraws, rule: str, at: int) -> tuple[int, bool] | None:
     """The position of the point that would be recommended if the study asked for the confidence
-    USUAL; None where it asks for one, where point ``at``, the recommended one, has that anyway, and
-    where no point has."""
+    USUAL, and whether that reaches it; None where it asks for one, and where point ``at``, the
+    recommended one, has that anyway."""
     asked = found.problem.study.confidence
     if asked is not None or found.drawn.meets_all[:, at].mean() >= USUAL:
         return None
-    return _sure_enough(found, _priced(found), rule, USUAL)
+    return _surely(found, _priced(found), rule, USUAL)
+
+
+def _surely(
+    found: StudyDraws, points: Sequence[FrontPoint], rule: str, asked: float
+) -> tuple[int, bool]:
+    """The position of what a rule recommends of the points that are sure enough, else of the
+    surest, the cheapest of several; and whether it is sure enough."""
+    at = _sure_enough(found, points, rule, asked)
+    if at is not None:
+        return at, True
+    met = found.drawn.meets_all.mean(axis=0)
+    return max(_by_cost(points), key=lambda one: float(met[one])), False
 
 
 def _sure_enough(

@@ -63,13 +63,14 @@ def certainty(
     position: int,
     named: Mapping[str, int],
     point: Point,
-    usual: int | None = None,
+    usual: tuple[int, bool] | None = None,
 ) -> Certainty:
     """How sure the recommendation is.
 
     position: of the recommended point among those of ``found``. named: positions of others on the
     front, by what the answer calls them. point: the recommended one, as the report describes it.
-    usual: position of what the usual confidence would recommend, None where that is the same.
+    usual: position of what the usual confidence would recommend, and whether that reaches it; None
+    where nothing else is to be told of.
     """
     problem, values = found.problem, found.near.points[position]
     place = _place(values, point)
@@ -78,10 +79,11 @@ def certainty(
     knowledge = [*_knowledge(found, values, place)]
     word, why = verdict(point)
     living = [effect for effect in by_source if not effect.dead]
-    if usual is not None and found.purchases[usual] == found.purchases[position]:
-        usual = None  # it differs in software alone
-    told = {name: at for name, at in (("by_regret", _as_steady(found, position)), ("usual", usual))
-            if at is not None}  # fmt: skip
+    instead, reached = usual or (None, True)
+    if instead is not None and reached and found.purchases[instead] == found.purchases[position]:
+        instead = None  # it differs in software alone
+    told = {name: at for name, at in (("by_regret", _as_steady(found, position)),
+            ("usual", instead)) if at is not None}  # fmt: skip
     listed = dict(_listed(found, position, named, [*told.values()]))
     return Certainty(
         draws=len(found.worths),
@@ -102,7 +104,7 @@ def certainty(
         knowledge=tuple(knowledge),
         all_known=value_of_all(found.worths),
         flips=tuple(_flips(found, position, [*listed])),
-        next_best=_next_best(found, position, told),
+        next_best=_next_best(found, position, told, reached),
     )
 
 
@@ -123,10 +125,12 @@ def _closest(found: StudyDraws, position: int) -> int | None:
     return int(np.argmin(np.where(others, found.regrets, np.inf))) if others.any() else None
 
 
-def _next_best(found: StudyDraws, position: int, at: Mapping[str, int]) -> NextBest | None:
-    """at: the position of each that is told of."""
+def _next_best(
+    found: StudyDraws, position: int, at: Mapping[str, int], reached: bool
+) -> NextBest | None:
+    """at: the position of each that is told of. reached: whether any has the usual confidence."""
     choices = {name: _choice(found, one, "", position) for name, one in at.items()}
-    return NextBest(confidence=USUAL, **choices) if choices else None
+    return NextBest(confidence=USUAL, reached=reached, **choices) if choices else None
 
 
 def _place(values: Mapping[str, object], point: Point) -> Place:

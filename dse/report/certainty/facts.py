@@ -162,11 +162,13 @@ class NextBest:
     expected to miss the least, of those that are as sure as was asked; None where that is more than
     the recommended one is expected to miss, or this hardly misses anything. usual: what the study
     would recommend if it asked for the probability ``confidence`` to meet every limit; None where
-    it asks for one, or the recommended one has it."""
+    it asks for one, or the recommended one has it. reached: whether any has it; False where
+    ``usual`` is the surest, which may be the recommended one."""
 
     by_regret: Choice | None = None
     usual: Choice | None = None
     confidence: float
+    reached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ def said(document: RunDocument) -> list[str]:
         return []
     other, own = found.next_best, found.choices[0]
     option = f"--confidence {exactly(other.confidence).replace(' ', '')}"
-    least, usual = other.by_regret, other.usual
+    least, usual = other.by_regret, other.usual if other.reached else None
     if least and usual and _named(document, least) == _named(document, usual):
         misses, meets = _misses(document, least, own), _meets(document, usual, own)
         return [f"{misses}, and is what {option} recommends: it {meets}."]
@@ -37,6 +37,28 @@ def usually(document: RunDocument) -> str:
     """The purchase that the usual confidence recommends; empty where that is not known."""
     found = document.certainty.next_best if document.certainty else None
     return named(document, found.usual.config) if found and found.usual else ""
+
+
+def surest(document: RunDocument) -> str:
+    """That nothing has the usual confidence, as a clause: ``no purchase meets every limit with 90 %
+    probability: the surest, 4 x NVIDIA A10, for USD 20 k, does in 81 %``; empty where something
+    has it, and where that is not known."""
+    found = document.certainty
+    if found is None or found.next_best is None or found.next_best.reached:
+        return ""
+    other, own = found.next_best.usual, found.choices[0]
+    if other is None:
+        return ""
+    none = (
+        f"no {deal(document).noun} meets every limit with {exactly(found.next_best.confidence)} "
+        "probability"
+    )
+    which = f"the surest, {_named(document, other)}, does"
+    if other.meets_all <= own.meets_all:
+        which = "this is the surest and does"
+    elif _named(document, other) == _named(document, own):
+        which = "the surest, this with other software, does"
+    return f"{none}: {which} in {chance(other.meets_all, found.next_best.confidence)}"
 
 
 def _misses(document: RunDocument, other: Choice, own: Choice) -> str:

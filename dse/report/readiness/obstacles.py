@@ -204,12 +204,18 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
     met = found.choices[0].met
     unsure = [f"{text} in {sure_words.chance(share)}" for text, share in met.items()
               if share < USUAL]  # fmt: skip
-    if unsure:
+    if not unsure:
+        return
+    this = f"this meets {' and '.join(unsure)} of simulated outcomes only"
+    if none := next_best.surest(document):
+        action = "Loosen a limit, or measure more to be surer"
+        yield Reason(kind="limits", action=action, because=f"{this}, and {none}")
+    else:
         then = next_best.usually(document) or "what meets the limits with that probability"
         yield Reason(
             kind="limits",
             action=f"Run it again with --confidence {USUAL:.0%}, which recommends {then}",
-            because=f"this meets {' and '.join(unsure)} of simulated outcomes only",
+            because=this,
         )
 
 

@@ -375,6 +375,35 @@ def test_what_the_usual_confidence_recommends_is_what_it_does_recommend(
     assert told in html.unescape(render_page(small)).replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_where_nothing_is_usually_sure_the_surest_is_told_and_no_question_advised(
+    small: RunDocument, tmp_path: Path
+) -> None:
+    """A budget that even the cheapest may well miss: to ask for a confidence finds nothing."""
+    least = min(point.costs["capital"] or np.inf for point in small.front)
+    text = studies.SMALL.replace("200 kUSD", f"{least * 1.0001:.2f} USD")
+    run = built(studies.written(tmp_path, text))
+    found = of(run).next_best
+    assert found is not None
+    assert found.usual is not None
+    assert not found.reached
+    asked = built(studies.written(tmp_path, text + "confidence: 0.9\n"))
+    assert asked.confidence is not None
+    assert not asked.confidence.reached
+    assert asked.recommended.config == found.usual.config
+    assert asked.confidence.recommended == found.usual.meets_all < 0.9
+    told = " ".join(answer(run))
+    assert "--confidence" not in told
+    does = f"does in {words.chance(found.usual.meets_all)}"
+    assert "no purchase meets every limit with 90 % probability: this is the surest and" in told
+    assert does in told
+    assert "Loosen a limit, or measure more to be surer" in told
+    (other, *_) = of(small).choices[1:]
+    elsewhere = replace(found, usual=replace(other, cost=9e4, meets_all=0.85))
+    surest = next_best.surest(replace(run, certainty=replace(of(run), next_best=elsewhere)))
+    assert f"the surest, {named(small, other.config)}" in surest
+    assert surest.endswith("for USD 90 k, does in 85 %")
+
+
 def test_what_is_expected_to_miss_least_is_told_where_it_is_another_choice(tmp_path: Path) -> None:
     """Not of the same choice, nor beside what was chosen for that."""
     outcome = run(load(studies.written(tmp_path, studies.SMALL)), "exhaustive", None, None,
