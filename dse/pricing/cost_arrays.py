@@ -1,0 +1,153 @@
+"""Design points as arrays: what they are made of, and what that costs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from dse.model import money
+from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.bill import Bill, bill
+from dse.model.goodput import Failures, Goodput, goodput
+from dse.model.owned import Owned, beyond, to_buy
+from dse.pricing import extras, hardware, power
+from dse.pricing.layout_arrays import LayoutArrays
+from dse.pricing.owned import owned_by
+from dse.pricing.unit_price import UnitPrice
+
+
+class CostArrays(LayoutArrays):
+    """Points of one structure, whatever a step of them takes: their parts, what these cost to buy,
+    to rent and to run, and what failures leave of the time that is paid."""
+
+    @cached_property
+    def bill(self) -> Bill:
+        """How many of every part they are made of."""
+        return bill(
+            self.gpus,
+            self.gpus_per_node,
+            self.rails,
+            self.dedicated,
+            self.wire(lambda w: w.switch_radix),
+            self._cards_included,
+            self.machine(lambda m: m.sold_in),
+            self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            self.oversubscription,
+        )
+
+    @cached_property
+    def owned(self) -> Owned | None:
+        """How many of these parts stand there already; None where the study owns nothing."""
+        standing = self.problem.standing
+        return owned_by(self, standing) if standing else None
+
+    @cached_property
+    def bill_to_buy(self) -> Bill:
+        """How many of every part must be added to what stands there."""
+        owned = self.owned
+        return self.bill if owned is None else to_buy(self.bill, owned)
+
+    @property
+    def racks_to_buy(self) -> Array:
+        """Racks that must be added."""
+        owned, filled = self.owned, self.cost().racks
+        return filled if owned is None else beyond(filled, owned.racks)
+
+    @property
+    def _cards_included(self) -> Mask:
+        """Whether nodes come with these network cards: machines sold whole do with those of their
+        own network, up to as many as they have."""
+        if self.machine_axis != "node":
+            return np.asarray(False)
+        has = self.machine(lambda m: float(m.node.nics or 1) if m.node else 0.0)
+        enough, link = self.rails <= has, self.at("inter_node")
+        if link is None:
+            return np.asarray(enough)
+        own = np.array([
+            [m.node is not None and m.node.inter_node == value for value in link.values]
+            for m in self.machines
+        ])  # fmt: skip
+        return np.asarray(enough & own[self.coordinates["node"].at, link.at])
+
+    def cost(self) -> money.Cost:
+        """To buy, to rent, to run."""
+        prices = self.problem.prices
+        share = self.drawn(self.problem.rental.billing.price_share)
+        number = hardware.number
+        return money.cost(
+            self.bill,
+            money.Prices(
+                self.machine_price(lambda m: m.accelerator_usd),
+                self.machine_price(lambda m: m.host_usd),
+                self._wire_price(lambda w: w.nic_usd),
+                self._wire_price(lambda w: w.switch_port_usd),
+                self._wire_price(lambda w: w.cable_usd),
+                self.wire(lambda w: w.switch_radix),
+                self.machine_price(lambda m: m.usd_per_hour) * share,
+                self.machine_price(lambda m: m.host_usd_per_hour) * share,
+                self._host_usd,
+                number(prices.rack_usd.value),
+                power.unit_watts(self),
+                power.rack(self),
+                self._electricity_usd_per_kwh,
+                number(prices.amortisation_years.value),
+                self._extras,
+                power.unit_watts(self, rated=True) if self.problem.draws else None,
+                **vars(self.problem.study.ownership),
+            ),
+            self.owned,
+        )
+
+    def goodput(self) -> Goodput:
+        """What failures and checkpoints leave of a run's time."""
+        found = self.problem.failures
+        return goodput(
+            self.gpus,
+            Failures(
+                self.drawn(found.per_accelerator_s),
+                self.drawn(found.per_job_s),
+                found.whole_job,
+                self.drawn(found.recover_s),
+                self.drawn(found.checkpoint_s),
+                found.interval_s,
+                self.drawn(found.interruptions_per_s),
+                found.interruption_power,
+                self.drawn(found.restart_s),
+                self.drawn(found.wait_s),
+            ),
+        )
+
+    @property
+    def _extras(self) -> money.Extras:
+        """What is bought beside the hardware, or as many draws of it as are priced."""
+        problem = self.problem
+        if not problem.prices.extras:
+            return money.NO_EXTRAS
+        found: money.Extras = problem.remember("extras", lambda: extras.summed(problem.prices))
+        if not problem.draws:
+            return found
+        drawn = extras.summed(problem.prices, problem.draw_count)
+        return money.Extras(*(self.drawn(np.asarray(part)) for part in vars(drawn).values()))
+
+    @property
+    def _electricity_usd_per_kwh(self) -> ArrayLike:
+        """What electricity costs, or as many draws of it as are priced."""
+        problem, price = self.problem, power.electricity(self.problem)
+        return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
+
+    @property
+    def _host_usd(self) -> ArrayLike:
+        """Of a host that serves parameters, or as many draws of it as are priced."""
+        problem = self.problem
+        price: UnitPrice = problem.remember("host", lambda: hardware.host_price(problem.prices))
+        return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
+
+    @property
+    def sold(self) -> Mask | None:
+        """Whether those of their accelerators that do not stand there are sold new; None where the
+        study does not ask."""
+        if not self.problem.buys_new:
+            return None
+        sold = np.asarray(self.machine(lambda m: m.sold_until is None) > 0)
+        return sold if self.owned is None else sold | (self.bill_to_buy.accelerators <= 0)
