@@ -19,7 +19,6 @@ from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
-from dse.errors import StudyError
 from dse.mistakes import Mistakes, Part, each
 from dse.spelling import real_name
 
@@ -66,6 +65,11 @@ RANGES = {
     "rack_power": (1.0, 1e9, "write for example 40 kW"),
     "rack_units": (0.01, 1e3, "write rack units, such as 42"),
 }
+EXAMPLES = {  # of numbers without a unit
+    "pue": "1.3, not 130 %", "amortisation_years": "4", "host_power_share": "0.4",
+    "host_power_share_switched": "0.4", "idle_power_share": "0.1", "host_units": "4",
+    "rack_units": "42",
+}  # fmt: skip
 _MOST_USD, _MOST_USD_PER_HOUR = 1e9, 1e6
 
 
@@ -334,12 +338,7 @@ def _rates(entry: Entry) -> dict[str, float]:
 def _general(entry: Entry, key: str, dimension: str) -> Fact:
     """A number that is no price of one item, within its range."""
     least, most, remedy = RANGES.get(key, (0.0, _MOST_USD, "write for example 9 kUSD"))
-    try:
-        fact = entry.number(key, dimension, least, remedy)
-    except StudyError as cause:
-        if dimension != "count" or key not in RANGES or "example" not in cause.remedy:
-            raise
-        raise entry.wrong(cause.problem, remedy, key) from None
+    fact = entry.number(key, dimension, least, remedy, EXAMPLES.get(key, ""))
     if fact.value is not None and fact.value > most:
         raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
     return fact

@@ -111,16 +111,24 @@ class Entry:
             self.facts.append(fact)
         return fact.text if fact.known else None
 
-    def number(self, key: str, dimension: str, least: float = 0.0, remedy: str = "") -> Fact:
+    def number(
+        self, key: str, dimension: str, least: float = 0.0, remedy: str = "", example: str = ""
+    ) -> Fact:
         """One number of ``dimension`` (a key of :data:`dse.units.DIMENSIONS`), not below ``least``
-        in its SI unit. remedy: what to write in place of a smaller one.
+        in its SI unit. remedy: what to write in place of a smaller one. example: see
+        :func:`dse.units.parse`.
         """
-        return self._number(key, dimension, _OR_UNKNOWN.format(key), (least, remedy))
+        return self._number(key, dimension, _OR_UNKNOWN.format(key), (least, remedy), example)
 
     def _number(
-        self, key: str, dimension: str, absent: str, least: tuple[float, str] = NOT_NEGATIVE
+        self,
+        key: str,
+        dimension: str,
+        absent: str,
+        least: tuple[float, str] = NOT_NEGATIVE,
+        example: str = "",
     ) -> Fact:
-        fact = self._fact(self._take(key, remedy=absent), dimension, key, (key,), least)
+        fact = self._fact(self._take(key, remedy=absent), dimension, key, (key,), least, example)
         self.facts.append(fact)
         return fact
 
@@ -211,6 +219,7 @@ class Entry:
         key: str,
         steps: tuple[str | int, ...],
         least: tuple[float, str] = NOT_NEGATIVE,
+        example: str = "",
     ) -> Fact:
         name = ".".join(str(step) for step in (*self.trail[self.root :], key))
         place = (*self.trail, *steps)
@@ -237,7 +246,7 @@ class Entry:
         if money:
             number, unit, offer = self._priced(written, dimension, steps)
         else:
-            number, unit = self._value(value, dimension, steps)
+            number, unit = self._value(value, dimension, steps, example)
         date = self._date(written, "date", steps)
         text = f"{self._file.written(place)}{self._in_currency(written) if money else ''}"
         if number is not None and number < least[0]:
@@ -375,7 +384,11 @@ class Entry:
             raise self.wrong(f"'{date}' is no date", _day_meant(date), *steps, key) from cause
 
     def _value(
-        self, value: Any, dimension: str | Reading, steps: tuple[str | int, ...]
+        self,
+        value: Any,
+        dimension: str | Reading,
+        steps: tuple[str | int, ...],
+        example: str = "",
     ) -> tuple[float | None, str]:
         if value == "unknown" or dimension == _NAME:
             return None, "" if callable(dimension) else UNITS.get(dimension, "")
@@ -385,7 +398,7 @@ class Entry:
             elif dimension == ANY:
                 number, unit = _any_dimension(value)
             else:
-                number, unit = units.parse(value, dimension), UNITS[dimension]
+                number, unit = units.parse(value, dimension, example), UNITS[dimension]
         except units.UnitError as cause:
             raise self.wrong(cause.problem, cause.remedy, *steps) from cause
         return number, unit

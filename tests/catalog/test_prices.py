@@ -146,5 +146,5 @@ def test_a_share_in_percent_is_told_what_a_pue_is(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("pue: 135 %\n")
     with pytest.raises(StudyError) as caught:
         read_prices(tmp_path / "mine.yaml")
-    assert "write 1.3, not 130 %" in str(caught.value)
+    assert "write for example 1.3, not 130 %" in str(caught.value)
     assert "example 8" not in str(caught.value)
