@@ -75,18 +75,19 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
             f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
             tuple(map(_line, items)),
             _usd(total(items)),
-            " ".join(
-                filter(
-                    None,
-                    [rents.billed(rent_of(items)), *_commitment(document, items), _note(items)],
-                )
-            ),
+            _below(document, items),
             rents.sum_of(rent_of(items)),
             rent_of(items) is not None,
             any(item.owned is not None for item in items),
         )
         for items, titles in found.items()
     )
+
+
+def _below(document: RunDocument, items: Sequence[Item]) -> str:
+    """What is said of a bill below it."""
+    billed = rents.billed(rent_of(items))
+    return " ".join(filter(None, [billed, *_commitment(document, items), _note(items)]))
 
 
 def _commitment(document: RunDocument, items: Sequence[Item]) -> list[str]:
