@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dse.report.fleet_words import times
+from dse.report.fleet_ranges import times
 from dse.report.words import percent
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dse.report import fleet_words
+from dse.report.fleet_ranges import times
 from dse.report.fleet_words import CLASSES, COMPONENTS, FEW
 from dse.report.style import (
     ACCENT,
@@ -162,7 +163,7 @@ def upgrades_figure(document: FleetDocument) -> str:
             x=values[way], y=names, mode="markers", name=summed[0].upper() + summed[1:],
             marker={"symbol": symbol, "color": color, "size": 11,
                     "line": {"width": 2, "color": color}},
-            customdata=[f"<b>{name}</b><br>{summed}: {fleet_words.times(value)}"
+            customdata=[f"<b>{name}</b><br>{summed}: {times(value)}"
                         for name, value in zip(names, values[way], strict=True)],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip

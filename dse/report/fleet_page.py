@@ -22,6 +22,7 @@ from dse.report.fleet_ranges import (
     band,
     money_band,
     shares_text,
+    times,
     times_text,
     usd,
     usd_text,
@@ -149,8 +150,8 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
     best = fleet_words.best_upgrade(document)
     if best is not None:
         gain = best.speedup[document.whole]
-        mean = fleet_words.times(gain.mean_of_ratios)
-        out.append((f"Best upgrade of one resource: {best.name}", fleet_words.times(gain.gpu_hours),
+        mean = times(gain.mean_of_ratios)
+        out.append((f"Best upgrade of one resource: {best.name}", times(gain.gpu_hours),
                     "as fast" if fleet_words.single(document) else
                     f"by GPU-hours; mean of ratios {mean}"
                     + _within(_upgrade_within(document, best.name))
@@ -171,7 +172,7 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
 
 def _money_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
     """What the upgrade that is worth most leaves a year, costs, and when it is paid back."""
-    row, money = fleet_words.worthwhile(document), document.money
+    row, money = fleet_models.worthwhile(document), document.money
     if row is None or money is None or row.capital_usd is None or row.payback_years is None:
         return []
     a_gpu = usd(row.capital_usd / money.gpus)
@@ -263,7 +264,7 @@ def own_rows(document: FleetDocument) -> list[list[str]]:
 def upgrade_rows(document: FleetDocument) -> list[tuple[str, list[list[str]]]]:
     """(upgrade, the speedups in all ways of all jobs, then of each class)."""
     return [
-        (row.name, [[fleet_words.times(fleet_words.speedup_by(row.speedup[entry.architecture], way))
+        (row.name, [[times(fleet_words.speedup_by(row.speedup[entry.architecture], way))
                      for way in fleet_words.ways(entry)]
                     for entry in fleet_words.all_first(document)])
         for row in document.upgrades
@@ -274,7 +275,7 @@ def sensitivity_rows(document: FleetDocument) -> list[tuple[str, list[tuple[str,
     """(class, for each resource the speedup if it were doubled and whether that is the most)."""
     return [
         (CLASSES[row.architecture],
-         [(fleet_words.times(document.sensitivity[row.architecture][name]),
+         [(times(document.sensitivity[row.architecture][name]),
            name == document.most_sensitive[row.architecture]) for name in RESOURCES])
         for row in document.classes
     ]  # fmt: skip
@@ -284,13 +285,13 @@ def port_rows(document: FleetDocument) -> list[list[str]]:
     """Every port as a row."""
 
     def ratio(value: float | None) -> str:
-        return NONE if value is None else fleet_words.times(value)
+        return NONE if value is None else times(value)
 
     return [
         [f"to {CLASSES[row.target]}", count(row.jobs),
          percent(row.cannot), percent(row.gain_per_cnode), percent(row.gain_throughput),
          ratio(row.mean_speedup_per_cnode), ratio(row.mean_throughput_ratio),
-         ratio(row.largest_speedup_per_cnode), fleet_words.times(row.fleet_speedup_by_gpu_hours)]
+         ratio(row.largest_speedup_per_cnode), times(row.fleet_speedup_by_gpu_hours)]
         for row in document.ports
     ]  # fmt: skip
 

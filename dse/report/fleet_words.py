@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from dse.model.pai import PS_WORKER
 from dse.report import fleet_log, fleet_models
-from dse.report.fleet_models import worthwhile as worthwhile
+from dse.report.fleet_models import worthwhile
 from dse.report.fleet_ranges import (
     band,
     money_band,
     probability,
     shares_text,
+    times,
     times_text,
     usd,
     usd_text,
     years_text,
 )
-from dse.report.fleet_ranges import times as times
 from dse.report.words import count, many, percent, shown, title
 from dse.spelling import enumerated
 

@@ -15,7 +15,7 @@ from dse.errors import OutputError
 from dse.fleet.answers import answer
 from dse.fleet.document import FleetDocument, PaperFact
 from dse.fleet.reader import read_fleet
-from dse.report import fleet_figures, fleet_page, fleet_words
+from dse.report import fleet_figures, fleet_models, fleet_page, fleet_words
 from dse.report import page as run_page
 from dse.report.fleet_facts import fact_lines, fact_notes
 from dse.report.fleet_ranges import (
@@ -300,7 +300,7 @@ def test_facts_say_that_they_leave_memory_aside(
 
 def test_the_decision_and_its_dollars_come_first(tmp_path: Path) -> None:
     found = document(tmp_path)
-    best = fleet_words.worthwhile(found)
+    best = fleet_models.worthwhile(found)
     assert best is not None
     assert found.money is not None
     assert best.net_usd_per_year == max(row.net_usd_per_year or 0 for row in found.money.upgrades)

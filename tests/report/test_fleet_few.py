@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dse.report import fleet_figures, fleet_page, fleet_words
+from dse.report.fleet_ranges import times
 from tests.fleet.small import HEADER, STUDY
 from tests.report import browser
 from tests.report.test_fleet import Page, document
@@ -54,8 +55,8 @@ def test_all_jobs_stand_before_the_classes_in_the_table_of_upgrades(tmp_path: Pa
     assert said["upgrade_heads"] == ["All jobs", "PS/Worker", "AllReduce-Local"]
     for (_, cells), row in zip(said["upgrades"], found.upgrades, strict=True):
         ways = row.speedup["all"]
-        assert cells[0] == [fleet_words.times(getattr(ways, way)) for way in fleet_words.WAYS]
-        assert cells[2] == [fleet_words.times(row.speedup["allreduce-local"].gpu_hours)]
+        assert cells[0] == [times(getattr(ways, way)) for way in fleet_words.WAYS]
+        assert cells[2] == [times(row.speedup["allreduce-local"].gpu_hours)]
     assert "| Upgrade | All jobs | PS/Worker | AllReduce-Local |" in fleet_page.render_markdown(
         found
     )

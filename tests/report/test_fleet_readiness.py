@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.fleet.document import FleetDocument
-from dse.report import fleet_page, fleet_readiness, fleet_words
+from dse.report import fleet_models, fleet_page, fleet_readiness, fleet_words
 from dse.report.words import shown
 from tests.fleet.small import HEADER, STUDY, TABLE
 from tests.report.test_fleet import Page, document
@@ -60,7 +60,7 @@ def test_what_is_missing_is_asked_for_in_every_output(tmp_path: Path) -> None:
 def test_the_least_that_pays_is_where_nothing_is_left(tmp_path: Path) -> None:
     """At each of the four numbers the upgrade saves exactly what it costs."""
     found = document(tmp_path, OWN, MANY)
-    row = fleet_words.worthwhile(found)
+    row = fleet_models.worthwhile(found)
     assert row is not None
     assert found.money is not None
     said = fleet_readiness.turns(found)
@@ -84,7 +84,7 @@ def test_jobs_that_could_move_for_nothing_come_before_what_is_bought(tmp_path: P
     found = document(tmp_path, OWN.replace("money:", "ports: [allreduce-local]\nmoney:"), MANY)
     assert found.money is not None
     (port,) = found.money.ports
-    best = fleet_words.worthwhile(found)
+    best = fleet_models.worthwhile(found)
     assert best is not None
     assert best.net_usd_per_year is not None
     more = replace(port, saved_usd_per_year=1.1 * best.net_usd_per_year, finish_later=0)
@@ -115,7 +115,7 @@ def test_an_upgrade_without_a_price_is_asked_for_where_it_may_be_better(tmp_path
 def test_a_speedup_that_may_not_pay_is_measured_first(tmp_path: Path) -> None:
     found = document(tmp_path, OWN.replace("500 USD", "9 kUSD"), MANY)
     found = replace(found, by_model=())  # those of other models are asked of another test
-    best = fleet_words.worthwhile(found)
+    best = fleet_models.worthwhile(found)
     if best is None or best.cost_usd_per_year is None:
         pytest.fail("the price is to be below what it is worth")
     assert found.intervals is not None
@@ -180,7 +180,7 @@ def test_an_upgrade_that_other_models_deny_is_undecided(tmp_path: Path) -> None:
     """It pays where nothing overlaps, and does not where computing hides the exchange; which of the
     two holds, a measured step tells, and the study then says it."""
     found = document(tmp_path, HANGS, SPREAD)
-    best = fleet_words.worthwhile(found)
+    best = fleet_models.worthwhile(found)
     assert best is not None, "by the formula it pays"
     heading, why = fleet_words.decision(found)
     assert heading == "Nothing to buy yet"
