@@ -4,13 +4,18 @@ The PAI paper's formula adds up what a step takes, unless the study lets all of 
 the two holds of a fleet's jobs is not known before one of them is measured, and much hangs on it.
 So where the study does not say, the formula is asked again with the other. dse's own model
 (:mod:`.model_comparison`) is always asked: with latency, copies and overlap with the backward pass,
-without the last where the study says that nothing overlaps. Both are asked of :data:`FOLLOWED`
-jobs, of each class as many as its share.
+without the last where the study says that nothing overlaps.
+
+Both are asked of :data:`FOLLOWED` jobs, of each class as many as its share. The fleet's model is
+asked of the same, so that it is the models that differ, not the jobs::
+
+    speedup = speedup of all jobs by the fleet's model * speedup of some by the other
+              / speedup of the same by the fleet's
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dse.fleet.document import ByModel
 from dse.fleet.intervals import followed
@@ -31,24 +36,44 @@ Seconds = Callable[[Group, Hardware], Array]  # of a step of each job of a class
 
 
 def by_other_models(
-    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, known: Measured
+    study: FleetStudy,
+    groups: Sequence[Group],
+    hardware: Hardware,
+    known: Measured,
+    upgraded: Mapping[str, float],
 ) -> tuple[ByModel, ...]:
-    """Every upgrade by every other model. groups: the fleet's jobs. known: measured costs."""
+    """Every upgrade by every other model.
+
+    groups: the fleet's jobs. known: measured costs. upgraded: the speedup of all jobs by each
+    upgrade, by GPU-hours, as the fleet's own model has it.
+    """
     some = tuple(followed(groups, FOLLOWED))
     at = terms(study, study.money) if study.money is not None else None
+    own = _speedups(study, some, hardware, _paper(study.overlapped))
     out = []
     for name, seconds in _models(study, known):
-        before = [seconds(group, hardware) for group, _ in some]
+        found = _speedups(study, some, hardware, seconds)
         for upgrade in study.upgrades:
-            faster, sums = upgrade.applied(hardware), SpeedupSums()
-            for (group, stands_for), own in zip(some, before, strict=True):
-                run_hours, gpu_hours = stands_for * group.run_hours, stands_for * group.gpu_hours
-                sums.add(own, seconds(group, faster), run_hours, gpu_hours)
-            speedup = sums.result().gpu_hours
+            speedup = upgraded[upgrade.name] * found[upgrade.name] / own[upgrade.name]
             worth = None if at is None else of_upgrade(at, upgrade, speedup)[0]
             net = None if worth is None else worth.net_usd_per_year
             out.append(ByModel(name, upgrade.name, speedup, net))
     return tuple(out)
+
+
+def _speedups(
+    study: FleetStudy, some: Sequence[tuple[Group, float]], hardware: Hardware, seconds: Seconds
+) -> dict[str, float]:
+    """By upgrade, the speedup of some jobs by GPU-hours. some: with how many each stands for."""
+    before = [seconds(group, hardware) for group, _ in some]
+    out = {}
+    for upgrade in study.upgrades:
+        faster, sums = upgrade.applied(hardware), SpeedupSums()
+        for (group, stands_for), own in zip(some, before, strict=True):
+            run_hours, gpu_hours = stands_for * group.run_hours, stands_for * group.gpu_hours
+            sums.add(own, seconds(group, faster), run_hours, gpu_hours)
+        out[upgrade.name] = sums.result().gpu_hours
+    return out
 
 
 def _models(study: FleetStudy, known: Measured) -> Iterator[tuple[str, Seconds]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.fleet import other_models
 from dse.fleet.document import FleetDocument
 from dse.report import fleet_models, fleet_page, fleet_readiness, fleet_words
 from dse.report.words import shown
@@ -235,6 +236,25 @@ def test_other_models_count_the_jobs_by_their_hours(tmp_path: Path) -> None:
     assert ideal.speedup == pytest.approx(max(computing, weights) / max(computing, faster))
     freed = 100 * 8760 * 0.5 * (1 - 1 / ideal.speedup)
     assert ideal.net_usd_per_year == pytest.approx(2 * freed - 100 * 3000 / 4)
+
+
+def test_models_that_agree_on_every_job_agree_on_the_fleet_though_some_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs that only compute, each another share of it memory-bound: nothing can overlap."""
+    monkeypatch.setattr(other_models, "FOLLOWED", 30)
+    jobs = (f"1w1g,1,{at}e11,{200 - at}e9,0,0" for at in range(1, 200))
+    memory = "upgrades:\n  - {name: faster, memory: 2 TB/s, price_per_gpu: 3 kUSD}\n"
+    study = re.sub(r"upgrades:\n(  - .*\n)+ports: .*\n", memory, STUDY)
+    found = document(tmp_path, study, "\n".join((HEADER, *jobs)) + "\n")
+    (upgrade,) = found.upgrades
+    assert found.money is not None
+    (worth,) = found.money.upgrades
+    assert {row.model for row in found.by_model} == {"ideal", "own"}
+    for row in found.by_model:
+        assert row.speedup == pytest.approx(upgrade.speedup[found.whole].gpu_hours, rel=1e-12)
+        assert row.net_usd_per_year == pytest.approx(worth.net_usd_per_year, rel=1e-9)
+    assert fleet_models.contrary(found) == []
 
 
 @pytest.mark.parametrize("pays", [0.46, 0.54])
