@@ -55,14 +55,14 @@ def seller_notes(document: RunDocument) -> Iterator[Note]:
                 given.append(item)  # by another than sells the machine, the first line of a bill
     if len(found) < 2:
         return
-    parts = [f"{enumerated([*items])} from {vendor}" for vendor, items in found.items()]
+    parts = [f" From {vendor}: {'; '.join(items)}." for vendor, items in found.items()]
     free = [
         f" {item.item} is counted at USD 0 from {item.terms.vendor}, who does not sell the machine "
         "that it comes with."
         for item in given if item.terms
     ]  # fmt: skip
     yield Note(
-        f"What is recommended is of several sellers' offers: {'; '.join(parts)}.{''.join(free)} "
+        f"What is recommended is of several sellers' offers.{''.join(parts)}{''.join(free)} "
         "Ask whether each sells its parts alone, and whether they fit.", COMPARED,
     )  # fmt: skip
 

@@ -129,8 +129,8 @@ def test_a_bill_of_two_sellers_is_told_and_what_one_gives_with_the_others_machin
     card = sold("Network card, NDR", 0.0, "Mega")
     (two,) = texts(bill_notes.seller_notes(document(recommended=(machine, card, cable))))
     assert two == (
-        "What is recommended is of several sellers' offers: NVIDIA DGX B200 from North; Network "
-        "card, NDR; and Cable, NDR from Mega. Network card, NDR is counted at USD 0 from Mega, who "
+        "What is recommended is of several sellers' offers. From North: NVIDIA DGX B200. From "
+        "Mega: Network card, NDR; Cable, NDR. Network card, NDR is counted at USD 0 from Mega, who "
         "does not sell the machine that it comes with. Ask whether each sells its parts alone, and "
         "whether they fit."
     )
