@@ -9,6 +9,7 @@ from pathlib import Path
 import dse
 from dse.catalog import default_prices
 from dse.catalog.price_terms import QUOTE
+from dse.pricing.bill_of_materials import Item
 from dse.report import price_days
 from dse.report.answer import answer
 from dse.report.document import PriceDays, RunDocument
@@ -23,9 +24,9 @@ AGES = "Ages of prices are those on 2026-11-16, the day of the price list"
 OFFER = replace(GPU, price_class=QUOTE, source="vendor.csv")
 
 
-def of(*bill: object, days: PriceDays | None = DAYS) -> RunDocument:
+def of(*bill: Item, days: PriceDays | None = DAYS) -> RunDocument:
     bills = {"recommended": bill, "baseline": (HOST,)}
-    return replace(documents.document(), bills=bills, price_days=days)  # type: ignore[arg-type]
+    return replace(documents.document(), bills=bills, price_days=days)
 
 
 def test_the_days_are_told_where_a_price_has_an_age() -> None:
