@@ -185,11 +185,8 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     took = [] if lasts is None else [
         Fact("Time of the run", *_of_run(document, point))
     ]  # fmt: skip
-    share = certainty_words.chances(document, point.config)
-    met = Fact("Meets every limit", words.UNKNOWN)
-    if share is not None:
-        met = Fact(met.label, certainty_words.chance(share), f"of {certainty_words.OUTCOMES}")
-    meets = [met] if certainty_words.unsure(document) else []
+    asked = document.confidence is not None
+    meets = [_met(document, point)] if asked or certainty_words.unsure(document) else []
     return (
         *costs,
         Fact("Speed", f"{speedup} the baseline", f"{rate}{'; ' * bool(ends)}{_range(ends)}"),
@@ -197,6 +194,18 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
         *meets,
         Fact("Confidence", capital(word), f"{capital(why)}.{chances}"),
     )  # fmt: skip
+
+
+def _met(document: RunDocument, point: Point) -> Fact:
+    """With what probability it meets every limit, and what was asked for where that is more."""
+    share = certainty_words.chances(document, point.config)
+    asked = document.confidence.asked if document.confidence is not None else None
+    if share is None:
+        return Fact("Meets every limit", words.UNKNOWN)
+    met = certainty_words.chance(share, asked)
+    if asked is not None and share < asked:
+        met += f" ({certainty_words.exactly(asked)} asked for)"
+    return Fact("Meets every limit", met, f"of {certainty_words.OUTCOMES}")
 
 
 def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:

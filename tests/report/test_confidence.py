@@ -14,7 +14,7 @@ from dse.report import confidence, offers, words
 from dse.report.answer import answer
 from dse.report.certainty.build import drawn_answer
 from dse.report.certainty.purchases import named
-from dse.report.certainty.words import limits, sentences
+from dse.report.certainty.words import chance, limits, sentences
 from dse.report.page import render_page
 from dse.search.certainty.study_draws import StudyDraws
 from dse.study import Constraint
@@ -158,8 +158,21 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     assert run.confidence is not None
     surest = replace(run, confidence=replace(run.confidence, asked=0.999))
     assert "with 99.9 % probability." in offers.also(surest)
-    (chance,) = (share for text, share in own.met.items() if text.startswith("time_to_target"))
-    assert f"time_to_target <= {deadline} ({chance:.0%}".replace("%", " %)") in limits(run)
+    fast = {one.title: one for one in offers.offers(run)}["Fastest"]
+    (probable,) = (one.meets_all for one in found.choices if one.config == run.fastest.config)
+    told = {fact.label: fact.value for fact in fast.facts}
+    assert told["Meets every limit"] == chance(probable, 0.8)
+    (own_tile, *_) = offers.offers(surest)
+    told = {fact.label: fact.value for fact in own_tile.facts}
+    assert told["Meets every limit"].endswith("% (99.9 % asked for)"), "it is not as sure"
+    sure_of_all = replace(run, certainty=replace(found, choices=tuple(
+        replace(one, met={}, meets_all=1.0) for one in found.choices
+    )))  # fmt: skip
+    for offer in offers.offers(sure_of_all):
+        told = {fact.label: fact.value for fact in offer.facts}
+        assert told["Meets every limit"] == "100 %", "asked for, it is told of each"
+    (share,) = (share for text, share in own.met.items() if text.startswith("time_to_target"))
+    assert f"time_to_target <= {deadline} ({share:.0%}".replace("%", " %)") in limits(run)
     assert "each with the probability that the recommended offer meets it" in render_page(run)
     alone = study.search(deadline=deadline, confidence=0.95).document
     assert "no other purchase that might be the best meets the limits" in sentences(alone)[0]
