@@ -53,7 +53,11 @@ def test_importing_dse_imports_none_of_its_parts() -> None:
 
 @pytest.mark.parametrize(
     ("name", "least", "written"),
-    [("dse", 4, []), ("dse.api", 8, []), ("dse.runs", 6, ["my-report"])],
+    [
+        ("dse", 4, []),
+        ("dse.api", 8, []),
+        pytest.param("dse.runs", 6, ["my-report"], marks=pytest.mark.evidence),
+    ],
 )
 def test_the_examples_in_the_docstrings_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, least: int, written: list[str]

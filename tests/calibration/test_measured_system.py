@@ -58,13 +58,18 @@ def kinds(profile: Profile) -> Iterator[str]:
     yield from (f"ps-{transport}" for transport in profile.ps)
 
 
+OFTEN = 8  # of so many cases one is in make test, the others are evidence
+
+
 def cases() -> Iterator[object]:
     found = {path.stem: read_profile(path) for path in FILES}
     found |= {"between-nodes": library_profiles.between_nodes(),
               "servers": server_profiles.profile()}  # fmt: skip
-    for name, profile in found.items():
-        for kind in dict.fromkeys(kinds(profile)):
-            yield pytest.param(undrawn(profile), kind, id=f"{name}-{kind}")
+    every = [(name, profile, kind) for name, profile in found.items()
+             for kind in dict.fromkeys(kinds(profile))]  # fmt: skip
+    for at, (name, profile, kind) in enumerate(every):
+        marks = [pytest.mark.evidence] if at % OFTEN else []
+        yield pytest.param(undrawn(profile), kind, id=f"{name}-{kind}", marks=marks)
 
 
 def undrawn(profile: Profile) -> Profile:

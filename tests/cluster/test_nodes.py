@@ -18,7 +18,6 @@ import pytest
 from benchmarks.lab.network import network, unavailable
 from benchmarks.lab.ray_nodes import RayCluster, ray_cluster
 from tests.commands.command import DEADLINE_S, dse, said
-from tests.evidence import beyond
 from tests.pricing.studies import LARGE, written
 from tests.processes import command, disturbed, stopped, text, until
 
@@ -186,6 +185,7 @@ def test_a_node_is_stopped(cluster: RayCluster, folder: Path, front: bytes) -> N
         assert assert_whole(run, folder, front) >= 1
 
 
+@pytest.mark.evidence
 def test_a_node_falls_silent(cluster: RayCluster, folder: Path, front: bytes) -> None:
     """Its cable is cut, then it is killed: nobody hears of its end."""
     with begun(cluster, folder) as run:
@@ -217,7 +217,8 @@ def test_the_server_of_a_ray_client_dies_at_birth(
         assert_whole(run, folder, front)
 
 
-@pytest.mark.parametrize("client", beyond([False], [False, True]), ids=("joined", "ray-client"))
+@pytest.mark.evidence
+@pytest.mark.parametrize("client", [False, True], ids=("joined", "ray-client"))
 def test_the_head_is_lost(client: bool, cluster: RayCluster, folder: Path, front: bytes) -> None:
     if 2 not in cluster.hosts:
         cluster.add(*(host for host in (0, 2) if host not in cluster.hosts))

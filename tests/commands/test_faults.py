@@ -65,7 +65,9 @@ def stopped_midway(folder: Path, how: signal.Signals, *options: str) -> tuple[in
     return running.returncode, out, err
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=("ctrl-c", "kill -9"))
+@pytest.mark.parametrize(
+    "how", beyond([signal.SIGKILL], [signal.SIGINT, signal.SIGKILL]), ids=("ctrl-c", "kill -9")
+)
 def test_a_run_that_was_stopped_goes_on(
     how: signal.Signals, uninterrupted: bytes, tmp_path: Path
 ) -> None:
@@ -282,6 +284,7 @@ def test_resuming_what_never_ran_is_a_run(tmp_path: Path) -> None:
     assert set(files(tmp_path / "reports" / "small")) == REPORT
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
     status, _, err = stopped_midway(tmp_path, signal.SIGINT, "--executor", "ray")
@@ -306,8 +309,12 @@ def limited(largest_file: int, *arguments: str, cwd: Path) -> subprocess.Complet
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on file sizes")
 @pytest.mark.parametrize(
     ("largest_file", "engine"),
-    [(64, EXHAUSTIVE), (10_000, EXHAUSTIVE), (500_000, EXHAUSTIVE), (10_000, GUIDED)],
-    ids=("the log's first line", "the document", "the page", "the document, guided"),
+    [
+        pytest.param(64, EXHAUSTIVE, id="the log's first line", marks=pytest.mark.evidence),
+        pytest.param(10_000, EXHAUSTIVE, id="the document"),
+        pytest.param(500_000, EXHAUSTIVE, id="the page", marks=pytest.mark.evidence),
+        pytest.param(10_000, GUIDED, id="the document, guided", marks=pytest.mark.evidence),
+    ],
 )
 def test_a_file_that_cannot_grow_leaves_the_previous_report(
     largest_file: int, engine: tuple[str, ...], tmp_path: Path
@@ -326,6 +333,7 @@ def test_a_file_that_cannot_grow_leaves_the_previous_report(
     assert after == before
 
 
+@pytest.mark.evidence
 def test_a_log_that_cannot_grow_stops_the_run_and_keeps_what_it_has(tmp_path: Path) -> None:
     written(tmp_path, LARGE)
     line = refused(limited(1500, "run", "study.yaml", cwd=tmp_path))
@@ -351,6 +359,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+@pytest.mark.evidence
 def test_a_disk_that_fills_in_the_midst_of_a_run_loses_nothing(
     uninterrupted: bytes, small_disk: Path, tmp_path: Path
 ) -> None:
@@ -449,7 +458,9 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
     assert "cannot be written; choose another --out" in line
 
 
-@pytest.mark.parametrize("command", [("schema",), ("catalog",), ("run", "study.yaml", "--json")])
+@pytest.mark.parametrize(
+    "command", beyond([("schema",)], [("schema",), ("catalog",), ("run", "study.yaml", "--json")])
+)
 def test_output_that_goes_nowhere_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
     written(tmp_path)
     with open("/dev/full", "w") as full:

@@ -124,6 +124,7 @@ def test_both_engines_find_the_same_front(ran: tuple[Path, str], tmp_path: Path)
     assert shape(guided) == shape(document(ran[0]))
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_both_executors_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
     written(tmp_path)
@@ -134,6 +135,7 @@ def test_both_executors_find_the_same_front(ran: tuple[Path, str], tmp_path: Pat
     assert (folder / "front.csv").read_bytes() == (ran[0] / "front.csv").read_bytes()
 
 
+@pytest.mark.evidence
 def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
     written(tmp_path)
     assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
@@ -144,6 +146,7 @@ def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
     assert max(float(row["capital_usd"]) for row in rows(folder)) <= 50_000
 
 
+@pytest.mark.evidence
 def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) -> None:
     """Of its name in another file, or of another version; of the same it is replaced."""
     written(tmp_path)

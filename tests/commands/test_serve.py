@@ -443,6 +443,7 @@ def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
         page.get_by_text("500 Gbps is not in the study's range").wait_for()
 
 
+@pytest.mark.evidence
 @browser.needs_chromium
 def test_what_costs_nothing_is_in_the_chart(tmp_path: Path) -> None:
     owned = "owned: {accelerator: p100-sxm2-16gb, gpus: 4, gpus_per_node: 4, inter_node: 10gbe}\n"

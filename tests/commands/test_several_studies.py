@@ -94,6 +94,7 @@ def test_a_folder_without_studies_is_refused(tmp_path: Path) -> None:
     assert line == "dse: empty: no .yaml file is in this folder; name a folder with study files"
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_many_studies_share_one_ray(ran: tuple[Path, str], tmp_path: Path) -> None:
     several(tmp_path)

@@ -93,6 +93,7 @@ def test_a_third_to_minimise_is_one_line(tmp_path: Path) -> None:
     assert "minimize: 3 objectives" in line
 
 
+@pytest.mark.evidence
 def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     written(tmp_path, LARGE.replace("minimize: capital", TWO))
     assert dse("run", "study.yaml", "--out", "whole", cwd=tmp_path).returncode == 0
@@ -113,6 +114,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert resumed.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_ray_finds_the_same_front(ran: Path) -> None:
     done = dse_process("run", "study.yaml", "--out", "ray", "--executor", "ray", cwd=ran)

@@ -17,6 +17,7 @@ from dse.report import assembly
 from dse.report.json_form import text as json_text
 from dse.search.run import Outcome, run
 from dse.study import study_schema
+from tests.evidence import beyond
 from tests.pricing import studies
 
 STUDY = """\
@@ -81,7 +82,7 @@ def alike(problem: Problem, axis: str, names: tuple[str, str]) -> None:
         np.testing.assert_array_equal(one[column], other[column])
 
 
-@pytest.mark.parametrize("name", catalog.names("transports"))
+@pytest.mark.parametrize("name", beyond(["mpi"], catalog.names("transports")))
 def test_a_transport(tmp_path: Path, models: Path, name: str) -> None:
     add(models, "transports", name)
     assert NEW in known_names().transports
@@ -103,7 +104,7 @@ def test_a_transport(tmp_path: Path, models: Path, name: str) -> None:
             loaded(tmp_path, f"auto-{NEW}")  # what its library chooses nobody can know
 
 
-@pytest.mark.parametrize("name", catalog.names("approaches"))
+@pytest.mark.parametrize("name", beyond(["grpc"], catalog.names("approaches")))
 def test_an_approach(tmp_path: Path, models: Path, name: str) -> None:
     add(models, "approaches", name)
     assert NEW in known_names().approaches
@@ -130,6 +131,7 @@ def test_a_new_approach_of_servers_has_their_axes(tmp_path: Path, models: Path) 
         loaded(tmp_path, NEW, more=fused)
 
 
+@pytest.mark.evidence
 def test_a_new_approach_that_fuses_has_the_axes_of_fusion(tmp_path: Path, models: Path) -> None:
     add(models, "approaches", "horovod-mpi")
     only = f"if: {{aggregation: {NEW}}}"
@@ -149,7 +151,9 @@ def test_a_new_approach_that_fuses_has_the_axes_of_fusion(tmp_path: Path, models
         loaded(tmp_path, NEW, more=f"when:\n  - {{axis: bucket, values: [1 MiB, 4 MiB], {only}}}\n")
 
 
-@pytest.mark.parametrize("name", ["p100-sxm2-16gb", "v100-sxm2-32gb", "a100-sxm4-80gb", "l40s"])
+@pytest.mark.parametrize(
+    "name", beyond(["l40s"], ["p100-sxm2-16gb", "v100-sxm2-32gb", "a100-sxm4-80gb", "l40s"])
+)
 def test_an_accelerator(tmp_path: Path, models: Path, name: str) -> None:
     add(models, "accelerators", name)
     sums, both = "auto-nccl, ring-mpi, horovod-nccl", f"{NEW}, {name}"

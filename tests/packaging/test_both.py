@@ -53,6 +53,7 @@ def both(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     ("slow", "other", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)]
 )

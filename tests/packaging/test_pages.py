@@ -119,15 +119,16 @@ PAGES = [
 NAMES = [page.name for page in PAGES]
 
 
-RANKS = {"calibration.md"}  # what starts ranks is slow
+LONG = {  # each runs studies or measures for a minute; what starts ranks is slow
+    "calibration.md": [pytest.mark.evidence, pytest.mark.slow],
+    "guided.md": [pytest.mark.evidence],
+    "running.md": [pytest.mark.evidence],
+}
 
 
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in RANKS else [])
-        for page in PAGES
-    ],
+    [pytest.param(page, id=page.name, marks=LONG.get(page.name, [])) for page in PAGES],
 )
 def test_commands_run_and_print_what_is_quoted(page: Page, tmp_path: Path) -> None:
     for stage, out in zip(page.stages(), pages.printed(page, tmp_path), strict=True):

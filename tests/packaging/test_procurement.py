@@ -129,6 +129,7 @@ def test_the_workbook_has_the_front_and_the_bills(case: tuple[Path, list[str]]) 
     assert len(book.sheetnames) >= 3
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @needs_chromium
 def test_it_is_printed(case: tuple[Path, list[str]]) -> None:

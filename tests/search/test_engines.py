@@ -64,6 +64,7 @@ def test_engines_agree_on_points_and_ties(small: Problem) -> None:
     assert [p.ties for p in guided.front] == [p.ties for p in whole.front]
 
 
+@pytest.mark.evidence
 def test_box_size_does_not_matter(small: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = search(small)
     for size in (1, 7, 100, 10**9):
@@ -117,6 +118,7 @@ def test_nothing_feasible_names_the_constraint_and_the_nearest_point(tmp_path: P
         assert "accelerator=p100" in str(caught.value)
 
 
+@pytest.mark.evidence
 def test_continuous_axis_needs_the_guided_engine(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, studies.CONTINUOUS))
     assert choose_engine(problem, "auto") == ("guided", "an axis is continuous")
@@ -130,6 +132,7 @@ def test_continuous_axis_needs_the_guided_engine(tmp_path: Path) -> None:
     assert all(p.values["inter_node"].bytes_per_s == 12.5e9 for p in several)  # type: ignore[union-attr]
 
 
+@pytest.mark.evidence
 def test_same_seed_same_front(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, studies.CONTINUOUS))
     fronts = [

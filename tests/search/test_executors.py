@@ -66,6 +66,7 @@ def test_auto_is_this_process_unless_a_cluster_is_named() -> None:
         executors.get("auto", "127.0.0.1:1")
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_a_lost_head_is_one_line_and_the_run_goes_on_elsewhere(
     large: Path, expected: Outcome, tmp_path: Path

@@ -9,9 +9,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.commands.command import DEADLINE_S, dse, refused, start
 from tests.pricing import studies
 
+pytestmark = pytest.mark.evidence
 RUN = ("run", "study.yaml", "--engine", "guided", "--points", "600", "--out", "out")
 
 

@@ -26,6 +26,7 @@ def test_where_each_value_has_a_feasible_point_nothing_is_told(tmp_path: Path) -
     assert found(tmp_path, LIMITS) == ()
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     "limits", ['"capital <= 25 kUSD"', '"speedup >= 8"', '"speedup >= 6", "capital <= 150 kUSD"']
 )

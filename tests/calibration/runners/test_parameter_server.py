@@ -213,6 +213,7 @@ def at_work() -> list[int]:
     return found if all(busy_s(pid) >= BUSY_S for pid in found) else []
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("who", [0, 2])

@@ -93,6 +93,7 @@ def test_no_cluster_at_the_address_is_one_line() -> None:
         measure_ray(PLAN, 60.0, address="127.0.0.1:1")
 
 
+@pytest.mark.evidence
 def test_a_running_cluster_is_joined_by_its_address() -> None:
     """A head of its own; the package is sent to its workers."""
     pytest.importorskip("torch")

@@ -104,6 +104,7 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
         assert done.stderr.count("measure with a larger --budget") == 1
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_under_mpirun_the_runner_that_is_named_measures(

@@ -203,6 +203,7 @@ def test_real_ranks_are_measured_and_verified() -> None:
     assert (told[0][0], told[-1][0]) == (0, told[-1][1])
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_several_hosts_are_reached_through_their_prefixes() -> None:
     """The prefix is a real command: here one that says so in the environment."""
@@ -215,6 +216,7 @@ def test_several_hosts_are_reached_through_their_prefixes() -> None:
     }
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_torchrun_may_start_the_ranks(tmp_path: Path) -> None:
     pytest.importorskip("torch")

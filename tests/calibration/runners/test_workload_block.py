@@ -99,6 +99,7 @@ def test_a_timed_block_is_a_rate_of_plain_code_on_the_nearest_accelerator() -> N
     assert on_cpu.throughput[0].accelerator == "cpu"
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_this_machine_times_a_block_where_there_is_torch() -> None:
     pytest.importorskip("torch")

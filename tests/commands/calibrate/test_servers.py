@@ -53,6 +53,7 @@ def test_hosts_must_be_enough_and_hold_one_process_each(tmp_path: Path) -> None:
     assert "3 workers and 1 servers want more than the 3 hosts" in line
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @BOTH
 def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
@@ -91,6 +92,7 @@ def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
     assert 0 < low < far["step_s"] < high
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_compute_speed_is_measured_and_kept(tmp_path: Path) -> None:
     options = ["--runner", "compute", "--budget", "4", "--name", "speed"]
@@ -134,6 +136,7 @@ def test_an_interrupted_run_leaves_neither_process_nor_file(tmp_path: Path, runn
     assert not list(tmp_path.glob("made/*"))
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_servers_on_hosts_have_machines_of_their_own(

@@ -56,6 +56,7 @@ def started(script: str, folder: Path, **variables: str) -> subprocess.Popen[str
     )  # fmt: skip
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_torchrun_starts_every_process_and_they_find_one_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int

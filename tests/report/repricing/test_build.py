@@ -19,6 +19,7 @@ from dse.report.repricing.build import DRAWS
 from dse.report.repricing.facts import Repricing
 from dse.report.repricing.section import facts
 from dse.search.run import labels_of
+from tests.evidence import beyond
 from tests.report.documents import document
 from tests.report.repricing.studies import MINIMIZED, Searched, priced_anew, searched, study
 
@@ -67,7 +68,7 @@ prices: {host: 9 kUSD, accelerators: {v100-sxm2-16gb: {host: 31 kUSD}}}
 
 
 @pytest.mark.parametrize("minimize", MINIMIZED)
-@pytest.mark.parametrize("more", ["", EXTRAS, OWN_HOST])
+@pytest.mark.parametrize("more", beyond([EXTRAS], ["", EXTRAS, OWN_HOST]))
 def test_costs_follow_from_what_is_embedded(tmp_path: Path, minimize: str, more: str) -> None:
     found = searched(tmp_path, study(minimize, more))
     problem, document = found.outcome.problem, of(found)
