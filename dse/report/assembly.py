@@ -44,6 +44,7 @@ from dse.report.document import (
     Counts,
     Extrapolated,
     FitErrors,
+    Judged,
     Objectives,
     RateRow,
     RunDocument,
@@ -62,6 +63,7 @@ from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
 from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.certainty.usefulness import WITHIN
+from dse.search.feasible import feasible
 from dse.search.guided import number_name
 from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
@@ -93,6 +95,7 @@ def build(
         misses=baseline_misses(problem),
     )
     unbought = without_buying(problem, baseline, [values])
+    every = feasible(problem) if outcome.tally.points != problem.points else None
     document = RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -124,7 +127,10 @@ def build(
             front=len(outcome.front),
             ties=sum(point.ties for point in outcome.front),
         ),
-        rejected=dict(outcome.tally.rejected),
+        rejected=dict(outcome.tally.rejected if every is None else every.rejected),
+        judged=None
+        if every is None
+        else Judged(points=every.points, feasible=every.feasible, whole=every.whole),
         timings=Timings(search_s=outcome.search_s, total_s=total_s),
         objectives=_objectives(problem),
         units=UNITS,

@@ -38,7 +38,7 @@ class Checked:
     engine: str
     reason: str
     caveats: tuple[str, ...]
-    feasible: Feasible | None
+    feasible: Feasible
     measured: Mapping[str, tuple[str, ...]]
     profiles_that_fit: Mapping[str, tuple[str, ...]]
 
@@ -112,8 +112,7 @@ def lines(problem: Problem) -> list[str]:
     if study.constraints:
         texts = ", ".join(constraint.text for constraint in study.constraints)
         out.append(f"  constraints      {texts}")
-    if found.feasible is not None:
-        out += _feasible_lines(found.feasible, problem.space.size)
+    out += _feasible_lines(found.feasible, problem.points)
     if found.measured:
         out += _measured_lines(found)
     out += [f"note: {line}" for line in (*study.told, *found.caveats)]
@@ -129,19 +128,21 @@ def lines(problem: Problem) -> list[str]:
     return [*out, f"ok: {size}; {found.engine} search, {found.reason}"]
 
 
-def _feasible_lines(found: Feasible, points: int) -> list[str]:
+def _feasible_lines(found: Feasible, points: int | None) -> list[str]:
     """How many points meet every constraint, and what rejects the others."""
+    every = "points" if points is None else f"{points:,} points"
     if found.whole:
         many = f"{found.feasible:,}" if found.feasible else "none"
-        said = f"{many} of {points:,} points ({_percent(found.share)})"
+        said = f"{many} of {every} ({_percent(found.share)})"
     else:
         low, high = map(_percent, found.share_between)
         said = (
-            f"about {_percent(found.share)} of {points:,} points ({low} to {high}, by a sample of "
+            f"about {_percent(found.share)} of {every} ({low} to {high}, by a sample of "
             f"{found.points:,})"
         )
     out = [f"  feasible         {said}"]
-    worst = sorted(found.rejected.items(), key=lambda one: -one[1])
+    rejected = constraints.counted_once(found.rejected)
+    worst = sorted(rejected.items(), key=lambda one: -one[1])
     for number, (reason, count) in enumerate(worst[:MOST_REASONS]):
         label = "" if number else "rejected"
         share = _percent(count / found.points)

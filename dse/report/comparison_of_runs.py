@@ -217,7 +217,15 @@ def _measures(a: RunDocument, b: RunDocument) -> Iterator[Measure]:
                       comparable=alike or not of_a_run)  # fmt: skip
     yield Measure(name="accelerators", unit="", a=one.gpus, b=other.gpus)
     yield Measure(name="points of the front", unit="", a=a.counts.front, b=b.counts.front)
-    yield Measure(name="feasible points", unit="", a=a.counts.feasible, b=b.counts.feasible)
+    yield Measure(name="feasible points", unit="", a=_feasible(a), b=_feasible(b))
+
+
+def _feasible(document: RunDocument) -> int | None:
+    """Points of the space that meet every constraint; None where a sample alone tells."""
+    judged = document.judged
+    if judged is None:
+        return document.counts.feasible
+    return judged.feasible if judged.whole else None
 
 
 def _inputs(a: RunDocument, b: RunDocument) -> Iterator[str]:

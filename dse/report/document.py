@@ -89,6 +89,16 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Points on which every limit was tried, how many of them meet all, and whether they are all of
+    the space or a random sample."""
+
+    points: int
+    feasible: int
+    whole: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Timings:
     """Wall-clock seconds."""
 
@@ -387,7 +397,9 @@ class PriceDays:
 
 @dataclass(frozen=True, kw_only=True)
 class RunDocument:
-    """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
+    """All that the report of a run says. rejected: demand -> points that fail it, of those that are
+    judged; these are all points where that is None. A guided search prices hardly any point that
+    misses a limit, so its own points would not tell. bills: what is
     ordered for the points that the answer names, by their names here. none_feasible: values of
     which no point is feasible. questions: what was asked beside the study, by option; confidence:
     None where none was asked for. target: of a run, in words, None without one. qualities: targets
@@ -412,6 +424,7 @@ class RunDocument:
     work: Work = field(default_factory=Work)
     counts: Counts
     rejected: Mapping[str, int]
+    judged: Judged | None = field(default=None, metadata=IF_ANY)
     timings: Timings
     objectives: Flat[Objectives]
     units: Mapping[str, str]

@@ -53,6 +53,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     found.filters.update(
+        combinations=words.combinations,
         count=words.count,
         duration=words.duration,
         percent=words.percent,

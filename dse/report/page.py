@@ -91,8 +91,8 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     found.filters.update(
-        count=words.count, duration=words.duration, embed=embed, percent=words.percent,
-        unbroken=unbroken,
+        combinations=words.combinations, count=words.count, duration=words.duration, embed=embed,
+        percent=words.percent, unbroken=unbroken,
     )  # fmt: skip
     return found
 

@@ -46,6 +46,7 @@ from dse.report.document import CalibrationRow, RunDocument
 from dse.report.provenance import OWN
 from dse.report.repricing.section import facts as repricing_facts
 from dse.report.waterfall_figure import waterfall_figure
+from dse.search.feasible import share_between
 from dse.study.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def _time(document: RunDocument) -> dict[str, Any]:
 
 def _binds(document: RunDocument) -> dict[str, Any]:
     return {
+        "feasible": feasible_said(document),
+        "sample": document.judged is not None and not document.judged.whole,
         "rejected": rejected(document),
         "bounds": bounds(document),
         "edges": edges(document),
@@ -287,9 +290,26 @@ def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
     ]  # fmt: skip
 
 
+def feasible_said(document: RunDocument) -> str:
+    """How many points meet every constraint, of the space and of what a guided search priced."""
+    judged = document.judged or document.counts
+    many = f"{words.count(judged.feasible)} of {words.count(judged.points)} design points meet"
+    if document.judged is None:
+        return f"{many} every constraint."
+    priced = f"the search priced {words.count(document.counts.feasible)} that do"
+    if document.judged.whole:
+        return f"{many} every constraint; {priced}."
+    low, high = map(words.percent, share_between(judged.feasible, judged.points))
+    return (
+        f"About {words.percent(judged.feasible / judged.points)} of all design points meet every "
+        f"constraint ({low} to {high}, by a random sample of {words.count(judged.points)}); "
+        f"{priced}."
+    )
+
+
 def rejected(document: RunDocument) -> list[tuple[str, int, float]]:
-    """(why, points rejected, share of the space), the sharpest first."""
-    points = max(1, document.counts.points)
+    """(why, points rejected, share of those that are judged), the sharpest first."""
+    points = max(1, (document.judged or document.counts).points)
     counts = counted_once(document.rejected)
     rows = [(unmet(name), count, count / points) for name, count in counts.items()]
     return sorted(rows, key=lambda row: -row[1])

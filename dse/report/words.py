@@ -373,6 +373,16 @@ def evidence(point: Point) -> str:
     return "far" if point.extrapolated else "inside"
 
 
+def combinations(document: RunDocument) -> str:
+    """How many points were compared, and how many of them are feasible."""
+    counts = document.counts
+    met = f"{count(counts.feasible)} meet every limit"
+    if document.engine != "guided" or counts.points == counts.space:
+        return f"{count(counts.points)} combinations compared, {met}"
+    whole = f" of {count(counts.space)}" if counts.space else ""
+    return f"{count(counts.points)}{whole} combinations priced, {met}"
+
+
 def evidence_lines(document: RunDocument) -> list[str]:
     """How many points of the front were measured like that, in sentences that add up."""
     found = Counter(evidence(point) for point in document.front)

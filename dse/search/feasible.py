@@ -1,15 +1,16 @@
 """How many points of a space meet every constraint, and what rejects the others, before a search.
 
-A small space is counted whole. Of a large one a random sample tells about how many, drawn the same
-way every time.
+A small space is counted whole. Of a large one, or a continuous one, a random sample tells about how
+many, drawn the same way every time.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive
+from dse.study import Axis, Value
+from dse.study.space import Space
 
 WHOLE = 1 << 20  # points that are counted, where none needs its communication
 WHOLE_PRICED = 1 << 17  # the same where all do
@@ -28,8 +31,8 @@ SURE = 1.96  # standard deviations on either side that hold 95 %
 
 @dataclass(frozen=True)
 class Feasible:
-    """points: that were judged. feasible: of them. rejected: reason -> points that it rejects, of
-    which some are rejected by several. whole: whether these are all points of the space."""
+    """points: that were judged. feasible: of them. rejected: demand -> points that fail it, as a
+    :class:`.Tally` has them. whole: whether these are all points of the space."""
 
     points: int
     feasible: int
@@ -43,21 +46,24 @@ class Feasible:
 
     @property
     def share_between(self) -> tuple[float, float]:
-        """Where the share of all points lies in 95 of 100 samples (Wilson's interval)."""
+        """Where the share of all points lies in 95 of 100 samples."""
         if self.whole:
             return self.share, self.share
-        n, z2 = self.points, SURE**2
-        middle = (self.share + z2 / (2 * n)) / (1 + z2 / n)
-        half = SURE * math.sqrt(self.share * (1 - self.share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
-        return max(middle - half, 0.0), min(middle + half, 1.0)
+        return share_between(self.feasible, self.points)
 
 
-def feasible(problem: Problem) -> Feasible | None:
-    """Of a study; None where an axis is continuous."""
-    if problem.points is None:
-        return None
+def share_between(found: int, drawn: int) -> tuple[float, float]:
+    """Where the share of all is in 95 of 100 samples that have so many (Wilson's interval)."""
+    share, z2 = found / drawn, SURE**2
+    middle = (share + z2 / (2 * drawn)) / (1 + z2 / drawn)
+    half = SURE * math.sqrt(share * (1 - share) / drawn + z2 / (4 * drawn**2)) / (1 + z2 / drawn)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def feasible(problem: Problem) -> Feasible:
+    """Of a study."""
     priced = bool(bounds.steps_decide(problem.study))
-    whole = problem.space.size <= (WHOLE_PRICED if priced else WHOLE)
+    whole = problem.points is not None and problem.points <= (WHOLE_PRICED if priced else WHOLE)
     counted, passed, rejected = 0, 0, Counter[str]()
     for evaluation, shape in _whole(problem, priced) if whole else _sampled(problem):
         meets = np.ones((), dtype=bool)
@@ -68,7 +74,7 @@ def feasible(problem: Problem) -> Feasible | None:
                 meets = meets & mask
         counted += math.prod(shape)
         passed += int(np.count_nonzero(np.broadcast_to(meets, shape)))
-    return Feasible(counted, passed, constraints.counted_once(rejected), whole)
+    return Feasible(counted, passed, rejected, whole)
 
 
 def _whole(problem: Problem, priced: bool) -> Iterator[tuple[Evaluation, tuple[int, ...]]]:
@@ -82,9 +88,26 @@ def _whole(problem: Problem, priced: bool) -> Iterator[tuple[Evaluation, tuple[i
             yield evaluation, piece.shape
 
 
-def _sampled(problem: Problem) -> Iterable[tuple[Evaluation, tuple[int, ...]]]:
-    draw = np.random.default_rng(SEED)
-    chosen = draw.integers(problem.space.size, size=SAMPLE)
-    points = [problem.space.point(int(at)) for at in np.sort(chosen)]
-    for where, evaluation in problem.scattered(columns_of(points)):
+def _sampled(problem: Problem) -> Iterator[tuple[Evaluation, tuple[int, ...]]]:
+    """Points at random."""
+    for where, evaluation in problem.scattered(columns_of(_drawn(problem))):
         yield evaluation, where.shape
+
+
+def _drawn(problem: Problem) -> list[dict[str, Value | None]]:
+    """Points at random, each as likely as any other; likewise the numbers of a continuous axis."""
+    from dse.search.guided.points import at_fraction  # with all of the guided engine; few need it
+
+    draw, study = random.Random(SEED), problem.study
+    axes = (*study.axes, *study.defaults)
+    space = Space([_one_value(axis) for axis in axes], study.conditions)
+    points = [space.point(at) for at in sorted(draw.randrange(space.size) for _ in range(SAMPLE))]
+    for axis in (axis for axis in axes if axis.continuous):
+        for point in points:
+            point[axis.name] = at_fraction(axis, draw.random())
+    return points
+
+
+def _one_value(axis: Axis) -> Axis:
+    """A continuous axis as one of a single value; another as it is."""
+    return replace(axis, values=axis.ends[:1], labels=("",)) if axis.continuous else axis

@@ -17,8 +17,12 @@ from dse.errors import DseError, NoFeasiblePoint
 from dse.model.arrays import Array
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
+from dse.report import markdown, page, sections
 from dse.report.assembly import build
-from dse.report.document import AxisRange
+from dse.report.comparison_of_runs import RunComparison, compared
+from dse.report.document import AxisRange, Judged
+from dse.report.words import percent
+from dse.search.feasible import feasible
 from dse.search.fingerprint import fingerprint
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
 from dse.search.guided.acquisition import Frame, losses_of
@@ -578,3 +582,39 @@ def test_losses_count_gains_down_and_costs_up() -> None:
     losses, usable = losses_of(numbers, np.array([[0.0, -0.5], [0.0, 3.0]]))
     assert losses[0] == pytest.approx([-1.0, 0.0, 2.0, 0.0, -0.5])
     assert usable.tolist() == [True, False]
+
+
+def test_what_binds_is_told_of_the_whole_space_not_of_what_was_priced(small: Problem) -> None:
+    whole = build(run(small, "exhaustive", None, None, lambda *_: None, 1, 0), "", 1, 0.0, {})
+    found = build(run(small, "guided", None, None, lambda *_: None, 300, 1), "", 1, 0.0, {})
+    priced = found.counts.points
+    assert small.points is not None
+    assert priced < small.points
+    assert sections.rejected(found) == sections.rejected(whole) != []
+    many = f"{whole.counts.feasible:,} of {small.points:,} design points meet every constraint"
+    said = f"{many}; the search priced {found.counts.feasible} that do."
+    assert sections.feasible_said(whole) == f"{many}."
+    assert sections.feasible_said(found) == said
+    for text in (page.render_page(found), markdown.render_markdown(found)):
+        assert said in text
+        assert f"{priced} of {small.points:,} combinations priced" in text
+        assert "Points of the sample" not in text
+    assert feasible_points(compared(whole, found, ("a", "b"))) == (whole.counts.feasible,) * 2
+
+
+def test_of_a_continuous_space_a_sample_tells_what_binds(continuous: Problem) -> None:
+    found = build(run(continuous, "guided", None, None, lambda *_: None, 150, 1), "", 1, 0.0, {})
+    drawn = feasible(continuous)
+    assert found.judged == Judged(points=drawn.points, feasible=drawn.feasible, whole=False)
+    assert dict(found.rejected) == dict(drawn.rejected)
+    low, high = drawn.share_between
+    for text in (page.render_page(found), markdown.render_markdown(found)):
+        assert f"({percent(low)} to {percent(high)}, by a random sample of 1,000)" in text
+        assert "Points of the sample" in text
+        assert "150 combinations priced" in text
+    assert feasible_points(compared(found, found, ("a", "b"))) == (None, None)
+
+
+def feasible_points(comparison: RunComparison) -> tuple[float | None, float | None]:
+    (measure,) = (m for m in comparison.measures if m.name == "feasible points")
+    return measure.a, measure.b
