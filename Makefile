@@ -91,7 +91,7 @@ fuzz: $(VENV)/.dev
 random: $(VENV)/.dev
 	end=$$(($$(date +%s) + 60 * $(MINUTES))); seed=$$(date +%s); while [ $$(date +%s) -lt $$end ]; do \
 	  echo "RANDOM_SEED=$$seed"; \
-	  RANDOM_SEED=$$seed RANDOM_STUDIES=200 RANDOM_REPORTED=20 \
+	  RANDOM_SEED=$$seed RANDOM_STUDIES=200 RANDOM_REPORTED=20 RANDOM_OF_A_KIND=5 \
 	    $(BIN)/python -m pytest -q tests/conformance/test_random_studies.py || exit 1; \
 	  seed=$$((seed + 200)); done
 

@@ -73,7 +73,7 @@ LIMITS = (
     "global_batch <= 512", "global_batch >= 64", "exposed <= 0.3 * step", "comm <= 100 ms",
     "speedup >= 1", "speedup >= 4", "throughput >= 500 samples/s", "step <= 1 s", "nodes <= 4",
     "gpus == 8", "ps_servers <= nodes", "racks <= 2", "memory_slack >= 2 GiB", "goodput >= 0.9",
-    "compute >= exposed",
+    "compute >= exposed", "speedup <= 6", "exposed >= 0.05 * step",
 )  # fmt: skip
 OF_RUNS = ("time_to_target <= 10 d", "per_run <= 20 kUSD", "energy <= 2 MWh", "carbon <= 2 t")
 

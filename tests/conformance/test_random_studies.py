@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from dse.errors import NoFeasiblePoint
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive
 from dse.search.executors import Executor, Executors
+from dse.search.guided import Archive
+from dse.search.guided.codes import Coded, Codes
+from dse.search.guided.ideal import Ideal
+from dse.search.guided.polish import wanted
 from dse.search.run import Outcome, run
 from tests.conformance import brute_force, random_studies
 from tests.evidence import beyond
@@ -30,6 +35,8 @@ SEEDS = range(FIRST, FIRST + STUDIES)
 REPORTED = int(os.environ.get("RANDOM_REPORTED", "8"))  # of so many studies one is
 OF_A_RANGE = 120  # points that a search of a continuous space may price
 BY_RAY = 4
+OF_A_KIND = int(os.environ.get("RANDOM_OF_A_KIND", "1"))  # studies whose bounds are compared
+MOST_OF_A_KIND = 50 * OF_A_KIND  # that are tried: of some nothing is feasible
 
 
 def loaded(folder: Path, seed: int, *, continuous: bool = False) -> Any:
@@ -115,6 +122,102 @@ def test_of_a_continuous_range_the_front_is_that_of_what_was_priced(
     assert agrees(outcome, brute_force.front_of(study.problem, priced))
     if seed % REPORTED == 0:
         check_report(study, outcome, tmp_path / "report")
+
+
+def aims(study: dict[str, Any]) -> list[str]:
+    """What a study minimizes."""
+    least = study["objectives"]["minimize"]
+    return [least] if isinstance(least, str) else least
+
+
+def spot(study: dict[str, Any]) -> bool:
+    """Whether a study rents what may be taken away."""
+    return "spot" in str(study.get("rental"))
+
+
+def lacks_a_format(study: dict[str, Any]) -> bool:
+    """Whether an accelerator of a study has no rate in a format of it, so that its step is NaN."""
+    old = {"p100-sxm2-16gb", "v100-sxm2-16gb", "v100-sxm2-32gb", "k80-die", "t4"}
+    space = study["space"]
+    return bool(old & {*space.get("accelerator", ())}) and "bf16" in space.get("precision", ())
+
+
+def needs_communication(study: dict[str, Any]) -> bool:
+    """Whether points meet a limit because of their communication."""
+    return bool({"speedup <= 6", "exposed >= 0.05 * step"} & {*study["constraints"]})
+
+
+# Of which bounds are compared with prices; each is found among the random studies.
+KINDS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "cost of a run": lambda study: "per_run" in aims(study),
+    "cost of a run on spot machines": lambda study: spot(study) and "per_run" in aims(study),
+    "time to target": lambda study: "time_to_target" in aims(study),
+    "energy": lambda study: "energy" in aims(study),
+    "owned": lambda study: "owned" in study,
+    "owned, three objectives": lambda study: "owned" in study and len(aims(study)) > 1,
+    "three objectives": lambda study: len(aims(study)) > 1,
+    "an accelerator lacks a format": lacks_a_format,
+    "communication decides": lambda study: "exposed <= 0.3 * step" in study["constraints"],
+    "communication is needed": needs_communication,
+    "closed model": lambda study: study.get("model") == "pai",
+    "several passes": lambda study: "accumulation" in study["space"],
+    "conditions": lambda study: len(study.get("when", ())) > 1,
+}
+
+OFTEN = ("cost of a run on spot machines", "energy", "owned, three objectives",
+         "an accelerator lacks a format", "communication is needed")  # fmt: skip
+
+
+def studies_of(kind: str, folder: Path, *, continuous: bool) -> Iterator[Any]:
+    """Random studies of a kind, endlessly."""
+    for seed in count(FIRST):
+        if KINDS[kind](random_studies.study_of(seed, continuous=continuous)):
+            yield loaded(folder, seed, continuous=continuous)
+
+
+def points_to_try(problem: Problem, coded: Coded) -> Codes:
+    """All of a space; some of a continuous one."""
+    if problem.points is None:
+        return coded.any(OF_A_RANGE, np.random.default_rng(FIRST))
+    found = (problem.space.point(index) for index in range(problem.points))
+    return coded.of([tuple(point[name] for name in coded.space.names) for point in found])
+
+
+@pytest.mark.parametrize("continuous", [False, True], ids=("listed", "continuous"))
+@pytest.mark.parametrize("kind", beyond(OFTEN, KINDS))
+def test_bounds_rule_out_nothing_of_the_front(tmp_path: Path, kind: str, continuous: bool) -> None:
+    tried = 0
+    for study in islice(studies_of(kind, tmp_path, continuous=continuous), MOST_OF_A_KIND):
+        problem, coded = study.problem, Coded(study.problem)
+        codes, archive = points_to_try(problem, coded), Archive(problem, coded.space)
+        points = coded.points(codes)
+        archive.price(points)
+        if len(archive.front()) < 2:
+            continue
+        gain, *costs = archive.numbers.T[:-1]
+        feasible = archive.numbers[:, -1] == 0
+        expected = brute_force.front_of(problem, map(coded.space.values, points))
+        on_front = feasible & [tuple(row) in expected.points for row in archive.numbers[:, :-1]]
+        assert np.count_nonzero(feasible) == expected.feasible
+        assert np.count_nonzero(on_front) >= len(expected.points)
+
+        known = Ideal(problem, coded)(codes)
+        most, *least = known.numbers.T[:-1]
+        assert coded.buildable(codes)[feasible].all()
+        assert known.possible[feasible].all()
+        assert (most >= gain)[feasible].all()
+        for bound, cost in zip(least, costs, strict=True):
+            assert (bound <= cost)[feasible].all()
+        assert wanted(known, archive)[on_front].all()
+        for at in range(0, len(points), 7):  # whatever is beside it
+            point, numbers = points[at], known.numbers[at]
+            alone = bounds.ideal(problem.points_at(coded.space.values(point)))
+            mine = [brute_force.number(alone, one.name) for one in problem.study.objectives]
+            np.testing.assert_array_equal(numbers[:-1], mine)
+        tried += 1
+        if tried == OF_A_KIND:
+            return
+    pytest.fail(f"{tried} studies of this kind have a front")
 
 
 @pytest.mark.parametrize("continuous", [False, True])
