@@ -108,7 +108,10 @@ def answer(
     sure = intervals(study, found, hardware)
     known = measured(study.profiles)
     classes, named = breakdown(found), named_jobs(study, found, hardware, known)
-    sources = tuple(catalog.cite(item, fact) for item, fact in _facts(population, behind))
+    machine = [] if study.machine is None else [*study.machine.facts()]
+    sources = tuple(
+        catalog.cite(item, fact) for item, fact in _facts(population, [*machine, *behind])
+    )
     model_s = time.perf_counter() - loaded
     published, under, models = None, None, None
     if with_facts:

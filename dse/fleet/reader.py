@@ -17,9 +17,10 @@ from dse.errors import StudyError
 from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
 from dse.fleet.job_table import ENDINGS, REQUIRED
 from dse.fleet.logged_jobs import LogTerms
+from dse.fleet.machine import Machine, formats
 from dse.fleet.measured_costs import NOTHING, joined, parts
 from dse.fleet.recipe import HARDWARE, population_names, population_path
-from dse.fleet.schema import EXAMPLES, FleetFile
+from dse.fleet.schema import EXAMPLES, FleetFile, HardwareFile
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import FIELDS, Upgrade
 from dse.mistakes import Mistakes, Part, Unread, each
@@ -44,6 +45,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 GPU_MEMORY = "gpu_memory"
 _LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
 _LOWEST_SHARE = 1e-6
+NODE, PRECISION = "node", "precision"  # of hardware: a machine of the catalogue
+_MACHINE = "{node: dgx-a100-80gb}"
 # Of what a table of jobs runs on, in an error: the hardware of docs/fleet.md.
 _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethernet": "25 Gbps",
              "nvlink": "50 GB/s", "efficiency": "0.7", "gpus_per_server": "8"}  # fmt: skip
@@ -56,7 +59,8 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, a line a mistake."""
     mistakes, name = Mistakes(), os.path.basename(path)
     if os.path.splitext(name)[1].lower() in _TABLES and os.path.isfile(path):
-        remedy = f"name it in one, population: {name}; dse init --from pai-fleet writes an example"
+        least = f"{{fleet: my-fleet, population: {name}, hardware: {_MACHINE}}}"
+        remedy = f"name it in one, of three keys at least, such as {least}"
         raise StudyError(str(path), 0, 0, "is a table, not a fleet study", remedy)
     source = read_yaml(path, mistakes=mistakes)
     written = Cursor(source)
@@ -69,9 +73,10 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     population = part(lambda: _population(top.at("population")))
     part(lambda: _check_drawn(top, population()[1]))
     log = part(lambda: _log_terms(top, file(), population()[0]))
-    hardware = part(lambda: _hardware(top))
+    machine = part(lambda: _machine(top))
+    hardware = part(lambda: _hardware(top, machine()))
     memory = part(lambda: _gpu_memory(top, population()[1]))
-    part(lambda: _check_whole(top, population()[1]))
+    part(lambda: _check_whole(top, population()[1], machine()))
     upgrades, ports = part(lambda: _upgrades(top)), part(lambda: _ports(top))
     money = part(lambda: _money(top.at("money")) if _given(top, "money") else None)
     profiles = part(
@@ -90,6 +95,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         seed=said.seed,
         hardware=hardware()[0],
         labels=hardware()[1],
+        machine=machine(),
         gpu_memory_bytes=memory(),
         overlapped=said.overlap == "ideal",
         overlap_told="overlap" in said.model_fields_set,
@@ -114,6 +120,7 @@ def _with_real_names(source: Source) -> tuple[Source, tuple[str, ...]]:
                      *entries(("upgrades",), data.get("upgrades"))):  # fmt: skip
         if isinstance(part, dict):
             spelling.read_axis((*at, "ethernet"), part.get("ethernet"), link)
+            spelling.read((*at, NODE), part.get(NODE), "nodes")
     if isinstance(money := data.get("money"), dict):
         spelling.read(("money", "accelerator"), money.get("accelerator"), "accelerators")
     return spelling.applied(source), tuple(spelling.told)
@@ -135,6 +142,22 @@ def _check_drawn(top: Cursor, drawn: bool) -> None:
     mistakes.told()
 
 
+def _machine(top: Cursor) -> Machine | None:
+    """The machine of the catalogue that the jobs run on; None where the study gives peaks alone."""
+    at = top.at("hardware") if top.has("hardware") else None
+    if at is None or not at.has(NODE):
+        if at is not None and at.has(PRECISION):
+            problem = f"{PRECISION}: no {NODE} is named, whose peak it chooses"
+            raise at.at(PRECISION).wrong(problem, f"name a {NODE}, or leave it out", key=True)
+        return None
+    aliases = known_names().aliases.get("nodes", {})
+    name = at.at(NODE).named("node", catalog.names("nodes"), "see `dse catalog nodes`", aliases)
+    node = catalog.node(name)
+    known = formats(node)
+    asked = at.at(PRECISION).named("precision", known) if at.has(PRECISION) else known[0]
+    return Machine(node, asked)
+
+
 def _gpu_memory(top: Cursor, drawn: bool) -> float | None:
     """The memory of an accelerator, which jobs must fit into; None for any."""
     if not top.has("hardware") or not top.at("hardware").has(GPU_MEMORY):
@@ -148,21 +171,25 @@ def _gpu_memory(top: Cursor, drawn: bool) -> float | None:
     return memory
 
 
-def _check_whole(top: Cursor, drawn: bool) -> None:
+def _check_whole(top: Cursor, drawn: bool, machine: Machine | None) -> None:
     """Raise where nothing says what the jobs of a table run on."""
     if drawn:
         return
     if not top.has("hardware"):
         written = ", ".join(f"{key}: {example}" for key, example in _HARDWARE.items())
         problem = "missing key 'hardware': a table of jobs does not tell what they run on"
-        raise top.wrong(problem, f"add for example hardware: {{{written}}}")
+        remedy = f"name a machine, hardware: {_MACHINE}, or give its peaks, hardware: {{{written}}}"
+        raise top.wrong(problem, remedy)
     at = top.at("hardware")
-    missing = [key for key in HARDWARE if key not in at.value]
+    told = {*at.value, *(machine.peaks() if machine else ()), *(["efficiency"] if machine else ())}
+    missing = [key for key in HARDWARE if key not in told]
+    unknown = [name for name in at.value if name not in HardwareFile.model_fields]
     mistakes = Mistakes()
     for key in missing:
-        if not misspelt(key, [name for name in at.value if name not in HARDWARE], HARDWARE):
+        if not misspelt(key, unknown, HARDWARE):
             remedy = f"add for example {key}: {_HARDWARE[key]}"
-            mistakes.note(at.wrong(f"hardware: missing key '{key}'", remedy))
+            why = machine.why_not(key) if machine else ""
+            mistakes.note(at.wrong(f"hardware: missing key '{key}'{why}", remedy))
     mistakes.told()
 
 
@@ -218,10 +245,13 @@ def _meant(at: Cursor, label: str) -> str:
     return at.named("workload", catalog.names("workloads"), "see `dse catalog workloads`", aliases)
 
 
-def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str]]:
+def _hardware(top: Cursor, machine: Machine | None) -> tuple[dict[str, Any], dict[str, str]]:
     """Fields of :class:`~dse.model.pai.Hardware`, and what was written for each key."""
     values: dict[str, Any] = {}
     labels: dict[str, str] = {}
+    if machine is not None:
+        values = {HARDWARE[key][0]: peak for key, peak in machine.peaks().items()}
+        labels[NODE] = f"{machine.node.title} ({machine.node.name}), in {machine.precision}"
     if not top.has("hardware"):
         return values, labels
     at, mistakes = top.at("hardware"), Mistakes()
@@ -233,7 +263,8 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str]]:
             return _share(at.at(key))
         return float(at.at(key).value) if key in HARDWARE else at.at(key).value
 
-    read = mistakes.by_key(value, [key for key in at.given() if key != GPU_MEMORY])
+    others = (GPU_MEMORY, NODE, PRECISION)
+    read = mistakes.by_key(value, [key for key in at.given() if key not in others])
     mistakes.told()
     for key, found in read.items():
         if key not in HARDWARE:

@@ -22,6 +22,8 @@ EXAMPLES = {
     "population": "population: pai-fleet",
     "jobs": "jobs: 100000",
     "hardware": "hardware: {ethernet: 25 Gbps}",
+    "node": "node: dgx-a100-80gb",
+    "precision": "precision: bf16",
     "gpus_per_server": "gpus_per_server: 8",
     "upgrades": "upgrades: [{ethernet: 100 Gbps}]",
     "name": "name: a name",
@@ -65,6 +67,8 @@ _ONE_OF_EACH = "a list: one upgrade of each"
 class HardwareFile(Section):
     """What the jobs run on."""
 
+    node: Text = absent("a machine of dse catalog nodes, for all that is not given here")
+    precision: Text = absent("of that machine: in which jobs compute; bf16, fp16 or fp32 if absent")
     gpu: Quantity = absent("such as 11 TFLOP/s")
     memory: Quantity = absent("such as 1 TB/s")
     pcie: Quantity = absent("such as 10 GB/s")

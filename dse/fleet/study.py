@@ -9,6 +9,7 @@ from typing import Any
 
 from dse.calibration.profile import Profile
 from dse.fleet.logged_jobs import LogTerms
+from dse.fleet.machine import Machine
 from dse.fleet.upgrades import Upgrade
 from dse.yaml_source import Source
 
@@ -41,7 +42,8 @@ class FleetStudy:
     wrote them; of a drawn population the others are its own. profiles: measured parameter servers
     and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie. told: what
     words of the file are taken to mean that could mean several things. overlap_told: whether the
-    file says what overlaps.
+    file says what overlaps. machine: of the catalogue, whose peaks ``hardware`` has where the file
+    gives no others; None where it names none.
     """
 
     name: str
@@ -65,3 +67,4 @@ class FleetStudy:
     source: Source = field(repr=False)
     told: tuple[str, ...] = ()
     overlap_told: bool = False
+    machine: Machine | None = None

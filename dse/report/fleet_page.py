@@ -334,8 +334,9 @@ def _moves(row: PortWorth) -> str:
 def hardware_rows(document: FleetDocument) -> list[tuple[str, str]]:
     """The base hardware."""
     own = document.hardware
-    memory = own.gpu_memory_bytes
+    memory, machine = own.gpu_memory_bytes, document.hardware_labels.get("node")
     return [
+        *([("Machine", machine)] if machine else []),
         ("GPU", f"{own.gpu_flops_per_s / 1e12:g} TFLOP/s"),
         ("GPU memory", f"{own.memory_bytes_per_s / 1e12:g} TB/s"
          + ("" if memory is None else f", {memory / 1e9:g} GB")),

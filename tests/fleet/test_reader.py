@@ -9,6 +9,7 @@ import pytest
 from dse.errors import StudyError
 from dse.fleet import recipe
 from dse.fleet.reader import read_fleet
+from dse.fleet.study import FleetStudy
 from dse.study import Names, read_study
 from tests.fleet.small import HARDWARE, STUDY, written
 
@@ -138,9 +139,48 @@ def test_hardware_is_asked_for_only_with_a_table(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="missing key 'hardware': a table of jobs") as caught:
         read_fleet(path)
     assert len(caught.value.mistakes) == 1
-    _, _, advice = str(caught.value).partition("add for example ")
-    followed = read_fleet(written(tmp_path, STUDY.replace(HARDWARE, f"{advice}\n")))
+    _, _, advice = str(caught.value).partition("name a machine, ")
+    machine, _, peaks = advice.partition(", or give its peaks, ")
+    followed = read_fleet(written(tmp_path, STUDY.replace(HARDWARE, f"{peaks}\n")))
     assert set(followed.labels) == {*recipe.HARDWARE}
+    followed = read_fleet(written(tmp_path, STUDY.replace(HARDWARE, f"{machine}\n")))
+    assert followed.machine is not None
+
+
+def on(folder: Path, hardware: str) -> FleetStudy:
+    return read_fleet(written(folder, STUDY.replace(HARDWARE, f"hardware: {{{hardware}}}\n")))
+
+
+def test_a_machine_of_the_catalogue_gives_the_peaks(tmp_path: Path) -> None:
+    found = on(tmp_path, "node: dgx-a100-80gb")
+    assert found.hardware == {
+        "gpu_flops_per_s": 312e12, "memory_bytes_per_s": 2.039e12, "pcie_bytes_per_s": 31e9,
+        "ethernet_bytes_per_s": 25e9, "nvlink_bytes_per_s": 300e9, "gpus_per_server": 8,
+    }  # fmt: skip
+    assert found.labels["node"] == "NVIDIA DGX A100 640 GB (dgx-a100-80gb), in bf16"
+    own = on(tmp_path, "node: dgx-a100-80gb, precision: fp32, ethernet: 25 Gbps, efficiency: 0.4")
+    assert own.hardware == found.hardware | {
+        "gpu_flops_per_s": 19.5e12, "ethernet_bytes_per_s": 25e9 / 8, "efficiency": 0.4
+    }  # fmt: skip
+    old = on(tmp_path, "node: aws-p2.8xlarge, ethernet: 1.25 Gbps")  # without NVLink
+    assert old.hardware["nvlink_bytes_per_s"] == old.hardware["pcie_bytes_per_s"] == 15.75e9
+
+
+@pytest.mark.parametrize(
+    ("hardware", "message"),
+    [
+        ("node: dgx-a101", "node: 'dgx-a101': no such node; did you mean dgx-a100-"),
+        ("node: dgx-1-v100, precision: bf16, ethernet: 1 Gbps", "'bf16': no such precision"),
+        ("precision: bf16", "precision: no node is named, whose peak it chooses"),
+        ("node: aws-p3.16xlarge", "missing key 'ethernet' (the 8 accelerators of aws-p3.16xlarge "
+         "share one card; say what one accelerator has); add for example ethernet: 25 Gbps"),
+    ],
+)  # fmt: skip
+def test_a_machine_that_cannot_be_is_one_line(tmp_path: Path, hardware: str, message: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        on(tmp_path, hardware)
+    assert message in str(caught.value)
+    assert len(caught.value.mistakes) == 1
 
 
 def test_jobs_that_are_drawn_hold_no_state_that_a_memory_could_be_too_small_for(

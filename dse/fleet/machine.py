@@ -1,0 +1,75 @@
+"""The peaks of a fleet's hardware from the machine of the catalogue that its jobs run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dse import catalog
+from dse.catalog.accelerators import Accelerator
+from dse.catalog.facts import Fact
+from dse.catalog.nodes import Node
+from dse.model.precision import PRECISIONS
+
+USUAL = ("bf16", "fp16", "fp32")  # in which jobs compute, the first that the accelerator has
+_CITED = {"accelerator", "accelerators", "nics", "inter_node", "memory_bandwidth",
+          "intra_node_bandwidth"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A node of the catalogue, and the format in which its jobs compute."""
+
+    node: Node
+    precision: str
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """One of its accelerators."""
+        return catalog.accelerator(self.node.accelerator)
+
+    def peaks(self) -> dict[str, float]:
+        """Of :class:`~dse.model.pai.Hardware` what its catalogue entries tell, by the key of a
+        fleet's ``hardware``, in SI units.
+
+        Where accelerators have only PCIe, that is what joins them. Ethernet is for every
+        accelerator, so it is left out where several share a card.
+        """
+        board, node = self.accelerator, self.node
+        host = catalog.fabric(board.host_link).bytes_per_s if board.host_link else None
+        shared = node.nics is None or node.nics < node.accelerators
+        link = None if shared or node.inter_node is None else catalog.fabric(node.inter_node)
+        cards = (node.nics or 0) / node.accelerators
+        found = {
+            "gpu": board.peak_flops_per_s.get(self.precision),
+            "memory": board.memory_bytes_per_s,
+            "pcie": host,
+            "ethernet": None if link is None or link.bytes_per_s is None
+            else cards * link.bytes_per_s,
+            "nvlink": board.intra_node_bytes_per_s or host,
+            "gpus_per_server": float(node.accelerators),
+        }  # fmt: skip
+        return {key: value for key, value in found.items() if value is not None}
+
+    def why_not(self, key: str) -> str:
+        """Why it does not tell a key of ``hardware``, after what is missing."""
+        node = self.node
+        if key == "ethernet" and node.nics is not None and node.nics < node.accelerators:
+            cards = "one card" if node.nics == 1 else f"{node.nics} cards"
+            return (f" (the {node.accelerators} accelerators of {node.name} share {cards}; say "
+                    "what one accelerator has)")  # fmt: skip
+        return f" (the catalogue does not know it of {node.name})"
+
+    def facts(self) -> Iterator[tuple[str, Fact]]:
+        """What the peaks rest on, each with the entry that it is of."""
+        for entry in (self.node, self.accelerator):
+            for fact in entry.facts:
+                if fact.name in _CITED or fact.name == f"peak.{self.precision}":
+                    yield entry.name, fact
+
+
+def formats(node: Node) -> list[str]:
+    """The formats in which its accelerators have a peak, the usual one first."""
+    peaks = catalog.accelerator(node.accelerator).peak_flops_per_s
+    usual = [name for name in USUAL if name in peaks]
+    return [*usual, *(name for name in PRECISIONS if name in peaks and name not in usual)]
