@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ FEW = 5  # matched jobs of a class; fewer do not stand for the others
 LARGEST_PARAMS = 1e9  # of a network that an unknown job may be: one that any GPU can train
 MOST_SHOWN = 12
 _LONGEST_NAME = 60  # characters of a name that are shown
+_NUMBER = re.compile(r"([-_.#/ ]\d+)+$")  # of a run, after the name of what runs
 NO_GPU, NEVER_RAN = "held no GPU", "ran for less than 4 seconds of a GPU, or not at all"
 
 
@@ -182,6 +184,17 @@ def _held(names: Sequence[str | None], weights: Array) -> tuple[Matched, ...]:
 
 
 def _labels(jobs: Iterable[LoggedJob]) -> tuple[Seen, ...]:
-    counts = Counter(next(iter(job.labels), "") for job in jobs)
-    most = counts.most_common(MOST_SHOWN)
-    return tuple(Seen(label[:_LONGEST_NAME], count) for label, count in most if label)
+    """What these jobs are called and how many are, the most first; several that differ in a number
+    at the end, as runs do, by what they share."""
+    counts = Counter(label for job in jobs if (label := next(iter(job.labels), "")))
+    series = defaultdict[str, list[str]](list)
+    for label in counts:
+        series[_NUMBER.sub("", label) or label].append(label)
+    seen = [
+        Seen(
+            (shared if len(own) > 1 else own[0])[:_LONGEST_NAME],
+            sum(counts[label] for label in own),
+        )
+        for shared, own in series.items()
+    ]
+    return tuple(sorted(seen, key=lambda one: -one.jobs)[:MOST_SHOWN])

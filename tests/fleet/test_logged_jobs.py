@@ -134,6 +134,23 @@ def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
     assert "Jobs by GPU" in page
 
 
+def test_runs_of_one_name_are_told_together(tmp_path: Path) -> None:
+    runs = ("ranker-v2", "ranker-v2", "ranker_v2-17", "nightly-1", "nightly-20", "nightly-20-3",
+            "ctr_7", "2026", "resnet50-4")  # fmt: skip
+    log = document(tmp_path, "workload,gpus,hours\n" + "".join(f"{run},1,1\n" for run in runs)).log
+    assert log is not None
+    assert [(seen.name, seen.jobs) for seen in log.unmatched_labels] == [
+        ("nightly", 3), ("ranker-v2", 2), ("ranker_v2-17", 1), ("ctr_7", 1), ("2026", 1)
+    ]  # fmt: skip
+    given = document(
+        tmp_path,
+        "workload,gpus,hours\n" + "".join(f"{run},1,1\n" for run in runs),
+        more="workloads: {nightly: resnet50}\n",
+    ).log
+    assert given is not None
+    assert (given.unmatched, given.matched[0].jobs) == (5, 4), "what is told can be named"
+
+
 def test_others_take_the_work_of_matched_jobs_of_their_class(tmp_path: Path) -> None:
     rows = "".join(f"resnet50,8,1,{16 * n},\n" for n in range(1, 9)) + "secret,8,100,,\n" * 40
     text = "workload,gpus,hours,batch_per_gpu,class\n" + rows
