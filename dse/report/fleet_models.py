@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from dse.fleet.other_models import IDEAL, NONE, OWN, OWN_UNHIDDEN
 from dse.report.fleet_ranges import money_band, probability, times, usd
@@ -10,6 +10,8 @@ from dse.report.words import shown
 from dse.spelling import enumerated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dse.fleet.document import ByModel, FleetDocument, NamedJob, UpgradeWorth
 
 SHORT = {IDEAL: "with ideal overlap", NONE: "without overlap", OWN: "in dse's own model",
@@ -18,11 +20,23 @@ LESS = ", and another upgrade more"
 EVEN = 0.5  # a probability; below, it is likelier that an upgrade does not pay
 
 
+class _Netting(Protocol):
+    @property
+    def net_usd_per_year(self) -> float | None: ...
+
+
+_Upgrade = TypeVar("_Upgrade", bound=_Netting)
+
+
+def saving(upgrades: Iterable[_Upgrade]) -> list[_Upgrade]:
+    """The upgrades that leave money a year after their own cost, the most first."""
+    net = [(row.net_usd_per_year or 0.0, row) for row in upgrades]
+    return [row for left, row in sorted(net, key=lambda one: -one[0]) if left > 0]
+
+
 def worthwhile(document: FleetDocument) -> UpgradeWorth | None:
     """The upgrade that leaves most money a year after its own cost; None where none leaves any."""
-    rows = document.money.upgrades if document.money is not None else ()
-    saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
-    return max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
+    return next(iter(saving(document.money.upgrades if document.money is not None else ())), None)
 
 
 def of(document: FleetDocument, upgrade: str) -> list[ByModel]:
@@ -37,8 +51,7 @@ def contrary(document: FleetDocument) -> list[ByModel]:
     out = []
     for model in dict.fromkeys(row.model for row in document.by_model):
         rows = [row for row in document.by_model if row.model == model]
-        saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
-        theirs = max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
+        theirs = next(iter(saving(rows)), None)
         if best is None and theirs is not None:
             out.append(theirs)
         elif best is not None and (theirs is None or theirs.upgrade != best.name):

@@ -304,19 +304,19 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
     money = document.money
     if money is None:
         return
-    priced = [row for row in money.upgrades if row.net_usd_per_year is not None]
-    row = max(priced, key=lambda one: one.net_usd_per_year or 0.0, default=None)
-    if row is None:
-        named = best.name if best is not None else None
-        row = next((one for one in money.upgrades if one.name == named), None)
-    if row is None:
-        return
     around = (
         f"On {many(money.gpus, 'GPU')}, busy {percent(money.busy)} of the time at "
         f"USD {money.gpu_hour_usd:g} an hour, "
     )
-    if row.net_usd_per_year is not None and row.net_usd_per_year <= 0:
+    priced = [row for row in money.upgrades if row.net_usd_per_year is not None]
+    saving = fleet_models.saving(priced)
+    if priced and not saving:
         yield f"{around}no upgrade whose price is known saves more than it costs."
+        return
+    row = worthwhile(document)
+    if row is None and best is not None:
+        row = next((one for one in money.upgrades if one.name == best.name), None)
+    if row is None:
         return
     text = (
         f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year"
@@ -330,7 +330,6 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
     else:
         worth = shown(row.worth_usd_per_gpu, "USD")
         text += f"It pays for itself at a price of up to {worth} per GPU"
-    saving = [one for one in priced if (one.net_usd_per_year or 0.0) > 0]
     if len(saving) > 1:
         text += (
             f". Of the {len(saving)} upgrades with a known price that save money it saves the most "
