@@ -7,20 +7,21 @@ and those near it, since a point that is a little dearer may be much surer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
 
 from dse.pricing.uncertainty import INTERVAL
-from dse.report.certainty.words import chance, exactly
+from dse.report.certainty.words import SURE, chance, decided_most, exactly
 from dse.report.design_point import Bounds
-from dse.report.document import Confidence, Keeps, RunDocument
+from dse.report.document import Confidence, Keeps, LimitChance, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
 from dse.report.words import describe, interval, objective, show_cost, shown
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, Outcome, labels_of
+from dse.spelling import enumerated
 from dse.study import QUANTITIES, Study
 from dse.study.constraints import parse_constraint
 from dse.study.expressions import Name, Number
@@ -52,6 +53,7 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
     points = _priced(found)
     at, reached = _surely(found, points, rule, asked)
     of_front = {row: float(share) for row, share in zip(found.near.front, met, strict=False)}
+    limits = tuple(uncertain(outcome.problem.study))
     confidence = Confidence(
         asked=asked,
         reached=reached,
@@ -59,8 +61,9 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         best_estimate=(found.near.row(likely) or 0) + 1,
         front=tuple(of_front.get(row) for row in range(len(outcome.front))),
         considered=len(points),
-        limits=tuple(uncertain(outcome.problem.study)),
+        limits=limits,
         keeps=_keeps(found, at, likely, asked) if reached and at != likely else None,
+        each=_each(found, limits, at, likely) if len(limits) > 1 else None,
     )
     return Chosen(at, _because(confidence), confidence)
 
@@ -141,6 +144,17 @@ def _keeps(found: StudyDraws, at: int, likely: int, asked: float) -> Keeps | Non
     )  # fmt: skip
 
 
+def _each(
+    found: StudyDraws, limits: Sequence[str], at: int, likely: int
+) -> tuple[LimitChance, ...]:
+    """With what probability both points meet each limit."""
+    shares = ((limit, found.drawn.met_share(limit)) for limit in limits)
+    return tuple(
+        LimitChance(limit=limit, recommended=float(met[at]), best_estimate=float(met[likely]))
+        for limit, met in shares
+    )
+
+
 def _priced(found: StudyDraws) -> list[FrontPoint]:
     """The points near the front by their best estimates."""
     problem, points = found.problem, found.near.points
@@ -178,23 +192,35 @@ def said(document: RunDocument) -> list[str]:
     found = document.confidence
     if found is None:
         return []
-    limits = " and ".join(found.limits) or "every limit"
-    with_ = f"with {chance(found.recommended, found.asked)} probability"
+    limits = enumerated(found.limits or ["every limit"])
+    own = {one.limit: one.recommended for one in found.each or ()}
+    with_ = f"with {chance(found.recommended, found.asked)} probability{by_limit(own)}"
     if not found.reached:
         return [
             f"No point meets {limits} with {exactly(found.asked)} probability; the recommended one "
             f"comes closest, {with_}. Loosen a limit, or measure more to be surer."
         ]
     sentence = f"It meets {limits} {with_}; {exactly(found.asked)} was asked for."
+    sentence += decided_most(document)
     likely = document.front[found.best_estimate - 1]
     met = found.front[found.best_estimate - 1]
     if likely.config == document.recommended.config or met is None:
         return [sentence]
+    theirs = {one.limit: one.best_estimate for one in found.each or ()}
+    them = "them" if len(found.limits) > 1 else "it"
     return [
         f"{sentence} By the best estimate alone it would be {describe(likely)} for "
-        f"{show_cost(document, likely)}, which meets {'them' if ' and ' in limits else 'it'} with "
-        f"only {chance(met, found.asked)} probability.{_kept(document, found)}"
+        f"{show_cost(document, likely)}, which meets {them} with "
+        f"only {chance(met, found.asked)} probability{by_limit(theirs)}.{_kept(document, found)}"
     ]
+
+
+def by_limit(shares: Mapping[str, float]) -> str:
+    """The probability of each of several limits, in brackets with a blank before them; empty where
+    all are as good as certain."""
+    if len(shares) < 2 or min(shares.values()) >= SURE:
+        return ""
+    return f" ({', '.join(f'{limit}: {chance(share)}' for limit, share in shares.items())})"
 
 
 def _kept(document: RunDocument, found: Confidence) -> str:

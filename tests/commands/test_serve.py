@@ -281,6 +281,20 @@ def test_a_chance_counts_what_is_as_good_as_a_run_does() -> None:
     assert drawn.best[drawn.at] == best
 
 
+def test_a_chance_of_several_limits_tells_that_of_each(tmp_path: Path) -> None:
+    text = studies.SMALL.replace('"capital', '"power <= 6 kW", "capital')
+    problem = load(studies.written(tmp_path, f"{text}recommend: fastest\nconfidence: 0.5\n"))
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    found = build(outcome, "dse run small", 0, 1.0, {}).confidence
+    assert found is not None
+    assert found.each is not None
+    each = ", ".join(f"{one.limit}: {chance(one.recommended)}" for one in found.each)
+    assert each.startswith("power <= 6 kW: ")
+    asked = live.Question(rule="fastest", confidence=0.5)
+    said = live.chances(live.search(problem, asked)).said
+    assert f"it meets every limit ({each}); 50 % was asked for." in said
+
+
 def test_a_newer_question_ends_the_drawing_of_the_one_before(study: Path) -> None:
     found = live.search(load(study), Question())
     asked = itertools.count()

@@ -17,11 +17,14 @@ from dse.report.certainty.purchases import named
 from dse.report.certainty.words import chance, limits, sentences
 from dse.report.page import render_page
 from dse.search.certainty.study_draws import StudyDraws
+from dse.search.run import labels_of
 from dse.study import Constraint
 from dse.study.constraints import parse_constraint
 from tests.pricing.studies import SMALL
 
 TARGET = SMALL.replace("search: ", "target: {samples: 1e8}\nsearch: ").replace("200 kUSD", "5 MUSD")
+
+LEAST = "speedup >= 3"
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +128,39 @@ def test_a_surer_point_says_why_it_is_though_its_interval_be_wider(
         " The recommended point's time to target is less sure, 15 min to 31 min against 17 min to "
         f"33 min, but w{asked} it takes {kept}"
     )
-    (older,) = confidence.said(replace(document, confidence=replace(found, keeps=None)))
+    (older,) = confidence.said(replace(document, confidence=replace(found, keeps=None, each=None)))
     assert older.endswith("probability.")
     again = study.search(confidence=0.9).document.confidence
     assert again is not None
     assert again.keeps is None or again.keeps.quantity == "capital"
+
+
+def test_of_several_limits_the_probability_of_each_is_told(deadline: str, tmp_path: Path) -> None:
+    """An upper and a lower one; what is met in all outcomes by both points is told, too."""
+    path = tmp_path / "study.yaml"
+    path.write_text(TARGET.replace("constraints: [", f'constraints: ["{LEAST}", '), "utf-8")
+    study = dse.load_study(path)
+    result = study.search(deadline=deadline, confidence=0.8)
+    document, found = result.document, result.document.confidence
+    assert found is not None
+    assert found.each is not None
+    draws = draws_of(result)
+    points = [labels_of(study.problem, one) for one in draws.near.points]
+    at = points.index(dict(document.recommended.config))
+    assert [one.limit for one in found.each] == [*found.limits]
+    for one in found.each:
+        assert one.recommended == draws.drawn.met[one.limit][:, at].mean()
+        assert one.recommended >= found.recommended
+    (said,) = confidence.said(document)
+    shares = ", ".join(f"{one.limit}: {chance(one.recommended)}" for one in found.each)
+    with_ = f"with {chance(found.recommended, 0.8)} probability ({shares}); 80 % was asked for."
+    assert said.startswith(f"It meets {LEAST}, capital <= 5 MUSD and time_to_target <= {deadline}")
+    assert with_ in said
+    theirs = ", ".join(f"{one.limit}: {chance(one.best_estimate)}" for one in found.each)
+    assert f"probability ({theirs})" in said
+    assert f"Whether it meets time_to_target <= {deadline} depends on " in said
+    alone = replace(document, confidence=replace(found, limits=(LEAST,), each=None))
+    assert confidence.said(alone)[0].startswith(f"It meets {LEAST} with ")
 
 
 def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(

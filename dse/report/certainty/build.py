@@ -18,6 +18,7 @@ from dse.report.certainty.facts import (
     Bounds,
     Certainty,
     Choice,
+    Decider,
     Knowledge,
     NextBest,
     Ordered,
@@ -28,12 +29,13 @@ from dse.report.certainty.facts import (
 from dse.report.certainty.known_prices import known_price, seen_prices
 from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import verdict
+from dse.report.certainty.words import SURE
 from dse.report.confidence import USUAL
 from dse.report.design_point import Point
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
 from dse.search.certainty.information import value_by_chance, value_of_all, values_of
-from dse.search.certainty.sensitivity import dead_axes, effects
+from dse.search.certainty.sensitivity import Effect, dead_axes, effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
 from dse.search.run import Outcome, labels_of
@@ -43,6 +45,7 @@ RIVALS = 6  # listed
 LEAST_MISSED = 0.01  # of the rule's aim, by a choice that might as well be another
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
 MOST_KNOWLEDGE = 5
+LEAST_DECIDING = 0.1  # of a variance, by a source that is told beside the largest
 
 
 def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple[StudyDraws, int]:
@@ -78,13 +81,14 @@ def certainty(
     by_source = effects(problem, values, asked)
     knowledge = [*_knowledge(found, values, place)]
     word, why = verdict(point)
-    living = [effect for effect in by_source if not effect.dead]
+    living = [effect for effect in by_source if effect.moves]
     instead, reached = usual or (None, True)
     if instead is not None and reached and found.purchases[instead] == found.purchases[position]:
         instead = None  # it differs in software alone
     told = {name: at for name, at in (("by_regret", _as_steady(found, position)),
             ("usual", instead)) if at is not None}  # fmt: skip
     listed = dict(_listed(found, position, named, [*told.values()]))
+    choices = tuple(_choice(found, at, role, position) for at, role in listed.items())
     return Certainty(
         draws=len(found.worths),
         points=len(found.near.points),
@@ -95,17 +99,46 @@ def certainty(
         word=word,
         why=why,
         raised_by=raising(problem, values, living, asked, knowledge, place, found.rule),
-        choices=tuple(_choice(found, at, role, position) for at, role in listed.items()),
-        sources=tuple(
-            SourceEffect(title=title(effect.source), **vars(effect)) for effect in living
-        ),
+        choices=choices,
+        sources=tuple(map(_source, living)),
         dead_sources=tuple(title(effect.source) for effect in by_source if effect.dead),
         dead_axes=tuple(dead_axes(problem, values)),
         knowledge=tuple(knowledge),
         all_known=value_of_all(found.worths),
         flips=tuple(_flips(found, position, [*listed])),
         next_best=_next_best(found, position, told, reached),
+        deciding=tuple(_deciding(problem, by_source, choices[0])) or None,
     )
+
+
+def _source(effect: Effect) -> SourceEffect:
+    return SourceEffect(
+        source=effect.source,
+        title=title(effect.source),
+        gain=effect.gain,
+        cost_per_gain=effect.cost_per_gain,
+        gain_total=effect.gain_total,
+        cost_total=effect.cost_total,
+    )
+
+
+def _deciding(problem: Problem, by_source: Sequence[Effect], own: Choice) -> Iterator[Decider]:
+    """Of each limit that the recommended point may miss, the most often missed first, the source
+    with the largest share, and the next where it has a share that counts and both fit into one."""
+    limits = {one.text: one.limit for one in problem.study.constraints}
+    for text, met in sorted(own.met.items(), key=lambda one: one[1]):
+        if met >= SURE:
+            return
+        shares = sorted(((effect.limits.get(text, 0.0), effect.source) for effect in by_source),
+                        reverse=True)  # fmt: skip
+        limit, told = limits.get(text), 0.0
+        for share, source in shares[:2]:
+            if share > 0 and (not told or (share >= LEAST_DECIDING and told + share <= 1)):
+                quantity = limit.name if limit else ""
+                yield Decider(
+                    limit=text, quantity=quantity, source=source, title=title(source), share=share
+                )
+            told += share
 
 
 def _as_steady(found: StudyDraws, position: int) -> int | None:

@@ -71,6 +71,21 @@ class SourceEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Decider:
+    """A source of uncertainty that decides whether the recommended point meets a limit.
+
+    limit: its text. quantity: what it limits; empty where that is not a single one. share: a
+    total-order Sobol index, of the variance of the logarithm of what is limited.
+    """
+
+    limit: str
+    quantity: str
+    source: str
+    title: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Knowledge:
     """What it is worth to know a number before deciding: of the rule's aim, the share that is
     gained. how: to find it out, in words."""
@@ -182,7 +197,8 @@ class Certainty:
     then named ones and rivals by falling probability. sources: by falling share of the variance;
     dead_sources, dead_axes: what moves nothing by more than 1 %. all_known: what it would be worth
     to know everything. flips: by falling share. next_best: None where no other choice is as good
-    on average or surer.
+    on average or surer. deciding: what decides whether the recommended purchase meets the limits
+    that it may miss, limit by limit, by falling share; None where it misses none.
     """
 
     draws: int
@@ -202,3 +218,4 @@ class Certainty:
     best: float | None = None
     flips: tuple[PriceFlip, ...] = ()
     next_best: NextBest | None = None
+    deciding: tuple[Decider, ...] | None = field(default=None, metadata=IF_ANY)

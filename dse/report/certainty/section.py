@@ -8,6 +8,7 @@ from dse.report import tables
 from dse.report.certainty import price_flips, words
 from dse.report.certainty.facts import Certainty
 from dse.report.certainty.figure import height
+from dse.report.deal import deal
 from dse.report.document import RunDocument
 
 
@@ -24,6 +25,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "rows": [*words.rows(document)],
         "sources": words.source_rows(found),
         "height": height(document),
+        "decided": words.decided(document, f"the recommended {deal(document).noun}"),
         "dead": _dead(found),
         "flips": price_flips.flip_lines(document),
         "knowledge": words.knowledge_lines(found),

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from dse.report import words
 from dse.report.certainty.advice import OF_AIM
-from dse.report.certainty.facts import Bounds, Certainty, Choice
+from dse.report.certainty.facts import Bounds, Certainty, Choice, Decider
 from dse.report.certainty.price_flips import flip
 from dse.report.certainty.purchases import as_good, named
 from dse.report.deal import deal
 from dse.report.document import RunDocument
+from dse.spelling import enumerated
 
 WITH_IT = "with the recommended"  # in whose probability that of the same choice is counted
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
@@ -77,7 +78,7 @@ def sentences(document: RunDocument) -> list[str]:
             f"in {chance(best_of(found, alike))} of {words.count(found.draws)} {OUTCOMES} this "
             f"{deal(document).noun}{or_alike} is the best choice{_against(document, rivals)}."
         )
-    limits = "" if asked is not None and asked.reached else _limits(own)
+    limits = "" if asked is not None and asked.reached else _limits(own) + decided_most(document)
     more = (f"{limits}{flip(document)}", found.raised_by)
     return [f"{_WORDS[found.word]}: {said}", *(line.strip() for line in more if line)]
 
@@ -222,7 +223,35 @@ def chances(document: RunDocument, config: Mapping[str, str]) -> float | None:
 def _limits(own: Choice) -> str:
     """The constraints that it may miss."""
     unsure = [f"{text} in {chance(share)}" for text, share in own.met.items() if share < SURE]
-    return f" It meets {' and '.join(unsure)} of {OUTCOMES}." if unsure else ""
+    return f" It meets {enumerated(unsure)} of {OUTCOMES}." if unsure else ""
+
+
+def decided(document: RunDocument, what: str) -> list[str]:
+    """On what it depends whether the recommended point meets each limit that it may miss, the most
+    often missed first: ``Whether it meets power <= 9 kW depends on what machines draw while they
+    train (97 % of the variance of its power).`` what: the point, in words."""
+    found = document.certainty
+    by_limit: dict[str, list[Decider]] = {}
+    for one in (found.deciding or ()) if found else ():
+        by_limit.setdefault(one.limit, []).append(one)
+    return [
+        f"Whether {what} meets {limit} depends on {enumerated(_shares(document, parts))}."
+        for limit, parts in by_limit.items()
+    ]
+
+
+def decided_most(document: RunDocument) -> str:
+    """The same of the limit that is missed most often, for an answer, with a blank before it."""
+    return "".join(f" {one}" for one in decided(document, "it")[:1])
+
+
+def _shares(document: RunDocument, parts: Sequence[Decider]) -> list[str]:
+    """Sources with their shares of the variance, which the first one names."""
+    first, *others = parts
+    limited = words.objective(document, first.quantity).title if first.quantity else ""
+    of = f"its {limited}" if limited else "what is limited"
+    return [f"{first.title} ({_share(first.share)} of the variance of {of})",
+            *(f"{one.title} ({_share(one.share)})" for one in others)]  # fmt: skip
 
 
 def limits(document: RunDocument) -> list[str]:

@@ -103,16 +103,17 @@ def _sure(drawn: StudyDraws, at: int, row: Row, met: float, best: float, asked: 
         also = f", or what is as good to {words.percent(drawn.problem.study.resolution)},"
     text += f"In {chance(best)} of {many} simulated outcomes it{also} is the best choice"
     limits = [*confidence.uncertain(drawn.problem.study)]
+    each = confidence.by_limit({limit: float(drawn.drawn.met_share(limit)[at]) for limit in limits})
     if asked.confidence is None:
-        return f"{text}, and in {chance(met)} it meets every limit." if limits else (
+        return f"{text}, and in {chance(met)} it meets every limit{each}." if limits else (
             f"{text}."
         )  # fmt: skip
     if met >= asked.confidence:
         return (
-            f"{text}, and in {chance(met, asked.confidence)} it meets every limit; "
+            f"{text}, and in {chance(met, asked.confidence)} it meets every limit{each}; "
             f"{exactly(asked.confidence)} was asked for."
         )
     return (
         f"No point meets every limit with {exactly(asked.confidence)} probability; this "
-        f"one comes closest, with {chance(met, asked.confidence)}: {text}."
+        f"one comes closest, with {chance(met, asked.confidence)}{each}: {text}."
     )

@@ -188,7 +188,7 @@ def missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     """Limits that are met less surely than was asked."""
     asked = document.confidence
     if asked is not None and not asked.reached:
-        limits = " and ".join(asked.limits) or "every limit"
+        limits = enumerated(asked.limits or ["every limit"])
         yield Reason(
             kind="limits",
             action="Loosen a limit, or measure more to be surer",
@@ -206,7 +206,7 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
               if share < USUAL]  # fmt: skip
     if not unsure:
         return
-    this = f"this meets {' and '.join(unsure)} of simulated outcomes only"
+    this = f"this meets {enumerated(unsure)} of simulated outcomes only"
     if none := next_best.surest(document):
         action = "Loosen a limit, or measure more to be surer"
         yield Reason(kind="limits", action=action, because=f"{this}, and {none}")

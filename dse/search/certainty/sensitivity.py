@@ -1,9 +1,10 @@
-"""How much each source of uncertainty moves a point's speed, and what it costs per speed."""
+"""How much each source of uncertainty moves a point's speed, what it costs per speed, and what its
+study limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class Effect:
 
     gain, cost_per_gain: relative to the best fit, the 5th and the 95th percentile of the draws in
     which this source alone varies. gain_total, cost_total: total-order Sobol indices, of the
-    variance of the logarithm.
+    variance of the logarithm. limits: the same of what a constraint limits, as a share of its
+    limit, by the text of those that the source moves by more than :data:`DEAD`.
     """
 
     source: str
@@ -34,12 +36,17 @@ class Effect:
     cost_per_gain: tuple[float, float]
     gain_total: float
     cost_total: float
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves the speed, or the cost per speed, by more than :data:`DEAD`."""
+        return any(abs(end - 1) > DEAD for end in (*self.gain, *self.cost_per_gain))
 
     @property
     def dead(self) -> bool:
         """Whether it moves nothing by more than :data:`DEAD`."""
-        ends = (*self.gain, *self.cost_per_gain)
-        return all(abs(end - 1) <= DEAD for end in ends)
+        return not self.moves and not self.limits
 
 
 def total_order(usual: Array, redrawn: Array) -> float:
@@ -62,20 +69,27 @@ def effects(
 ) -> list[Effect]:
     """The effects of sources on a point, by falling share of the variance.
 
-    What the study maximises, and its first cost over that.
+    What the study maximises, its first cost over that, and what it limits.
     """
     gain_name, cost_name, *_ = (objective.name for objective in problem.study.objectives)
+    limits = {one.text: one.expression for one in problem.study.constraints if one.expression}
+    asked = dict.fromkeys(name for limit in limits.values() for name in sorted(limit.names))
 
     def logs(variation: Variation, count: int) -> Array:
-        """(2, draws): of the gain, and of the cost per gain."""
-        found = drawn_quantities(problem, [point], (gain_name, cost_name), variation, count)
+        """(2 + limits, draws): of the gain, of the cost per gain, and of each limited quantity as a
+        share of its limit."""
+        names = (gain_name, cost_name, *asked)
+        found = drawn_quantities(problem, [point], names, variation, count)
         gain, cost = np.log(found[gain_name][:, 0]), found[cost_name][:, 0]
-        if not cost.any():  # all of it is owned: nothing moves what it costs
-            return np.stack([gain, np.zeros(count)])
-        return np.stack([gain, np.log(above_nothing(cost)) - gain])
+        per_gain = np.zeros(count)  # where all of it is owned, nothing moves what it costs
+        if cost.any():
+            per_gain = np.log(above_nothing(cost)) - gain
+        columns = {name: found[name][:, 0] for name in asked}
+        return np.stack([gain, per_gain, *(one.excess(columns) for one in limits.values())])
 
     usual = logs(Variation(), SOBOL_DRAWS)
     best = logs(Variation(alone=frozenset()), 1)
+    told = [*limits]
     found = []
     for source, names in sources.items():
         alone = logs(Variation(alone=names), ALONE_DRAWS)
@@ -89,6 +103,11 @@ def effects(
             (float(low[1]), float(high[1])),
             total_order(usual[0], anew[0]),
             total_order(usual[1], anew[1]),
+            {
+                text: total_order(usual[at], anew[at])
+                for at, text in enumerate(told, 2)
+                if max(abs(low[at] - 1), abs(high[at] - 1)) > DEAD
+            },
         ))  # fmt: skip
     return sorted(found, key=lambda effect: -max(effect.gain_total, effect.cost_total))
 

@@ -22,6 +22,7 @@ from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import (
     Certainty,
     Choice,
+    Decider,
     Knowledge,
     KnownPrice,
     NextBest,
@@ -227,6 +228,53 @@ def test_the_sentence_names_rival_price_and_limit() -> None:
     assert limits.startswith("It meets capital <= 1.2 MUSD in 88 % of simulated outcomes.")
     assert limits.endswith("until the price of the hosts rises by 18 %.")
     assert means == "A quote would settle most."
+
+
+def test_what_decides_whether_a_limit_is_met_is_told() -> None:
+    parts = (
+        Decider(limit="capital <= 1.2 MUSD", quantity="capital", source="price: host",
+                title="the price of the hosts", share=0.834),
+        Decider(limit="capital <= 1.2 MUSD", quantity="capital", source="price: x",
+                title="the price of cables", share=0.122),
+        Decider(limit="power / gpus <= 1 kW", quantity="", source="PUE",
+                title="the PUE of the site", share=0.97),
+    )  # fmt: skip
+    told = sure(deciding=parts)
+    budget = (
+        "meets capital <= 1.2 MUSD depends on the price of the hosts (83 % of the variance of its "
+        "purchase price) and the price of cables (12 %)."
+    )
+    site = (
+        "meets power / gpus <= 1 kW depends on the PUE of the site (97 % of the variance of what "
+        "is limited)."
+    )
+    _, limits, _ = words.sentences(told)
+    assert f"of simulated outcomes. Whether it {budget} It stays" in limits
+    assert site not in limits, "the answer has that of the limit that is missed most often"
+    page = html.unescape(render_page(told)).replace("\N{NO-BREAK SPACE}", " ")
+    markdown = render_markdown(told).replace("\\", "")
+    for sentence in (budget, site):
+        assert f"Whether the recommended purchase {sentence}" in page
+        assert f"Whether the recommended purchase {sentence}" in markdown
+    assert "Whether the recommended" not in render_markdown(sure())
+
+
+def test_what_decides_is_told_of_limits_that_may_be_missed_alone(tmp_path: Path) -> None:
+    """The power that a limit is close to hangs on no price, and the price on no watts."""
+    text = studies.SMALL.replace("200 kUSD", "5 MUSD")
+    text = text.replace("constraints: [", 'constraints: ["power <= 3 kW", ')
+    found = built(studies.written(tmp_path, text))
+    own = of(found).choices[0]
+    assert own.met["capital <= 5 MUSD"] >= words.SURE > own.met["power <= 3 kW"]
+    deciding = of(found).deciding
+    assert deciding
+    assert {one.limit for one in deciding} == {"power <= 3 kW"}
+    assert {one.source for one in deciding} <= {"PUE", "watts"}
+    shares = [one.share for one in deciding]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) <= 1 or len(shares) == 1
+    assert not {one.title for one in deciding} & set(of(found).dead_sources)
+    assert not any(one.source in ("PUE", "watts") for one in of(found).sources), "nor is it drawn"
 
 
 def test_a_rival_that_is_the_better_buy_in_most_draws_is_named() -> None:

@@ -1,14 +1,20 @@
-"""Total-order Sobol indices, against functions whose indices are known."""
+"""Total-order Sobol indices, against functions whose indices are known, and of a study's limits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dse.search.certainty.sensitivity import Effect, total_order
+from dse.pricing.drawn_points import drawn_quantities
+from dse.pricing.draws import Record, Variation
+from dse.pricing.load import load
+from dse.search.certainty.sensitivity import Effect, effects, total_order
+from dse.search.certainty.sources import sources
+from tests.pricing import studies
 
 DRAWS = 200_000
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -62,3 +68,33 @@ def test_what_moves_nothing_by_more_than_one_percent_is_dead(
     gain: tuple[float, float], cost: tuple[float, float], dead: bool
 ) -> None:
     assert Effect("host", gain, cost, 0.1, 0.1).dead is dead
+
+
+def test_the_shares_of_a_limited_quantity_are_those_of_its_sources_alone(tmp_path: Path) -> None:
+    """Power is a product of independent numbers, so that the variances of their logarithms add up.
+    None of them moves the speed or the price."""
+    limits = '"power <= 3 kW", "power / gpus <= 1 kW", "speedup >= 1"'
+    text = studies.SMALL.replace('"capital <= 200 kUSD"', limits)
+    problem = load(studies.written(tmp_path, text))
+    values = problem.study.baseline.values
+    record = Record()
+
+    def watts(variation: Variation) -> float:
+        drawn = drawn_quantities(problem, [values], ["power", "speedup"], variation, 4000)
+        return float(np.var(np.log(drawn["power"])))
+
+    whole = watts(Variation(record=record))
+    asked = sources(record.asked)
+    found = {one.source: one for one in effects(problem, values, asked)}
+    for source in ("PUE", "watts"):
+        share = watts(Variation(alone=asked[source])) / whole
+        assert share > 0.02, "else the test shows nothing"
+        shares = found[source].limits
+        assert shares["power <= 3 kW"] == pytest.approx(share, abs=0.08)
+        assert shares["power / gpus <= 1 kW"] == pytest.approx(shares["power <= 3 kW"])
+        assert "speedup >= 1" not in shares
+        assert not found[source].moves
+        assert not found[source].dead, "a limit depends on it"
+    prices = [one for name, one in found.items() if name.startswith("price")]
+    assert prices
+    assert not any(one.limits for one in prices)
