@@ -19,7 +19,7 @@ from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, duration, percent, shown, significant
 from dse.spelling import enumerated
 from dse.study import Value
-from dse.study.rental import SPOT, StudyRental
+from dse.study.rental import COMMITMENTS, SPOT, StudyRental
 
 YEARS = (3, 4)  # over which the total is shown
 LEAST_PART = 0.01  # of what a run is billed; less is not worth a word
@@ -143,7 +143,8 @@ def said(owned: Owned) -> str:
         rent += f", as {' and '.join(because)}" * bool(because)
     over = f"over {significant(owned.years)} years"
     if owned.paid_idle:
-        return _against_a_commitment(owned.pays_up_to_utilisation, over, rent)
+        pays = _against_a_commitment(owned.pays_up_to_utilisation, over, rent)
+        return f"{pays}{_past_its_terms(owned)}"
     share, kept = owned.break_even_utilisation, ""
     if billed and not anew:
         kept = f" To rent for a single run costs more than its hours, as it {enumerated(billed)}."
@@ -171,6 +172,19 @@ def _against_a_commitment(most: float | None, over: str, rent: str) -> str:
         f"Buying pays up to {percent(most)} utilisation {over}, against {rent}; in more use, its "
         "electricity makes it dearer."
     )
+
+
+def _past_its_terms(owned: Owned) -> str:
+    """That years are counted which no whole number of terms has, with a blank before it."""
+    term = COMMITMENTS[owned.term]
+    for row in owned.totals:
+        whole = math.ceil(row.years / term) * term
+        if whole > row.years:
+            return (
+                f" Of {row.years:g} years, the last is counted at the price of the {term}-year "
+                f"commitment, though another term commits to {whole} years in all."
+            )
+    return ""
 
 
 def _never(share: float | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import ceil
 
 from dse import catalog
 from dse.model.ownership import HOURS_PER_YEAR
@@ -20,6 +21,7 @@ _TERMS = {
 }
 _LEAST_S = 0.5  # a shorter part of the time is not worth a word
 _DIGITS = 6  # of hours, so that the sum can be checked
+_ROUNDING = 1e-9  # a share of a term; what is over by less needs no other
 
 
 def sum_of(rent: Rent | None) -> str:
@@ -95,22 +97,28 @@ def from_whom(items: Iterable[Item]) -> list[str]:
 def committed(items: Iterable[Item]) -> str:
     """What a commitment costs beside what a run is charged of it, as a clause: ``USD 481,800 are
     committed over the year, of which this run is charged 37 days``; empty of another term, and
-    where the run takes the whole of it."""
+    where the run takes the whole of one. What is charged more hours than a term has needs several.
+    """
     found = _rented(items)
     if found is None or found[1].committed_hours is None:
         return ""
     item, rent = found
     assert item.unit_usd is not None
     assert rent.committed_hours is not None
+    charged = rent.hours if rent.training_hours is not None and rent.hours is not None else 0.0
+    terms = max(ceil(charged / rent.committed_hours * (1 - _ROUNDING)), 1)
+    usd = item.quantity * item.unit_usd * rent.committed_hours * terms
     years = round(rent.committed_hours / HOURS_PER_YEAR)
     over = "the year" if years == 1 else f"the {years} years"
-    usd = item.quantity * item.unit_usd * rent.committed_hours
+    if terms > 1:
+        length = "a year" if years == 1 else f"{years} years"
+        over = f"{terms} terms of {length} each at today's price"
     paid = f"USD {usd:,.0f} are committed over {over}"
-    if rent.training_hours is None or rent.hours is None:
+    if not charged:
         return paid
-    if rent.hours >= rent.committed_hours:
-        return ""
-    return f"{paid}, of which this run is charged {duration(rent.hours * SECONDS_PER_HOUR)}"
+    if charged >= terms * rent.committed_hours * (1 - _ROUNDING):
+        return f"{paid}, which this run takes whole" if terms > 1 else ""
+    return f"{paid}, of which this run is charged {duration(charged * SECONDS_PER_HOUR)}"
 
 
 def commitment(items: Iterable[Item], use: float) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,54 @@ def test_a_commitment_holds_all_hours_of_its_years(
     assert said[0].endswith(": other work must fill the rest of the time, else its rent is lost.")
     busy = rents.commitment(items, use=0.4)
     assert busy[0].endswith(", as machines are in use 40 % of the time: other work pays the rest.")
+
+
+@pytest.mark.parametrize(
+    ("hours", "years", "usd", "said"),
+    [
+        (2.0, 1, 70_080, "the year, of which this run is charged 2 h: other work"),
+        (8_760.0, 1, None, ""),
+        (13_140.0, 1, 140_160, "2 terms of a year each at today's price, of which this run is "
+         "charged 548 days: other work"),  # 18 months
+        (17_520.0, 1, 140_160, "2 terms of a year each at today's price, which this run takes "
+         "whole."),
+        (17_521.0, 1, 210_240, "3 terms of a year each at today's price, of which"),
+        (17_520.0, 3, 210_240, "the 3 years, of which this run is charged 730 days: other work"),
+        (35_040.0, 3, 420_480, "2 terms of 3 years each at today's price, of which this run is "
+         "charged 1,460 days: other work"),
+    ],
+)  # fmt: skip
+def test_a_run_longer_than_a_commitment_takes_several(
+    tmp_path: Path, hours: float, years: int, usd: int | None, said: str
+) -> None:
+    """By hand: 2 machines at USD 4.00 an hour are USD 70,080 a year. A run pays for its hours."""
+    (item,) = bill_of_rent(found := rented(tmp_path, "per_run", "rental: 1-year\n"), point(found))
+    assert item.rent is not None
+    rent = replace(item.rent, hours=hours, training_hours=hours, committed_hours=8_760.0 * years)
+    told = rents.commitment([replace(item, quantity=2, unit_usd=4.0, rent=rent)], use=1.0)
+    if usd is None:
+        assert told == []
+        return
+    assert told[0].startswith(f"USD {usd:,} are committed over {said}")
+
+
+def test_a_run_of_18_months_is_charged_18_months_of_two_terms(tmp_path: Path) -> None:
+    """By hand: hours times machines times the rent of an hour, and two years of that rent."""
+    once = rented(tmp_path, "per_run", "rental: 1-year\n")
+    values = point(once)
+    (short,) = bill_of_rent(once, values)
+    assert short.rent is not None
+    assert short.rent.hours is not None
+    samples = 1e8 * 13_140 / short.rent.hours
+    text = ACCELERATORS.replace("minimize: capital", "minimize: per_run")
+    text = text.replace("samples: 1e8", f"samples: {samples!r}") + "rental: 1-year\n"
+    (item,) = bill_of_rent(load(studies.written(tmp_path, text, "long.yaml")), values)
+    assert item.rent is not None
+    assert item.rent.hours == pytest.approx(13_140, rel=0.01)
+    an_hour = item.quantity * (item.unit_usd or 0.0)
+    assert item.usd == pytest.approx(an_hour * item.rent.hours)
+    (said,) = rents.commitment([item], use=1.0)
+    assert said.startswith(f"USD {an_hour * 2 * 8_760:,.0f} are committed over 2 terms of a year")
 
 
 def test_accelerators_are_rented_in_whole_machines(tmp_path: Path) -> None:

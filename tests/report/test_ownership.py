@@ -187,6 +187,10 @@ def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) 
         assert row.rent_usd == pytest.approx(owned.rent_usd_per_hour * row.years * 8760)
         assert row.electricity_usd < row.rent_usd
     assert "which is paid in all hours" in ownership.said(owned)
+    assert ownership.said(owned).endswith(
+        " Of 4 years, the last is counted at the price of the 3-year commitment, though another "
+        "term commits to 6 years in all."
+    )
     assert owned.break_even_utilisation is None
     # At the rent where half of the hours break even, the totals of half of the hours are the same.
     usual = ownership.of_point(problem(tmp_path), values)
@@ -205,6 +209,7 @@ def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) 
     )
     assert cheap is not None
     assert "Buying does not pay at any utilisation over 4 years" in ownership.said(cheap)
+    assert "though another term" not in ownership.said(cheap), "four years are four terms of one"
 
 
 @pytest.mark.parametrize(
