@@ -74,7 +74,7 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
         Table(
             f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
             tuple(map(_line, items)),
-            _usd(total(items)),
+            to_the_cent(total(items)),
             _below(document, items),
             rents.sum_of(rent_of(items)),
             rent_of(items) is not None,
@@ -162,7 +162,7 @@ def lines(items: Sequence[Item]) -> list[str]:
     widths = max((len(ordered(item)) for item in items), default=0)
     return [
         f"{item.quantity:>8,} x {ordered(item):<{widths}}  {_at(item):>17}"
-        f"  = {_usd(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
+        f"  = {to_the_cent(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
         f"{_owned_of(item)}"
         for item in items
     ]
@@ -289,7 +289,7 @@ def at_no_charge(items: Sequence[Item]) -> list[Item]:
 
 def _line(item: Item) -> Line:
     return Line(
-        ordered(item), f"{item.quantity:,}", _unit(item), _usd(item.usd), _price(item),
+        ordered(item), f"{item.quantity:,}", _unit(item), to_the_cent(item.usd), _price(item),
         item.source, rents.hours(item.rent.hours) if item.rent else "", *_standing(item),
     )  # fmt: skip
 
@@ -298,7 +298,7 @@ def _unit(item: Item) -> str:
     """The unit price; of what is rented, of an hour; none of what stands there."""
     if item.price_class == OWNED:
         return ""
-    return f"{_usd(item.unit_usd)}{'/h' * (item.rent is not None)}"
+    return f"{to_the_cent(item.unit_usd)}{'/h' * (item.rent is not None)}"
 
 
 def _standing(item: Item) -> tuple[str, str]:
@@ -327,7 +327,8 @@ def _price(item: Item) -> str:
         parts.append("not checked")
     if terms := item.terms:
         parts += [f"quotation {terms.quote}"] * bool(terms.quote)
-        parts += [f"{percent(terms.discount)} off {_usd(terms.list_usd)}"] * bool(terms.discount)
+        off = f"{percent(terms.discount)} off {to_the_cent(terms.list_usd)}"
+        parts += [off] * bool(terms.discount)
         parts += [terms.converted] * bool(terms.converted)
         parts += filter(None, [valid(terms)])
     parts += [item.remark] if item.remark else []
@@ -363,5 +364,6 @@ def _note(items: Sequence[Item]) -> str:
     return f"{doubt} {said}".strip()
 
 
-def _usd(value: float | None) -> str:
+def to_the_cent(value: float | None) -> str:
+    """``USD 100,000.00``."""
     return UNKNOWN if value is None else f"USD {value:,.2f}"

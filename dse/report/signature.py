@@ -1,10 +1,11 @@
-"""What the page to sign holds beside the offers and the notes: whose prices they are, the limits,
-and what would change the answer."""
+"""What the page to sign holds beside the offers and the notes: what is ordered, whose prices they
+are, the limits, and what would change the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from dse.catalog.price_terms import ESTIMATE, QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
@@ -14,6 +15,7 @@ from dse.report.certainty.price_flips import turn_lines
 from dse.report.deal import buys
 from dse.report.document import RunDocument
 
+MOST_ITEMS = 5  # of the bill
 MOST_LINES = 5  # of prices
 _KINDS = {QUOTE: "your own", ESTIMATE: "estimated"}  # of prices, where their class is no adjective
 MOST_TURNS = 3  # prices that would change the answer
@@ -21,10 +23,12 @@ MOST_TURNS = 3  # prices that would change the answer
 
 @dataclass(frozen=True)
 class Signature:
-    """limits: each with the probability that it is met; prices: where those of the recommended
-    offer are from and of what dates; flips: which prices would change the answer, where nothing
-    that keeps it from being signed says so."""
+    """order: the largest items of what is bought, each with its sum; empty where a study rents.
+    limits: each with the probability that it is met; prices: where those of the recommended offer
+    are from and of what dates; flips: which prices would change the answer, where nothing that
+    keeps it from being signed says so."""
 
+    order: tuple[str, ...]
     limits: tuple[str, ...]
     prices: tuple[str, ...]
     flips: tuple[str, ...]
@@ -34,10 +38,25 @@ def signature(document: RunDocument) -> Signature:
     """Of a run."""
     ready = document.readiness is None or document.readiness.ready
     return Signature(
+        order=tuple(_order(document)),
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
         flips=tuple(turn_lines(document)[:MOST_TURNS]) if ready else (),
     )
+
+
+def _order(document: RunDocument) -> Iterator[str]:
+    """What is bought for the recommended offer, what costs most and what has no price first:
+    ``8 x NVIDIA A100 SXM4 40 GB (USD 100,000.00)``; what does not fit is counted."""
+    if not buys(document):
+        return
+    items = [item for item in document.bills.get("recommended", ())
+             if item.rent is None and item.to_buy and item.price_class != OF_SITE]  # fmt: skip
+    items.sort(key=lambda item: -inf if item.usd is None else -item.usd)
+    for item in items[:MOST_ITEMS]:
+        yield f"{item.to_buy:,} x {bills.ordered(item)} ({bills.to_the_cent(item.usd)})"
+    if rest := items[MOST_ITEMS:]:
+        yield f"{words.many(len(rest), 'smaller item')} ({bills.to_the_cent(bills.total(rest))})"
 
 
 def _prices(document: RunDocument) -> Iterator[str]:

@@ -11,7 +11,7 @@ import pytest
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.catalog.prices import NEVER
 from dse.pricing import caveats, market, rents, validity
-from dse.pricing.bill_of_materials import UNSOLD, Item, Terms, bill_of_materials
+from dse.pricing.bill_of_materials import OF_SITE, UNSOLD, Item, Terms, bill_of_materials
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import answer, bill_notes, signature, training_runs
@@ -143,6 +143,27 @@ def test_prices_are_told_by_quotation_and_date_with_their_share_of_the_sum() -> 
     assert (
         "Quotation Q-7 (vendor.csv, too old to be an offer)" in signature.signature(run).prices[0]
     )
+
+
+def test_what_is_ordered_is_told_with_its_sums_the_largest_first() -> None:
+    """By hand: what is owned is not ordered, nor is the site's rack; the rest is counted."""
+    site = replace(HOST, item="Rack", usd=0.0, price_class=OF_SITE)
+    unknown = replace(HOST, item="Cooling", quantity=2, unit_usd=None, usd=None)
+    small = [replace(HOST, item=f"Part {at}", quantity=3, usd=10.25 + at) for at in range(4)]
+    owned = replace(GPU, quantity=6, owned=2, boards="one board")
+    stands = replace(HOST, item="Old host", owned=1)
+    run = replace(document(), bills={"recommended": (HOST, *small, site, unknown, owned, stands)})
+    assert signature.signature(run).order == (
+        "2 x Cooling (unknown)", "4 x NVIDIA A100 on one board (USD 50,000.00)",
+        "1 x Host (USD 20,000.00)", "3 x Part 3 (USD 13.25)", "3 x Part 2 (USD 12.25)",
+        "2 smaller items (USD 21.50)",
+    )  # fmt: skip
+    page = render_page(replace(run, bills={"recommended": (GPU, HOST)})).replace("\xa0", " ")
+    order = "4 x NVIDIA A100 (USD 50,000.00); 1 x Host (USD 20,000.00)."
+    assert f"<p><b>To buy:</b> {order}</p>" in page
+    rents = replace(document("speedup", "per_run"), bills={"recommended": (MACHINES,)})
+    assert signature.signature(rents).order == ()
+    assert "<b>To buy:</b>" not in render_page(rents)
 
 
 def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
