@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -84,9 +84,14 @@ def confirming() -> Measured:
 
 def repeats(rows: Sequence[Row]) -> list[Judged]:
     """How well one of two runs of the same foretells the other, both ways."""
+    first, second = single_runs(rows)
+    return [judge(second, OneRun(first.seconds)), judge(first, OneRun(second.seconds))]
+
+
+def single_runs(rows: Sequence[Row]) -> list[Measured]:
+    """Each of two runs by itself, with the noise of both."""
     noise = results.measured(rows).noise
-    runs = [results.one_run(rows, which) for which in (0, 1)]
-    return [judge(Measured(there, noise), OneRun(said)) for said, there in (runs, runs[::-1])]
+    return [Measured(results.one_run(rows, which), noise) for which in (0, 1)]
 
 
 def judge(measured: Measured, by: Predictor) -> Judged:
@@ -149,7 +154,7 @@ def report(rows: Sequence[Row]) -> str:
     ]
     later = confirming()
     lines += ["", f"slip: {by.slip:.1%} an exchange", "", verdict(measured, by),
-              repeat_verdict(rows), "", "Measured after the form was final:", "",
+              *repeat_verdicts(rows, by), "", "Measured after the form was final:", "",
               *cells_table(later, by), "", verdict(later, by)]  # fmt: skip
     return "\n".join(lines)
 
@@ -183,15 +188,19 @@ def verdict(measured: Measured, by: Predictor) -> str:
     )
 
 
-def repeat_verdict(rows: Sequence[Row]) -> str:
-    """The same of one run in place of the model, in a line; mean of both ways."""
-    both = repeats(rows)
+def repeat_verdicts(rows: Sequence[Row], by: Predictor) -> Iterator[str]:
+    """The same of one run in place of the model, and of the model, both judged by single runs."""
+    yield _mean_verdict("one of two runs in place of the model, judged by the other", repeats(rows))
+    alike = [judge(run, by) for run in single_runs(rows)]
+    yield _mean_verdict("the model, judged by one run at a time, as that is", alike)
+
+
+def _mean_verdict(of: str, both: Sequence[Judged]) -> str:
     strict, order, pairs, chosen = (
         np.mean([getattr(one, name) for one in both])
         for name in ("strict", "order", "pairs", "chosen")
     )
     return (
-        f"one of two runs in place of the model, judged by the other: {strict:.0%} of the cells, "
-        f"with ties {order:.0%} and {pairs:.1%} of the pairs; what it has fastest takes "
-        f"{chosen - 1:.1%} longer"
+        f"{of}: {strict:.0%} of the cells, with ties {order:.0%} and {pairs:.1%} of the pairs; "
+        f"what it has fastest takes {chosen - 1:.1%} longer"
     )

@@ -176,6 +176,12 @@ def test_one_run_judged_by_the_other() -> None:
         assert one.strict == 0.0
         assert one.all_pairs == pytest.approx(20 / 21)
         np.testing.assert_allclose(one.chosen, 2.0)
+    said = judge.OneRun({(cell, name): s for name, s in first.items()})
+    runs = [judge.judge(run, said) for run in judge.single_runs(rows)]
+    assert [run.strict for run in runs] == [1.0, 0.0]
+    a_run, the_model = judge.repeat_verdicts(rows, said)
+    assert ": 0% of the cells," in a_run
+    assert ": 50% of the cells," in the_model
 
 
 def test_rounds_that_overlap_are_ties() -> None:
@@ -232,7 +238,7 @@ def test_the_verdict_on_the_committed_results_is_the_one_in_the_docs() -> None:
     there = judge.committed()
     by, text = judge.fitted(there), DOCS.read_text(encoding="utf-8")
     assert judge.verdict(there, by) in text
-    assert judge.repeat_verdict(results.rows()) in text
+    assert all(line in text for line in judge.repeat_verdicts(results.rows(), by))
     assert judge.verdict(judge.confirming(), by) in text
     for measured in (there, judge.confirming()):
         assert "\n".join(judge.cells_table(measured, by)) in text
