@@ -24,7 +24,7 @@ from dse.report.document import AxisRange, Judged
 from dse.report.words import percent
 from dse.search.feasible import feasible
 from dse.search.fingerprint import fingerprint
-from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
+from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, ideal, warm
 from dse.search.guided.acquisition import Frame, losses_of
 from dse.search.guided.archive import evaluated
 from dse.search.guided.buildable import nearest
@@ -152,6 +152,33 @@ def test_a_limit_on_the_bucket_is_known_without_pricing(tmp_path: Path) -> None:
     text = studies.SMALL.replace("constraints: [", 'constraints: ["bucket <= 10 MiB", ')
     known, priced = bounded_and_priced(load(studies.written(tmp_path, text)))
     np.testing.assert_array_equal(known.possible, priced.violation == 0)
+
+
+def test_bounds_do_not_depend_on_what_is_remembered(
+    small: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coded = Coded(small)
+    codes = coded.spread_buildable(400, np.random.default_rng(1))
+    expected = Ideal(small, coded)(codes)
+    monkeypatch.setattr(ideal, "KEPT", 10)
+    forgetful = Ideal(small, coded)
+    for _ in range(2):
+        for part in np.array_split(np.arange(len(codes)), 7):
+            found = forgetful(codes[part])
+            np.testing.assert_array_equal(found.numbers, expected.numbers[part])
+            np.testing.assert_array_equal(found.possible, expected.possible[part])
+            assert len(forgetful._known) <= 10
+
+
+@pytest.mark.parametrize("text", [studies.SMALL, studies.CONTINUOUS, studies.CONDITIONAL_BUCKET])
+def test_columns_are_those_of_the_points(tmp_path: Path, text: str) -> None:
+    coded = Coded(load(studies.written(tmp_path, text)))
+    codes = coded.any(60, np.random.default_rng(2))
+    points = coded.points(codes)
+    columns = coded.columns(codes)
+    assert [*columns] == [*coded.space.names]
+    for at, column in enumerate(columns.values()):
+        assert [column.values[place] for place in column.at] == [point[at] for point in points]
 
 
 def test_no_budget_is_spent_on_points_that_miss_a_limit(small: Problem) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
+from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.problem import Problem
 from dse.search.guided.buildable import Buildable, nearest
 from dse.search.guided.points import Point, Points, at_fraction, fraction, size
@@ -91,6 +92,21 @@ class Coded:
                 values: list[Value | None] = [*self.space.levels[name], None]  # -1 is the last
                 columns.append([values[int(code)] for code in codes[:, column]])
         return list(zip(*columns, strict=True))
+
+    def columns(self, codes: Codes) -> dict[str, Coordinate]:
+        """The points that :meth:`points` makes of them, as columns by axis."""
+        found = {}
+        for column, name in enumerate(self.space.names):
+            axis = self.space.axes[column] if column < self._plain else None
+            if axis is not None and axis.continuous:
+                found[name] = listed([at_fraction(axis, float(code)) for code in codes[:, column]])
+                continue
+            values: tuple[Value | None, ...] = tuple(self.space.levels[name])
+            at = codes[:, column].astype(np.int64)
+            if (blank := at < 0).any():
+                at, values = np.where(blank, len(values), at), (*values, None)
+            found[name] = Coordinate(values, at)
+        return found
 
     # -- at random -----------------------------------------------------------------------------
 

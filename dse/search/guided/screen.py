@@ -160,7 +160,12 @@ class Screen:
         coded, rng = self.coded, self.rng
         found = []
         if centres is not None:
-            near = np.vstack([self._neighbours(row) for row in centres])
+            rows = {row.tobytes(): row for row in centres}
+            self._near = {
+                key: self._near[key] if key in self._near else self.coded.neighbours(row)
+                for key, row in rows.items()
+            }
+            near = np.vstack([*self._near.values()])
             if len(near) > CANDIDATES:
                 near = near[rng.choice(len(near), CANDIDATES, replace=False)]
             found.append(near)
@@ -170,12 +175,6 @@ class Screen:
         found.append(coded.children(parents[draw[1, :third]], parents[draw[2, :third]], rng))
         found.append(coded.any(CANDIDATES // 10, rng))
         return np.vstack(found)
-
-    def _neighbours(self, row: Codes) -> Codes:
-        key = row.tobytes()
-        if key not in self._near:
-            self._near[key] = self.coded.neighbours(row)
-        return self._near[key]
 
 
 def _unseen(codes: Codes, known: set[bytes]) -> Codes:
