@@ -147,6 +147,12 @@ def needs_communication(study: dict[str, Any]) -> bool:
     return bool({"speedup <= 6", "exposed >= 0.05 * step"} & {*study["constraints"]})
 
 
+def servers_and_others(study: dict[str, Any]) -> bool:
+    """Whether parameter servers are an alternative."""
+    served = {*random_studies.SERVERS, *random_studies.OF_TENSORS}
+    return 0 < len(served & {*study["space"]["aggregation"]}) < len(study["space"]["aggregation"])
+
+
 # Of which bounds are compared with prices; each is found among the random studies.
 KINDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "cost of a run": lambda study: "per_run" in aims(study),
@@ -161,11 +167,13 @@ KINDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "communication is needed": needs_communication,
     "closed model": lambda study: study.get("model") == "pai",
     "several passes": lambda study: "accumulation" in study["space"],
+    "servers and others": servers_and_others,
     "conditions": lambda study: len(study.get("when", ())) > 1,
 }
 
 OFTEN = ("cost of a run on spot machines", "energy", "owned, three objectives",
-         "an accelerator lacks a format", "communication is needed")  # fmt: skip
+         "an accelerator lacks a format", "communication is needed",
+         "servers and others")  # fmt: skip
 
 
 def studies_of(kind: str, folder: Path, *, continuous: bool) -> Iterator[Any]:

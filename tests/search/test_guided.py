@@ -22,6 +22,7 @@ from dse.report.assembly import build
 from dse.report.comparison_of_runs import RunComparison, compared
 from dse.report.document import AxisRange, Judged
 from dse.report.words import percent
+from dse.search.bounds import ideal as without_communication
 from dse.search.feasible import feasible
 from dse.search.fingerprint import fingerprint
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, ideal, warm
@@ -29,9 +30,9 @@ from dse.search.guided.acquisition import Frame, losses_of
 from dse.search.guided.archive import evaluated
 from dse.search.guided.buildable import nearest
 from dse.search.guided.codes import Coded
-from dse.search.guided.ideal import Ideal
+from dse.search.guided.ideal import Bounds, Ideal
 from dse.search.guided.points import size
-from dse.search.guided.polish import polish
+from dse.search.guided.polish import polish, wanted
 from dse.search.guided.proposals import bounded, propose, suggested
 from dse.search.guided.record import block_from, block_record
 from dse.search.guided.surrogate import fitted, regression
@@ -152,6 +153,30 @@ def test_a_limit_on_the_bucket_is_known_without_pricing(tmp_path: Path) -> None:
     text = studies.SMALL.replace("constraints: [", 'constraints: ["bucket <= 10 MiB", ')
     known, priced = bounded_and_priced(load(studies.written(tmp_path, text)))
     np.testing.assert_array_equal(known.possible, priced.violation == 0)
+
+
+@pytest.mark.parametrize("text", [studies.SMALL, studies.APPROACHES])
+def test_bounds_are_those_of_each_point_alone(tmp_path: Path, text: str) -> None:
+    problem = load(studies.written(tmp_path, text))
+    coded = Coded(problem)
+    codes = coded.any(300, np.random.default_rng(4))
+    known = Ideal(problem, coded)(codes)
+    for point, numbers in zip(coded.points(codes), known.numbers, strict=True):
+        alone = without_communication(problem.points_at(coded.space.values(point)))
+        assert [*numbers[:-1]] == [float(alone[o.name][0]) for o in problem.study.objectives]
+
+
+def test_a_bound_rules_out_what_is_beaten_by_the_least_but_nothing_more(small: Problem) -> None:
+    search = Guided(small, 300, 2)
+    search.run()
+    archive = search.archive
+    (point,) = archive.numbers[archive.best()[:1]]
+    slower, cheaper = np.nextafter(point[:2], 0)
+    rows = {(point[0], point[1]): True, (slower, cheaper): True, (slower, point[1]): False}
+    numbers = np.array([[*row, 0.0] for row in rows])
+    limits = np.zeros((len(rows), archive.excesses.shape[1]))
+    found = wanted(Bounds(numbers, limits, np.ones(len(rows), dtype=bool)), archive)
+    assert found.tolist() == [*rows.values()]
 
 
 def test_bounds_do_not_depend_on_what_is_remembered(

@@ -34,18 +34,10 @@ class Frame:
     def __init__(self, front: Array, objectives: int) -> None:
         self._objectives = objectives
         self.nothing_feasible = bool(self._past(front).any())
-        self._lost = front = front[:, :objectives]
+        front = front[:, :objectives]
         self._low = front.min(axis=0)
         self._extent = np.maximum(np.ptp(front, axis=0), 1e-6)
         self._front = (front - self._low) / self._extent
-
-    def beats(self, losses: Array) -> Mask:
-        """Whether some point of the front is no worse in any objective and better in one."""
-        found = np.zeros(len(losses), dtype=bool)
-        for point in self._lost:
-            apart = losses[:, : self._objectives] - point
-            found |= (apart >= 0).all(axis=1) & (apart > 0).any(axis=1)
-        return found
 
     def shortfall(self, losses: Array) -> Array:
         """How much each point must gain in some objective to be on the front; < 0: it is beyond.

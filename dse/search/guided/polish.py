@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dse.model.arrays import Mask
-from dse.search.guided.acquisition import Frame, front_of, losses_of
+from dse.search import pareto
+from dse.search.guided.acquisition import losses_of
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
 from dse.search.guided.ideal import Bounds, Ideal
@@ -33,14 +34,13 @@ def polish(archive: Archive, coded: Coded, ideal: Ideal, budget: int) -> None:
 
 def wanted(bounds: Bounds, archive: Archive) -> Mask:
     """Which points may be on the front, by their bounds, shape (points,)."""
-    front = front_of(archive)
-    losses, usable = losses_of(bounds.numbers, bounds.excesses, archive.numbers)
+    _, usable = losses_of(bounds.numbers, bounds.excesses, archive.numbers)
+    front = archive.front()
     if not len(front):
         return usable
-    frame = Frame(front, len(archive.problem.study.objectives))
-    if frame.nothing_feasible:
-        return usable
-    return usable & bounds.possible & ~frame.beats(losses)
+    kept = usable & bounds.possible
+    kept[kept] = pareto.may_enter([*bounds.numbers[kept, :-1].T], front)
+    return kept
 
 
 def sweep_rest(archive: Archive, budget: int) -> None:
