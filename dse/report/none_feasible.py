@@ -53,8 +53,10 @@ def clauses(document: RunDocument) -> list[str]:
         alike.setdefault((one.axis, one.because), []).append(_named(one))
     said = [f"no point with {' or '.join(names)} is feasible: {because}"
             for (_, because), names in alike.items()]  # fmt: skip
-    rest = len(said) - MOST
-    return said[:MOST] if rest <= 0 else [*said[:MOST], f"nor is any with {rest} other choices"]
+    if len(said) <= MOST:
+        return said
+    rest = sum(map(len, [*alike.values()][MOST:]))
+    return [*said[:MOST], f"nor is any with {words.many(rest, 'other choice')}"]
 
 
 def said(document: RunDocument) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from dse.pricing.anchors import NOBODY
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Rent, Terms
 from dse.pricing.load import load
-from dse.report import answer, assembly, one_age, readiness, words
+from dse.report import answer, assembly, none_feasible, one_age, readiness, words
 from dse.report.certainty.facts import (
     Certainty,
     Choice,
@@ -23,7 +23,7 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.design_point import Change, Point, Run, WaterfallStep, WithoutBuying
-from dse.report.document import Choices, Confidence, OneAge, Readiness, RunDocument
+from dse.report.document import Choices, Confidence, NoneFeasible, OneAge, Readiness, RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
@@ -575,6 +575,24 @@ def test_several_rates_of_one_currency_are_noted(tmp_path: Path) -> None:
     assert any(line.startswith(said) for line in two)
     one = answer.answer(built(studies.written(tmp_path, studies.SMALL + rates % 1.08)))
     assert not any("rates of EUR" in line for line in one)
+
+
+@pytest.mark.parametrize(
+    ("values", "rest"),
+    [("ab c d", ""), ("a b c def g", "Nor is any with 4 other choices."),
+     ("ab c d e", "Nor is any with 1 other choice.")],
+)  # fmt: skip
+def test_of_many_choices_that_nothing_fits_the_rest_is_counted(values: str, rest: str) -> None:
+    """Those of a word share their reason; three reasons are told."""
+    none = tuple(
+        NoneFeasible(axis="aggregation", value=value, points=1, because=f"why {word}")
+        for word in values.split()
+        for value in word
+    )
+    told = none_feasible.said(replace(document(), none_feasible=none))
+    first, *_ = values.split()
+    assert told[0] == f"No point with {' or '.join(first)} is feasible: why {first}."
+    assert told[3:] == [rest] * bool(rest)
 
 
 def test_a_machine_of_which_nothing_fits_is_told_and_accepted(tmp_path: Path) -> None:
