@@ -8,7 +8,7 @@ and in which at most the share :data:`BAD` is not good.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 from math import log2
 from statistics import median
@@ -27,11 +27,18 @@ def verdict(profile: Profile) -> tuple[str, ...]:
     Nothing for a profile without allreduce.
     """
     algorithms = profile.measured_algorithms
-    if not algorithms:
-        return ()
-    several = len(algorithms) > 1
-    said = (f"{f'{name}: ' if several else ''}{_judged(profile, name)}" for name in algorithms)
-    return (*said, *_limits(profile))
+    return (*_said(profile, algorithms), *_limits(profile)) if algorithms else ()
+
+
+def good_for(profile: Profile, algorithms: Collection[str]) -> str:
+    """The sentences of some algorithms alone; empty where none of them was measured."""
+    return "; ".join(_said(profile, [n for n in profile.measured_algorithms if n in algorithms]))
+
+
+def _said(profile: Profile, algorithms: Sequence[str]) -> Iterator[str]:
+    """A sentence for each of these, with its name where there are several."""
+    for name in algorithms:
+        yield f"{f'{name}: ' if len(algorithms) > 1 else ''}{_judged(profile, name)}"
 
 
 def _judged(profile: Profile, algorithm: str) -> str:

@@ -179,15 +179,23 @@ class Draft:
 
         return unasked(self._roomy)
 
+    @cached_property
+    def _blind(self) -> tuple[str, ...]:
+        """Own profiles that it does not name, since they cannot tell its networks apart."""
+        from dse.pricing.profiles_at_hand import blind
+
+        return blind(self._roomy)
+
     def _text(
         self, batches: Sequence[int], calibration: Mapping[str, Unasked], roomy: bool = False
     ) -> str:
         """roomy: whether memory is left out, and the baseline with it."""
-        lines = [*self._head(calibration), *self._space(batches, self._sums(calibration))]
+        blind = () if roomy else self._blind
+        lines = [*self._head(calibration, blind), *self._space(batches, self._sums(calibration))]
         lines += ["memory: ignore"] if roomy else [*self._baseline(), *self._constraints()]
         return "\n".join([*lines, *self._aims(), ""])
 
-    def _head(self, calibration: Mapping[str, Unasked]) -> Iterable[str]:
+    def _head(self, calibration: Mapping[str, Unasked], blind: Sequence[str]) -> Iterable[str]:
         answers = self.answers
         yield f"# {answers.title} on {answers.counts_text} accelerators: which, and how?"
         if self.made_by:
@@ -199,20 +207,29 @@ class Draft:
         )
         yield f"study: {answers.name}"
         yield _line(f"workload: {self._workload}", "others: dse catalog workloads")
-        names = ", ".join(calibration)
-        if calibration:
-            of_one_node = all(profile.of_one_node for profile in calibration.values())
-            inside = answers.networks and of_one_node
-            measured = (
-                "runs inside one node; none between nodes" if inside else "runs of such nodes"
-            )
-            yield _line(f"calibration: [{names}]", measured)
-        else:
-            yield "# calibration: [this-machine]  # no profile at hand has runs on such hardware;"
-            yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
+        yield from self._profiles(calibration, blind)
         if answers.price_lists:
             lists = ", ".join(map(self._path, answers.price_lists))
             yield _line(f"prices: [{lists}]", "before the catalogue's")
+
+    def _profiles(self, calibration: Mapping[str, Unasked], blind: Sequence[str]) -> Iterable[str]:
+        """The profiles that the study names, what each is good for, and own ones left out."""
+        for name in blind:
+            yield from _wrapped(
+                f"{name} is not among the profiles: how fast its network was is not known, so by "
+                "it all networks would be equally fast; state it by --link-bandwidth"
+            )
+        if not calibration:
+            yield "# calibration: [this-machine]  # no profile at hand has runs on such hardware;"
+            yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
+            return
+        of_one_node = all(profile.of_one_node for profile in calibration.values())
+        inside = self.answers.networks and of_one_node
+        measured = "runs inside one node; none between nodes" if inside else "runs of such nodes"
+        for name, profile in calibration.items():
+            before = f"; taken before {enumerated(profile.before)}" if profile.before else ""
+            yield from _wrapped(f"{name}: {profile.good_for}{before}")
+        yield _line(f"calibration: [{', '.join(calibration)}]", measured)
 
     def _space(self, batches: Sequence[int], sums: Sequence[str]) -> Iterable[str]:
         answers = self.answers

@@ -3,6 +3,7 @@ are suggested to a person, and which a study takes where nobody is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dse import catalog
@@ -11,11 +12,12 @@ from dse.calibration.hardware_names import surely_same_kind
 from dse.calibration.measured_range import measured_speeds
 from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.calibration.ps_part import PS
+from dse.calibration.verdict import good_for
 from dse.errors import StudyError
 from dse.pricing.caveats import taken
 from dse.pricing.hardware import fabrics_of
 from dse.pricing.problem import Problem
-from dse.study import AggregationName
+from dse.study import AggregationName, Study
 
 
 @dataclass(frozen=True)
@@ -48,36 +50,72 @@ def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
     points of the study by what was measured on hardware of their kind, and the aggregations that
     they would price; those that would price most of these first.
 
-    Those that come with dse and measured several nodes are left out unless they know their
-    network, its speed and its kind, and the study has one of that kind: who follows a suggestion
-    gets them for points of several nodes, too.
+    Who follows a suggestion gets a profile of several nodes for points of several nodes, too. So
+    one that does not know how fast its network was is left out where the study compares networks,
+    and of those that come with dse also where it does not, and where no network of the study is of
+    the kind that was measured.
     """
-    return _fitting(problem, _at_hand(problem))
+    return _fitting(problem, _choosable(problem, _at_hand(problem)))
 
 
 @dataclass(frozen=True)
 class Unasked:
     """What a study takes of a profile that it does not name. of_one_node: whether a single node was
-    measured. measured: the aggregations of the study that it prices."""
+    measured. measured: the aggregations of the study that it prices. good_for: what for, and with
+    what error. before: those that come with dse and would be taken if no profile were one's own."""
 
     of_one_node: bool
     measured: tuple[AggregationName, ...]
+    good_for: str
+    before: tuple[str, ...] = ()
 
 
 def unasked(problem: Problem) -> dict[str, Unasked]:
     """By name, the profiles that a study takes where nobody is asked: own ones, and of those that
     come with dse the ones of a single node, since on several the network that they measured would
-    price all others."""
-    found = _at_hand(problem)
+    price all others. None does that without knowing how fast its network was, see :func:`blind`."""
+    found = {name: one for name, one in _choosable(problem, _at_hand(problem)).items() if one.apart}
+    fits, shipped = _fitting(problem, found), dict[str, tuple[AggregationName, ...]]()
+    if any(found[name].own for name in fits):
+        shipped = _fitting(problem, {name: one for name, one in found.items() if not one.own})
     return {
-        name: Unasked(found[name].of_one_node, measured)
-        for name, measured in _fitting(problem, found).items()
-        if found[name].apart
-    }
+        name: Unasked(
+            found[name].of_one_node,
+            measured,
+            good_for(found[name].profile, [one.algorithm for one in measured]),
+            tuple(other for other, same in shipped.items()
+                  if found[name].own and other not in fits and {*same} & {*measured}),
+        )
+        for name, measured in fits.items()
+    }  # fmt: skip
+
+
+def blind(problem: Problem) -> tuple[str, ...]:
+    """Own profiles that :func:`unasked` leaves out although they measured hardware of the study's
+    kind: the study compares networks, and they do not know how fast theirs was."""
+    own = {name: one for name, one in _at_hand(problem).items() if one.own}
+    left = {name: one for name, one in own.items() if name not in _choosable(problem, own)}
+    return tuple(_fitting(problem, left)) if left else ()
+
+
+def _compares_networks(study: Study) -> bool:
+    """Whether what joins the nodes is to be chosen: the network, or how many cards a node has."""
+    networks = study.values("inter_node") or fabrics_of(study)
+    return len(networks) > 1 or len(study.values("nics_per_node")) > 1
+
+
+def _choosable(problem: Problem, at_hand: Mapping[str, _AtHand]) -> dict[str, _AtHand]:
+    """Those that may be chosen for a study: where networks are compared, none
+    by which all would be equally fast."""
+    compares = _compares_networks(problem.study)
+    return {
+        name: one for name, one in at_hand.items()
+        if one.of_one_node or one.knows_its_network or (one.own and not compares)
+    }  # fmt: skip
 
 
 def _fitting(
-    problem: Problem, at_hand: dict[str, _AtHand]
+    problem: Problem, at_hand: Mapping[str, _AtHand]
 ) -> dict[str, tuple[AggregationName, ...]]:
     if not problem.step_model.measurable:
         return {}
@@ -101,8 +139,7 @@ def _has_network(problem: Problem, profile: Profile) -> bool:
 
 
 def _at_hand(problem: Problem) -> dict[str, _AtHand]:
-    """Those that can be read, that the study does not name, and that are worth suggesting; own ones
-    before others."""
+    """Those that can be read and that the study does not name; own ones before others."""
     seen, found = set(problem.profiles), dict[str, _AtHand]()
     for folder in (CALIBRATIONS, catalog.models_dir() / "calibrations"):
         for path in profiles(folder):
@@ -113,6 +150,5 @@ def _at_hand(problem: Problem) -> dict[str, _AtHand]:
             except StudyError:  # not what the user asked about
                 continue
             seen.add(path.stem)
-            if one.apart or one.knows_its_network:
-                found[path.stem] = one
+            found[path.stem] = one
     return found

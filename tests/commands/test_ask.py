@@ -6,7 +6,9 @@ import io
 import json
 import os
 import pty
+import re
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dse import catalog
 from dse.commands.answers import Answers
 from dse.commands.draft import LARGEST_BATCH, Draft
 from dse.commands.shipped import fleet_names, study_names
@@ -213,6 +216,22 @@ def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None
     study = yaml.safe_load(text)
     assert study["calibration"]
     assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
+
+
+def test_profiles_say_what_they_are_good_for_and_which_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "calibrations").mkdir()
+    shipped = catalog.models_dir() / "calibrations"
+    shutil.copy(shipped / "h100-cluster01.yaml", "calibrations/slow.yaml")
+    shutil.copy(shipped / "aws-p5-node.yaml", "calibrations/ours.yaml")
+    text = Draft(Answers("bert-large", "h100", "8..64", "100,400")).text
+    said = " ".join(line.strip("# ") for line in text.splitlines())
+    assert "slow is not among the profiles: how fast its network was is not known" in said
+    assert re.search(r"ours: good for .* are missed by \d.*; taken before aws-p5-node", said)
+    assert yaml.safe_load(text)["calibration"][0] == "ours"
+    assert "slow" not in yaml.safe_load(text)["calibration"]
 
 
 def test_what_nccl_chose_and_somebody_timed_is_not_searched_beside_estimates() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from dse import catalog
 from dse.pricing.caveats import taken
 from dse.pricing.load import load
-from dse.pricing.profiles_at_hand import fitting, unasked
+from dse.pricing.profiles_at_hand import blind, fitting, unasked
 from tests.pricing.studies import SMALL, written
 
 NCCL = (
@@ -52,8 +53,48 @@ def test_what_cannot_tell_networks_apart_is_not_suggested_unless_it_is_ones_own(
     (tmp_path / "calibrations").mkdir()
     shipped = catalog.models_dir() / "calibrations" / "h100-cluster01.yaml"
     shutil.copy(shipped, tmp_path / "calibrations")
+    one = RENTED.format(node="aws-p5.48xlarge")
+    study = load(written(tmp_path, one))  # with a single network, so that there is none to choose
     assert "h100-cluster01" in fitting(study)
     assert "h100-cluster01" in unasked(study)
+    assert blind(study) == ()
+
+
+def test_own_profiles_are_not_taken_among_networks_that_they_cannot_tell_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One with the speed of its link and one without, both of the study's hardware."""
+    monkeypatch.chdir(tmp_path)
+    study = load(written(tmp_path, NCCL.replace("a100-sxm4-40gb", "h100-sxm")))
+    before = unasked(study)
+    assert "aws-p5-node" in before
+    (tmp_path / "calibrations").mkdir()
+    shipped = catalog.models_dir() / "calibrations"
+    shutil.copy(shipped / "h100-cluster01.yaml", "calibrations/unknown.yaml")
+    assert unasked(study) == before  # as if it were not there
+    assert blind(study) == ("unknown",)
+    assert "unknown" not in fitting(study)
+    cards = """\
+study: cards
+workload: bert-large
+space: {accelerator: [h100-sxm], gpus: [8, 16, 32], gpus_per_node: [8], inter_node: [400gbe],
+        nics_per_node: NICS, aggregation: [auto-nccl], batch_per_gpu: [8]}
+baseline: {accelerator: h100-sxm, gpus: 8, gpus_per_node: 8, inter_node: 400gbe, nics_per_node: 8,
+           aggregation: auto-nccl, batch_per_gpu: 8}
+objectives: {maximize: speedup, minimize: capital}
+"""
+    assert "unknown" not in unasked(load(written(tmp_path, cards.replace("NICS", "[1, 8]"))))
+    assert "unknown" in unasked(load(written(tmp_path, cards.replace("NICS", "[8]"))))
+    known = (shipped / "h100-cluster01.yaml").read_text().replace(
+        "link_bytes_per_s: null", "link_bytes_per_s: 50000000000.0"
+    )  # fmt: skip
+    Path("calibrations/known.yaml").write_text(known)
+    after = unasked(study)
+    assert "known" in after
+    assert "unknown" not in after
+    assert "aws-p5-node" in after["known"].before
+    assert "aws-p5-node" not in after
+    assert re.search(r"good for .* missed by \d", after["known"].good_for)
 
 
 def test_of_several_nodes_only_own_profiles_are_taken_unasked(
