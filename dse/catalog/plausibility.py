@@ -23,12 +23,21 @@ _MARGIN = 1.125  # judged: of a day beyond the averages of years, and of what th
 _FAR = 2.0  # judged: no rate of these currencies goes so far beyond its averages unseen
 
 
-def implausible(price: Fact, asked: datetime.date) -> str:
+def implausible(price: Fact, asked: datetime.date, valid_on: datetime.date | None = None) -> str:
     """Why a price of the buyer's own is hardly meant, as a clause; empty where it may well be, for
-    what is given at no charge, and for what the catalogue has no price of."""
+    what is given at no charge, and for what the catalogue has no price of. valid_on: the day on
+    which offers must be valid, ``asked`` where it is None."""
     if not own(price) or not price.value:
         return ""
-    return _rate(price) or _far(price, usual_price(price), asked)
+    late = _later(price, valid_on or asked)
+    return late or _rate(price) or _far(price, usual_price(price), asked)
+
+
+def _later(price: Fact, valid_on: datetime.date) -> str:
+    """That it is of a day after that of the purchase."""
+    if price.date <= str(valid_on)[: len(price.date)]:  # of a month, or a year, with that alone
+        return ""
+    return f"it is of {price.date}, after the day of the purchase, {valid_on} (as_of)"
 
 
 def _far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:

@@ -31,8 +31,9 @@ def notes(problem: Problem) -> list[str]:
 def unlikely(problem: Problem) -> list[str]:
     """That prices are hardly meant, a line for each reason."""
     found: dict[str, list[str]] = {}
+    day = problem.prices.valid_on
     for fact in prices_of(problem):
-        if why := implausible(fact, problem.prices.as_of):
+        if why := implausible(fact, problem.prices.as_of, day):
             found.setdefault(why, []).append(part(fact.name))
     return [f"Check the price of {enumerated(parts)}: {why}." for why, parts in found.items()]
 

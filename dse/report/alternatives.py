@@ -129,7 +129,8 @@ def table(document: RunDocument) -> AlternativesTable | None:
              ("Step", True), ("Speedup", True), ("Against the recommended", True),
              *((tables.capital(cost), True) for cost in costs),
              ("Front points (equals included)", True),
-             *([("Rejected because", False)] if missed else []), ("Basis", False)]  # fmt: skip
+             *([("Rejected because", False)] if missed else []),
+             (tables.capital(words.BEHIND), False)]  # fmt: skip
     recommended = document.recommended.config
     rows = tuple(
         (

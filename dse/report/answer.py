@@ -85,7 +85,7 @@ def said(document: RunDocument) -> list[str]:
     lines = [
         f"Recommended: {named}{_if_slower(document)}.", worth,
         *rents.from_whom(document.bills.get("recommended", ())), *bills.commitment(document),
-        *_slower(document),
+        *_slower(document), *_by_rule(document),
         *training_runs.answer_lines(document), *waterfall.said(document),
         *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document),
@@ -103,6 +103,16 @@ def said(document: RunDocument) -> list[str]:
     return lines
 
 
+def _by_rule(document: RunDocument) -> list[str]:
+    """Why this point and no other of the front; empty where an older version said it otherwise."""
+    best = document.recommended
+    what, _, because = best.why.partition(". Chosen because ")
+    if not what.startswith("the "):
+        return []
+    reason = f", since {because.rstrip('.')}" if because else ""
+    return [f"This is {what.partition('. ')[0].rstrip('.')}, by the rule {best.rule}{reason}."]
+
+
 def _if_slower(document: RunDocument) -> str:
     """That what is recommended is slower than the baseline; empty where it is not."""
     speedup = document.recommended.speedup
@@ -115,8 +125,14 @@ def _slower(document: RunDocument) -> list[str]:
     """What to do if an answer that is slower than the baseline is unwanted."""
     if not _if_slower(document):
         return []
+    best, base = document.recommended, document.baseline
+    pairs = [(cost(document, base, sense), cost(document, best, sense))
+             for sense in document.objectives.minimized]  # fmt: skip
+    if not base.misses and all(a is not None and b is not None and a <= b for a, b in pairs):
+        return [f"The baseline is faster and {_costs(document, base)}: keep it, since nothing of "
+                "this space is better in both."]  # fmt: skip
     faster = [point for point in document.front if (point.speedup or 0) >= 1]
-    least = f", which {_costs(document, faster[0])} or more" if faster else ""
+    least = f", which in this space {_costs(document, faster[0])}" if faster else ""
     return [f"If less speed than the baseline's is no use to you, demand speedup >= 1{least}."]
 
 

@@ -155,7 +155,7 @@ def hover(document: RunDocument, title: str, point: Point) -> str:
             for sense in document.objectives.minimized
         ),
         ("step time", words.duration(point.step_s)),
-        ("basis", words.says_who(point)[0]),
+        (words.BEHIND, words.says_who(point)[0]),
         ("", ""),
     ]
     rows += [(tables.heading(axis), label) for axis in tables.axis_names(document)

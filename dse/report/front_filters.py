@@ -36,7 +36,7 @@ def filters(document: RunDocument) -> tuple[Filter, ...]:
         ("Machine", _axis(document, "node")),
         ("GPUs", _gpus(document)),
         ("Algorithm", _axis(document, "aggregation")),
-        ("Basis", _basis(document)),
+        (capital(words.BEHIND), _behind(document)),
     )
     of_all = ((title, [{*of(row)} for row in found]) for title, of in named)
     return tuple(one for title, of_rows in of_all if (one := _filter(title, of_rows)))
@@ -79,7 +79,7 @@ def _gpus(document: RunDocument) -> Callable[[Row], Iterable[Value]]:
     return values
 
 
-def _basis(document: RunDocument) -> Callable[[Row], Iterable[Value]]:
+def _behind(document: RunDocument) -> Callable[[Row], Iterable[Value]]:
     return lambda row: ((0, capital(words.says_who(point)[0])) for point in _points(document, row))
 
 

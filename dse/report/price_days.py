@@ -24,6 +24,8 @@ def said(document: RunDocument) -> list[str]:
     if not buys(document) and all(item.rent is None for item in items):
         return []
     ages = f"Ages of prices are those on {days.ages}, the day of the price list"
+    if days.ages == days.offers and any(item.price_date > days.ages for item in items):
+        ages += " (newer prices count as if they were of that day)"
     if not any(item.source and item.standing.own for item in items):
         return [f"{ages}."]
     if days.ages == days.offers:

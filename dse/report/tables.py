@@ -188,7 +188,7 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
         "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
         "global batch": Cell(words.count(p.global_batch), training_runs.batch_note(p)),
         words.FREE_MEMORY: Cell(words.size(p.memory_slack_bytes)),
-        "basis": Cell(capital(words.says_who(p)[0])),
+        words.BEHIND: Cell(capital(words.says_who(p)[0])),
     }
 
 
@@ -231,7 +231,7 @@ def front_table(document: RunDocument) -> FrontTable:
     runs = [capital(how.title) for how in training_runs.beside(document).values()]
     heads = [("#", True), *((capital(how.title), True) for how in measures),
              *((head, True) for head in runs), ("Step", True),
-             ("Basis", False), ("GPUs", True)]  # fmt: skip
+             (capital(words.BEHIND), False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Alike", True))

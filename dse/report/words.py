@@ -357,6 +357,9 @@ def _said(point: Described, axes: Iterable[str], even_usual: Collection[str] = (
     return parts
 
 
+BEHIND = "communication"  # the heading of what stands behind its price
+
+
 def says_who(point: Point) -> tuple[str, str]:
     """(short name, sentence) for what stands behind the price of a point's communication."""
     return EVIDENCE[evidence(point)]

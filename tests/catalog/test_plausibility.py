@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_a_price_far_from_the_catalogues_is_hardly_meant(
     [("EUR", "1.17", "0.926"), ("EUR", "1.08", "108"), ("JPY", "0.0066", "152"),
      ("GBP", "1.31", "0.76"), ("CHF", "1.28", "0.8")],
 )  # fmt: skip
+def test_a_price_of_after_the_purchase_is_hardly_meant(tmp_path: Path) -> None:
+    price = replace(own(tmp_path, "dgx-h100", "250000"), date="2026-10-02")
+    for_year_ago = datetime.date(2025, 11, 20)
+    assert implausible(price, DAY, for_year_ago) == (
+        "it is of 2026-10-02, after the day of the purchase, 2025-11-20 (as_of)"
+    )
+    assert implausible(price, for_year_ago, DAY) == "", "ages may count to another day"
+    for date in ("2025-11-20", "2025-11", "2025", ""):
+        assert implausible(replace(price, date=date), DAY, for_year_ago) == ""
+
+
 def test_a_rate_the_wrong_way_round_is_hardly_meant(
     tmp_path: Path, code: str, right: str, wrong: str
 ) -> None:

@@ -118,7 +118,7 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     assert [head for head, _ in shown.heads] == [
         "Aggregation", *["Settings of its own"] * several, "Step", "Speedup",
         "Against the recommended", "Purchase price", "Front points (equals included)", *missed,
-        "Basis",
+        "Communication",
     ]  # fmt: skip
     assert sum(recommended for recommended, _ in shown.rows) == 1
     text, html = markdown.render_markdown(found), Page(page.render_page(found)).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,25 @@ def test_an_answer_slower_than_the_baseline_says_so(tmp_path: Path) -> None:
     first, _, third, *_ = answer(document)
     assert re.search(r", which is slower than the baseline \(0\.\d+x\)\.$", first)
     assert third.startswith("If less speed than the baseline's is no use to you, demand speedup >=")
+    cheap = {**document.baseline.costs, "capital": 1.0}
+    better = replace(document, baseline=replace(document.baseline, costs=cheap, misses=()))
+    assert answer(better)[2].startswith("The baseline is faster and costs USD 1 to buy: keep it, ")
+
+
+def test_the_rule_is_told_with_its_reason(tmp_path: Path) -> None:
+    def told(constraint: str, rule: str = "") -> str:
+        text = studies.SMALL.replace(LIMIT, f'"{constraint}"') + rule
+        problem = load(studies.written(tmp_path, text))
+        outcome = run(problem, "exhaustive", None, None, lambda *_: None, 6000, 0)
+        (line,) = (line for line in answer(build(outcome, "dse run study.yaml", 0, 1.0, {}))
+                   if line.startswith("This is "))  # fmt: skip
+        return line
+
+    assert told("speedup >= 2") == (
+        "This is the cheapest point that meets every constraint, by the rule cheapest, since the "
+        "study demands speedup >= 2."
+    )
+    assert told("gpus <= 64", "recommend: least-regret\n") == (
+        "This is the point that is expected to miss least of what the best choice would bring, "
+        "over all simulated outcomes, by the rule least-regret."
+    )

@@ -36,6 +36,9 @@ def test_the_days_are_told_where_a_price_has_an_age() -> None:
     ]
     same = replace(DAYS, offers=DAYS.ages)
     assert price_days.said(of(OFFER, days=same)) == [f"{AGES}, on which offers must be valid."]
+    older = replace(DAYS, ages="2020-01-01", offers="2020-01-01")
+    (line,) = price_days.said(of(GPU, days=older))
+    assert "2020-01-01, the day of the price list (newer prices count as if they were" in line
     assert price_days.said(of(HOST)) == []
     assert price_days.said(of(GPU, days=None)) == []
     assert f"Note: {AGES}." in answer(of(GPU))

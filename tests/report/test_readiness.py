@@ -23,7 +23,15 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.design_point import Change, Point, Run, WaterfallStep, WithoutBuying
-from dse.report.document import Choices, Confidence, NoneFeasible, OneAge, Readiness, RunDocument
+from dse.report.document import (
+    Choices,
+    Confidence,
+    NoneFeasible,
+    OneAge,
+    PriceDays,
+    Readiness,
+    RunDocument,
+)
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
@@ -518,6 +526,33 @@ def test_idle_accelerators_are_a_reason_and_odds_are_accepted() -> None:
     (told,) = readiness.actions(made((rented,)))
     assert told.startswith("Fill the nodes, or find somebody who rents out fewer NVIDIA")
     assert "fewer are not rented out at once" in readiness.actions(made((rented,)))[0]
+
+
+def test_offers_that_expired_after_the_day_of_the_list_are_accepted_by_name() -> None:
+    until = replace(ITEM, terms=Terms(quote="Q-1018", valid_until="2026-07-05"))
+    run = made((until,))
+    day = run.created[:10]
+    then = replace(run, price_days=PriceDays(ages="2026-07-01", offers="2026-07-01"))
+    assert day > "2026-07-05"
+    assert readiness.conditions(then) == [
+        "it is the answer of 2026-07-01 (as_of), and offers have expired since: Q-1018 until "
+        "2026-07-05"
+    ]
+    valid = replace(until, terms=Terms(quote="Q-1018", valid_until=day))
+    for items, days in (((valid,), then.price_days), ((until,), None), ((ITEM,), then.price_days)):
+        assert readiness.conditions(replace(made(items), price_days=days)) == []
+
+
+def test_a_rent_by_the_accelerator_is_accepted_by_name() -> None:
+    rented = replace(ITEM, rent=Rent(term="on-demand", hours=1.0))
+    said = ["the rent is by the accelerator, and nobody said that such machines are let at it"]
+    run = made((rented,))
+    run = replace(run, objectives=replace(run.objectives, minimize="hourly"))
+    assert run.recommended.config["accelerator"]
+    assert readiness.conditions(run) == said
+    assert readiness.conditions(made((ITEM,))) == [], "a purchase"
+    alone = replace(run, recommended=replace(run.recommended, gpus=1))
+    assert readiness.conditions(alone) == []
 
 
 OFFERS = (

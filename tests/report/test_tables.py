@@ -71,7 +71,7 @@ def test_comparison_marks_what_differs_from_the_baseline() -> None:
     assert (base.text, base.changed) == ("p100-pcie-16gb", False)
     assert best.changed == (best.text != base.text)
     assert "Purchase price" in rows
-    assert rows["Basis"][0].text == "Not measured"
+    assert rows["Communication"][0].text == "Not measured"
     assert not rows["Speedup"][0].note
 
 

@@ -28,7 +28,8 @@ def said(document: RunDocument) -> list[str]:
         meets = _meets(document, usual, own)
         theirs, mine = (words.percent(one.regret) for one in (usual, own))
         if theirs != mine:
-            meets += f", and misses the best choice by {theirs} on average, this one by {mine}"
+            gives_up = f"gives up {theirs} of what the best choice brings, this one {mine}"
+            meets += f", and on average {gives_up}"
         lines.append(f"{option} recommends {_named(document, usual)}: it {meets}.")
     return lines
 
@@ -65,8 +66,8 @@ def _misses(document: RunDocument, other: Choice, own: Choice) -> str:
     less = "less" if own.regret - other.regret > RESOLUTION else "as little"
     theirs, mine = (words.percent(one.regret) for one in (other, own))
     return (
-        f"{_named(document, other)}, misses the best choice by {less} on average ({theirs}, this "
-        f"{deal(document).noun} {mine})"
+        f"{_named(document, other)}, gives up {less} of what the best choice brings ({theirs} on "
+        f"average, this {deal(document).noun} {mine})"
     )
 
 

@@ -30,7 +30,10 @@ def flip(document: RunDocument) -> str:
         for one in first.seen
         if one.above
     )
-    return f" It stays recommended until {part} rises {_more(factor)}{to}{also}."
+    assert first.rise is not None
+    other = first.rise.config
+    then = f"; then {'the answer is ' * bool(other)}{instead(document, other)}"
+    return f" It stays recommended until {part} rises {_more(factor)}{to}{then}{also}."
 
 
 def flip_lines(document: RunDocument) -> list[str]:

@@ -66,6 +66,7 @@ def sentences(document: RunDocument) -> list[str]:
     asked = document.confidence
     if asked is not None and asked.reached:
         said = _among_the_sure(document, [one for one in rivals if one.meets_all >= asked.asked])
+        said += _best_if_not_asked(document, rivals)
     elif asked is not None:
         said = (
             f"no {deal(document).noun} meets the limits more often than this one, in "
@@ -105,6 +106,21 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
         f"of the {deal(document).noun}s that meet {with_}, its nearest rival is "
         f"{named(document, rival.config)}; this one is {deal(document).better} in "
         f"{chance(rival.beaten or 0.0)} of {words.count(found.draws)} {OUTCOMES}."
+    )
+
+
+def _best_if_not_asked(document: RunDocument, rivals: list[Choice]) -> str:
+    """The purchase that is the best more often than this one, but not as sure as was asked."""
+    asked, own = document.confidence, document.certainty.choices[0] if document.certainty else None
+    unsure = [one for one in rivals if asked is not None and one.meets_all < asked.asked]
+    other = max(unsure, key=lambda one: one.best, default=None)
+    if other is None or own is None or other.best <= own.best:
+        return ""
+    price = words.shown(other.cost, words.aim(document, "minimize").unit)
+    return (
+        f" {named(document, other.config)}, for {price}, would be the best choice in "
+        f"{chance(other.best)}, this one in {chance(own.best)}, but meets every limit in "
+        f"{chance(other.meets_all)} only."
     )
 
 
@@ -187,10 +203,12 @@ def odds(document: RunDocument) -> str:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
         how = f"that meet{'s' * (not sure)} the limits with {exactly(asked.asked)} probability"
         if not sure:
-            return f" No other {deal(document).noun} {how} might be the best.{flip(document)}"
+            best = f" No other {deal(document).noun} {how} might be the best."
+            return f"{best}{_best_if_not_asked(document, rivals)}{flip(document)}"
         won = chance(nearest(sure).beaten or 0.0)
         return (
-            f" Of those {how}, it beats its nearest rival in {won} of {OUTCOMES}.{flip(document)}"
+            f" Of those {how}, it beats its nearest rival in {won} of {OUTCOMES}."
+            f"{_best_if_not_asked(document, rivals)}{flip(document)}"
         )
     best = f"the best choice in {chance(best_of(found, alike))} of {OUTCOMES}"
     if rivals and (won_by := 1 - (nearest(rivals).beaten or 0.0)) > 0.5:

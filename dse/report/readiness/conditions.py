@@ -10,7 +10,7 @@ from dse.report import bills, none_feasible, one_age, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.verdict import COMPUTING
 from dse.report.confidence import USUAL
-from dse.report.deal import deal
+from dse.report.deal import buys, deal
 from dse.report.document import RunDocument
 from dse.report.readiness.doubts import LARGE, bill
 from dse.report.words import SILENT
@@ -50,6 +50,31 @@ def _given(document: RunDocument) -> str:
     named = enumerated([bills.ordered(item) for item in given])
     sources = enumerated(list(dict.fromkeys(item.source for item in given)))
     return f"{named} {'cost' if given[1:] else 'costs'} USD 0, as {sources} says"
+
+
+def _by_the_accelerator(document: RunDocument) -> str:
+    """That a rent is by the accelerator, though several of a machine are rented."""
+    best = document.recommended
+    if buys(document) or not best.config.get("accelerator") or best.gpus == 1:
+        return ""
+    return "the rent is by the accelerator, and nobody said that such machines are let at it"
+
+
+def _past_by_now(document: RunDocument) -> str:
+    """That offers were valid on the day that the price list states, and are not any more."""
+    days, today = document.price_days, document.created[:10]
+    past = [item for item in bill(document) if days is not None and item.terms
+            and days.offers <= item.terms.valid_until < today]  # fmt: skip
+    if not past or days is None:
+        return ""
+    offers = dict.fromkeys(
+        f"{item.terms.quote or item.source} until {item.terms.valid_until}"
+        for item in past if item.terms
+    )  # fmt: skip
+    return (
+        f"it is the answer of {days.offers} (as_of), and offers have expired since: "
+        f"{enumerated([*offers])}"
+    )
 
 
 def _likely(document: RunDocument) -> str:
@@ -132,7 +157,7 @@ def _guided(document: RunDocument) -> str:
 
 # The weightiest first.
 _CONDITIONS: tuple[Callable[[RunDocument], str], ...] = (
-    _given, _committed, _likely, _odds, _none_feasible, _guided, _reversed, _baseline_price,
-    _unmeasured, _untimed, _extrapolated,
+    _past_by_now, _given, _committed, _by_the_accelerator, _likely, _odds, _none_feasible,
+    _guided, _reversed, _baseline_price, _unmeasured, _untimed, _extrapolated,
 )  # fmt: skip
 _MEASURED = ("inside", SILENT)  # communication, or none
