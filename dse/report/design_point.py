@@ -125,8 +125,9 @@ class Point:
     communication, a key of :data:`dse.report.words.EVIDENCE`. library_choice: None where the study
     names the algorithm, or what the library chooses was measured. pai: the step by the PAI paper's
     model, None by another. run: to the target, None without one. immaterial: axes that change
-    nothing of it. servers: parameter servers, where they sum. ties: points exactly as good, of
-    which some are listed in ``tied``.
+    nothing of it. servers: parameter servers, where they sum. others: of a point of the front, the
+    quantities that are neither axes nor here already, by name; None of another point. ties: points
+    exactly as good, of which some are listed in ``tied``.
     None is unknown, or does not apply.
     """
 
@@ -153,6 +154,7 @@ class Point:
     run: Flat[Run] | None = field(default=None, metadata=IF_ANY)
     immaterial: tuple[str, ...] = ()
     servers: int | None = None
+    others: Mapping[str, float] | None = field(default=None, metadata=IF_ANY)
     ties: int = 0
     tied: tuple[Mapping[str, str], ...] = ()
 
@@ -166,12 +168,16 @@ class Point:
         if name in self.objectives:
             return self.objectives[name]
         known: dict[str, float | None] = {
+            **(self.others or {}),
             **self.costs,
             "throughput": self.throughput_samples_per_s,
             "step": self.step_s,
             "gpus": self.gpus,
             "nodes": self.nodes,
             "global_batch": self.global_batch,
+            "memory_slack": self.memory_slack_bytes,
+            "comm": self.comm_s,
+            "exposed": self.terms.exposed_s,
         }
         if self.run is not None:
             known |= {

@@ -20,9 +20,6 @@ Value: TypeAlias = str | int | float | bool | None
 ENDS = ("low", "high")
 _END_TITLES = {"low": "low end of 90 %", "high": "high end of 90 %"}
 _SECONDS = "s"
-_WHOLE = ("count", "samples")  # dimensions of what is counted
-# Quantities that are axes or follow from one: a column of their own would say the same twice.
-_PLAIN = ("bucket", "ps_servers", "batch_per_gpu", "accumulation", "gpus_per_node", "nics_per_node")
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,10 @@ def quantity_unit(row: Quantity) -> str:
 
 
 def quantity_column(row: Quantity, values: Sequence[Value]) -> Column:
-    """The column of a quantity; counts and batches are whole."""
-    whole = row.dimension in _WHOLE and row.name != "speedup"
-    if whole:
+    """The column of a quantity, of whole numbers where it counts something."""
+    if row.whole:
         values = [None if value is None else int(value) for value in values]
-    kind = int if whole else float
+    kind = int if row.whole else float
     return Column(row.column, quantity_title(row), quantity_unit(row), values, kind)
 
 
@@ -134,9 +130,9 @@ def _others(document: RunDocument) -> Iterator[Column]:
     """Every other quantity that the document knows of its points, and every term of a step."""
     front, axes = document.front, {axis.name for axis in document.axes}
     for row in QUANTITIES.values():
-        if row.name in (*axes, *_PLAIN, "speedup", "step", "throughput"):
+        if row.name in (*axes, "speedup", "step", "throughput"):  # above
             continue
-        values = [_known(point, row.name) for point in front]
+        values = [point.quantity(row.name) for point in front]
         if all(value is None for value in values):
             continue
         yield quantity_column(row, values)
@@ -148,13 +144,6 @@ def _others(document: RunDocument) -> Iterator[Column]:
         seconds = [getattr(point.terms, field.name) for point in front]
         if any(value is not None for value in seconds):
             yield Column(field.name, titles[field.name], _SECONDS, seconds)
-
-
-def _known(point: Point, name: str) -> float | None:
-    """A quantity of a point, whether it is an objective or not."""
-    own = {"memory_slack": point.memory_slack_bytes, "comm": point.comm_s,
-           "exposed": point.terms.exposed_s}  # fmt: skip
-    return own[name] if name in own else point.quantity(name)
 
 
 def _quantity(name: str, front: Sequence[Point], value: Callable[[Point], float | None]) -> Column:

@@ -18,6 +18,7 @@ from dse.pricing import constraints, market, memory_remedies
 from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
@@ -55,7 +56,7 @@ from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
 from dse.study.axes import AUTO_FORMAT, GRADIENT
-from dse.study.quantities import COSTS
+from dse.study.quantities import COSTS, QUANTITIES
 
 
 def describe(
@@ -90,7 +91,7 @@ def _described(
     names = {objective.name for objective in problem.study.objectives} | {"speedup"}
     points = problem.points_at(values)
     outside = points.why_outside()
-    return Point(
+    found = Point(
         config=labels_of(problem, values),
         numbers=continuous_numbers(problem.study, values),
         objectives={name: _scalar(evaluation[name]) for name in sorted(names)},
@@ -125,6 +126,17 @@ def _described(
         ties=front.ties if front else 0,
         tied=tuple(dict(labels) for labels in front.tied) if front else (),
     )
+    return replace(found, others=_others(evaluation, found)) if front else found
+
+
+def _others(evaluation: Evaluation, point: Point) -> Mapping[str, float] | None:
+    """The quantities that are neither axes nor said of a point already; None where none is."""
+    numbers = {
+        row.name: _scalar(evaluation[row.name])
+        for row in QUANTITIES.values()
+        if row.name not in point.config and point.quantity(row.name) is None
+    }
+    return {name: number for name, number in numbers.items() if number is not None} or None
 
 
 def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained:

@@ -76,7 +76,8 @@ class Quantity:
     meaning. value: computes it. objective: the sense in which it may be one, with its ``phrase``.
     communication: whether what is communicated changes it. facts: those of :data:`FACTS` that it
     rests on, which a study must not leave unknown. needs_target: it is about a whole run, so the
-    study must say how long one is.
+    study must say how long one is. whole: it counts something, so that every value is a whole
+    number; of a dimension without a unit are shares and ratios, too.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Quantity:
     communication: bool = False
     facts: frozenset[str] = frozenset()
     needs_target: bool = False
+    whole: bool = False
 
 
 _MAX: Literal["maximize"] = "maximize"
@@ -176,20 +178,24 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  "memory of an accelerator that stays free", lambda p: p.memory_slack_bytes),
         Quantity("global_batch", "global_batch", "samples",
                  "samples of one step on all accelerators",
-                 lambda p: p.gpus * p.batch_per_gpu * p.accumulation),
-        Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus),
-        Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes),
+                 lambda p: p.gpus * p.batch_per_gpu * p.accumulation, whole=True),
+        Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus,
+                 whole=True),
+        Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes, whole=True),
         Quantity("racks", "racks", "count", "racks that the cluster fills, by watts and units",
-                 lambda p: p.cost.racks),
+                 lambda p: p.cost.racks, whole=True),
         Quantity("batch_per_gpu", "batch_per_gpu", "samples",
-                 "samples of one pass on one accelerator", lambda p: p.batch_per_gpu),
+                 "samples of one pass on one accelerator", lambda p: p.batch_per_gpu,
+                 whole=True),
         Quantity("accumulation", "accumulation", "count",
-                 "passes whose gradients are added up in a step", lambda p: p.accumulation),
+                 "passes whose gradients are added up in a step", lambda p: p.accumulation,
+                 whole=True),
         Quantity("gpus_per_node", "gpus_per_node", "count", "accelerators of a node",
-                 lambda p: p.gpus_per_node),
+                 lambda p: p.gpus_per_node, whole=True),
         Quantity("nics_per_node", "nics_per_node", "count", "network cards of a node",
-                 lambda p: p.nics_per_node),
-        Quantity("ps_servers", "ps_servers", "count", "parameter servers", lambda p: p.servers),
+                 lambda p: p.nics_per_node, whole=True),
+        Quantity("ps_servers", "ps_servers", "count", "parameter servers", lambda p: p.servers,
+                 whole=True),
         Quantity("bucket", "bucket_bytes", "bytes", "size of a fused message of gradients",
                  lambda p: np.asarray(p.bucket_bytes)),
     )

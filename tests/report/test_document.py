@@ -64,7 +64,7 @@ def test_objectives_are_keys_of_their_point() -> None:
     assert run.recommended.quantity("throughput") == best["throughput_samples_per_s"]
     assert run.recommended.quantity("step") == best["step_s"]
     assert run.recommended.quantity("power") == best["costs"]["power"]
-    assert run.recommended.quantity("exposed") is None
+    assert run.recommended.quantity("racks") is None
 
 
 @pytest.mark.parametrize("other", [None, 3.0])

@@ -11,24 +11,26 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openpyxl
 import pytest
 from pyarrow import parquet
 
 import dse
 from dse.errors import DseError, OutputError
-from dse.report import table_files
+from dse.report import origin, table_files
 from dse.report.bills import bills_csv
 from dse.report.document import RunDocument
 from dse.report.export_table import export_table
 from dse.report.front_columns import Column, front_columns
+from dse.study.quantities import QUANTITIES
 from tests.pricing.studies import SMALL
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.Result:
     path = tmp_path_factory.mktemp("study") / "study.yaml"
-    path.write_text(SMALL, encoding="utf-8")
+    path.write_text(SMALL + "target: {samples: 1e6}\n", encoding="utf-8")
     return dse.load_study(path).search()
 
 
@@ -69,6 +71,58 @@ def test_the_front_is_the_same_in_all_three(document: RunDocument, tmp_path: Pat
             else:
                 assert text == str(value)
                 assert cell == value
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+@pytest.mark.parametrize("every", [False, True])
+def test_every_quantity_is_the_points_own(
+    result: dse.Result, document: RunDocument, tmp_path: Path, every: bool, ending: str
+) -> None:
+    """Each that the study knows, as a column under its name, or as the axis that it is."""
+    table = read(document, tmp_path / f"table{ending}", every)
+    problem = result.study.problem
+    rows = range(document.counts.feasible if every else len(document.front))
+    if every:
+        points = [origin.values_of(problem, {
+            axis: str(values[at]) for axis, values in table.items()
+            if axis in axes(document) and values[at] not in (None, "")
+        }) for at in rows]  # fmt: skip
+    else:
+        points = [point.values for point in result.outcome.front]
+    for at in sorted({0, 1, len(rows) // 2, len(rows) - 1}):
+        evaluation = problem.point(points[at])
+        for row in QUANTITIES.values():
+            if row.name in axes(document):
+                assert row.name in table
+                continue
+            value, cell = float(np.ravel(evaluation[row.name])[0]), table[row.column][at]
+            assert row.whole <= value.is_integer()
+            assert float(cell) == pytest.approx(value, rel=1e-12)
+            assert not (row.whole and ending == ".parquet") or isinstance(cell, int)
+    assert all(0 < float(share) < 1 for share in table["goodput"])
+    if not every:
+        lows, highs = table["run_carbon_kg_low"], table["run_carbon_kg_high"]
+        known = zip(lows, table["run_carbon_kg"], highs, strict=True)
+        assert all(float(low) <= float(own) <= float(high) for low, own, high in known)
+
+
+def read(document: RunDocument, path: Path, every: bool) -> dict[str, list[Any]]:
+    """A table as it is written, by the names of its columns."""
+    export_table(document, path, every)
+    if path.suffix == ".parquet":
+        found: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
+        return found
+    if path.suffix == ".csv":
+        rows = of_csv(path)
+        return {name: [row[name] for row in rows] for name in rows[0]}
+    _, *cells = of_sheet(path, "Points")
+    names = of_csv_names(document, path.with_suffix(".csv"), every)
+    return {name: [row[at] for row in cells] for at, name in enumerate(names)}
+
+
+def of_csv_names(document: RunDocument, path: Path, every: bool) -> list[str]:
+    export_table(document, path, every)
+    return [*of_csv(path)[0]]
 
 
 def test_a_spreadsheet_has_the_bill_and_the_prices_with_their_dates(
