@@ -34,6 +34,10 @@ class Part(Generic[T]):
             raise Unread
         return cast("T", self._value)
 
+    def otherwise(self, default: T) -> T:
+        """The same, or ``default`` where that was mistaken."""
+        return default if self._value is _NOTHING else self()
+
 
 class Mistakes:
     """The mistakes found so far."""

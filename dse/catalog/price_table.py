@@ -16,7 +16,7 @@ from dse.catalog.fabrics import PARTS, Fabric, fabric
 from dse.catalog.nodes import Node, node
 from dse.catalog.store import models_dir, names
 from dse.errors import StudyError
-from dse.mistakes import each
+from dse.mistakes import Mistakes
 from dse.spelling import alike, alternatives, enumerated, real_name, same
 from dse.text_source import text_of
 from dse.units import UnitError
@@ -36,17 +36,24 @@ _PRICED = {
     "accelerators": ("purchase", "hourly", "used", "host", "includes", "sold_in", "sold_until"),
     "nodes": ("purchase", "hourly"),
 }
+_UNKNOWN = "unknown"
+_NAMELESS = "extras"  # where anything may be, and so a row whose item is not known
 Loc = tuple[str | int, ...]
 _Cells = dict[str, tuple[str, tuple[int, int]]]  # of a row: by its column, text and place
 
 
 class PriceTable:
-    """A table that was read: the data that a list in YAML would have, with its places."""
+    """A table that was read: the data that a list in YAML would have, with its places.
+
+    mistakes: of rows. What else such a row says is in the data all the same, so that whoever reads
+    on finds what is wrong with that, too, and tells all at once.
+    """
 
     def __init__(self, path: Path, general: Sequence[str]) -> None:
         """general: items that are no part of a section, such as host."""
         self.path = str(path)
         self.data: dict[str, Any] = {}
+        self.mistakes = Mistakes()
         self._general = tuple(general)
         self._places: dict[Loc, tuple[int, int]] = {}
         self._texts: dict[Loc, str] = {}
@@ -97,7 +104,7 @@ class PriceTable:
         # A price of exactly three decimals is rare: only other prices tell that one is meant.
         prices = decimal_mark.usual(row[PRICE][0] for row in rows if PRICE in row)
         marks = dict.fromkeys(_NUMBERS, usual)
-        each(lambda row: self._row(row, {**marks, PRICE: prices}, usual), rows)
+        self.mistakes.parts(lambda row: self._row(row, {**marks, PRICE: prices}, usual), rows)
 
     def _lines(self, text: str, mark: str) -> Iterator[tuple[int, str, list[str]]]:
         """(line, its text, its cells) of all rows but empty ones and remarks."""
@@ -165,20 +172,25 @@ class PriceTable:
         at = {column: place for column, (_, place) in cells.items()}
         place, written = at[ITEM], found.get(PRICE, "")
         if not written:
-            raise StudyError(self.path, *place, f"{found[ITEM] or 'this row'} has no price",
-                             "write one, or unknown")  # fmt: skip
-        for column in _NUMBERS:
-            if column in found:
-                try:
-                    mark = marks[column]
-                    if not mark and decimal_mark.of_thousands(found[column], usual):
-                        mark = usual
-                    found[column] = decimal_mark.with_point(found[column], mark)
-                except UnitError as cause:
-                    raise StudyError(self.path, *at[column], cause.problem, cause.remedy) from None
+            problem = f"{found[ITEM] or 'this row'} has no price"
+            self.mistakes.note(StudyError(self.path, *place, problem, "write one, or unknown"))
+            found[PRICE] = _UNKNOWN
+        for column in (column for column in _NUMBERS if column in found):
+            try:
+                mark = marks[column]
+                if not mark and decimal_mark.of_thousands(found[column], usual):
+                    mark = usual
+                found[column] = decimal_mark.with_point(found[column], mark)
+            except UnitError as cause:
+                self.mistakes.note(StudyError(self.path, *at[column], cause.problem, cause.remedy))
+                found[column] = _UNKNOWN if column == PRICE else ""
         if found.get("currency", "").upper() in _EURO:
             found["currency"] = "EUR"
-        loc = self._item(found[ITEM], place)
+        loc = self.mistakes.part(lambda: self._item(found[ITEM], place)).otherwise(
+            (_NAMELESS, f"{found[ITEM]} of line {place[0]}")
+        )
+        if loc[0] == _NAMELESS and "/" in found[PRICE]:
+            found[PRICE] = _UNKNOWN  # what it would be per is not known
         if loc in self._places:
             problem = f"{found[ITEM]} again, first on line {self._places[loc][0]}"
             raise StudyError(self.path, *place, problem, "keep one of them")
@@ -189,7 +201,7 @@ class PriceTable:
         rest = {key: value for key, value in found.items() if value and key not in (ITEM, PRICE)}
         leaf = str(loc[-1])
         section[leaf] = written if leaf in _TEXTS else {"value": found[PRICE], **rest}
-        self._places[loc] = at[PRICE]
+        self._places[loc] = at.get(PRICE, place)
         self._texts[loc] = self._texts[(*loc, "value")] = written
         for key in rest:
             self._places[(*loc, key)] = at[key]

@@ -169,7 +169,7 @@ def _complete(path: Path) -> PriceList:
         node_hourly_usd={},
         facts=(),
     )
-    return _overlay(blank, entry)
+    return _overlay(blank, entry, Mistakes())
 
 
 def read_prices(*lists: Path | str | Entry) -> PriceList:
@@ -185,21 +185,22 @@ def read_prices(*lists: Path | str | Entry) -> PriceList:
     """
     found = default_prices()
     for one in lists:
-        found = _overlay(found, one if isinstance(one, Entry) else open_list(Path(one)))
+        entry, mistakes = (one, Mistakes()) if isinstance(one, Entry) else open_list(Path(one))
+        found = _overlay(found, entry, mistakes)
     return found
 
 
-def open_list(path: Path) -> Entry:
-    """A user's price list, YAML or CSV by the ending of its name."""
+def open_list(path: Path) -> tuple[Entry, Mistakes]:
+    """A user's price list, YAML or CSV by the ending of its name, and what is wrong with rows."""
     if path.suffix.lower() not in ENDINGS:
-        return Entry.open(path)
+        return Entry.open(path), Mistakes()
     table = PriceTable(path, (*GENERAL, "title", AS_OF))
-    return Entry(table, table.data)
+    return Entry(table, table.data), table.mistakes
 
 
-def _overlay(base: PriceList, entry: Entry) -> PriceList:
-    """``base`` with everything that a list sets."""
-    mistakes = Mistakes()
+def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
+    """``base`` with everything that a list sets. mistakes: found in the list so far; all are told
+    together."""
     title = mistakes.part(lambda: entry.text("title", entry.path.name))
     as_of = mistakes.part(lambda: _day(entry) if entry.has(AS_OF) else base.as_of)
     entry.rates = {**base.rates, **_rates(entry)}

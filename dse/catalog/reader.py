@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from dse import units
-from dse.catalog.currencies import USD, in_usd
+from dse.catalog.currencies import USD, named_usd, rate_of
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
 from dse.catalog.price_terms import CLASSES, CLOUD, LIST, QUOTE, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
@@ -282,26 +282,27 @@ class Entry:
         if "rate" in written:
             own = mistakes.part(lambda: self._rate(written["rate"], given, steps))
 
-        def converting() -> tuple[Any, str, float]:
+        def converting() -> tuple[str, float]:
             if "rate" in written:
                 rates[given[:3]] = own()
             if not isinstance(value, str) or value == "unknown":
-                return value, "", 1.0
+                return "", 1.0
             try:
-                text, code, rate = in_usd(value, rates)
+                code, rate = rate_of(value, rates)
             except units.UnitError as cause:
                 raise self.wrong(cause.problem, cause.remedy, *steps) from cause
-            return text, "" if code == USD else code, rate
+            return "" if code == USD else code, rate
 
-        in_dollars = mistakes.part(converting)
-        parsed = mistakes.part(lambda: self._value(in_dollars()[0], dimension, steps))
+        converted = mistakes.part(converting)
+        # Without the rate, so that its lack hides no other mistake.
+        parsed = mistakes.part(lambda: self._amount(value, dimension, steps))
         classed = mistakes.part(lambda: self._class(written, dimension, steps))
         reduced = mistakes.part(lambda: self._discount(written, steps))
         made = mistakes.part(lambda: self._date(written, "date", steps))
         ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
         mistakes.part(lambda: self._check_days(made(), ended(), steps))
         mistakes.told()
-        (_, currency, rate), (number, unit), price_class = in_dollars(), parsed(), classed()
+        (currency, rate), (number, unit), price_class = converted(), parsed(), classed()
         discount, until, before = reduced(), ended(), None
         if number is not None:
             # A price to pay is one of whole cents, so that a bill adds up as it is shown.
@@ -351,11 +352,12 @@ class Entry:
         """What one of a currency is in USD: ``1.08``, or ``1.08 USD``."""
         if not given:
             raise self.wrong("a rate, but no currency", "add currency: EUR", *steps, "rate")
+        text = value if isinstance(value, str) and USD in value else f"{value} {USD}"
         try:
-            text = value if isinstance(value, str) and USD in value else f"{value} {USD}"
             rate = units.parse(text, "usd", example="1.08")
         except units.UnitError as cause:
-            raise self.wrong(f"rate {cause.problem}", cause.remedy, *steps, "rate") from cause
+            problem = cause.problem.replace(f"'{text}'", f"'{value}'")
+            raise self.wrong(f"rate {problem}", cause.remedy, *steps, "rate") from cause
         if rate <= 0:
             raise self.wrong(f"rate {value} is not positive", "write a rate such as 1.08",
                              *steps, "rate")  # fmt: skip
@@ -402,6 +404,19 @@ class Entry:
         except units.UnitError as cause:
             raise self.wrong(cause.problem, cause.remedy, *steps) from cause
         return number, unit
+
+    def _amount(
+        self, value: Any, dimension: str | Reading, steps: tuple[str | int, ...]
+    ) -> tuple[float | None, str]:
+        """The number and unit of an amount in whatever currency; mistakes name it as written."""
+        if not isinstance(value, str):
+            return self._value(value, dimension, steps)
+        text = named_usd(value)
+        try:
+            return self._value(text, dimension, steps)
+        except StudyError as cause:
+            problem = cause.problem.replace(f"'{text}'", f"'{value}'")
+            raise self.wrong(problem, cause.remedy, *steps) from cause
 
     def _source(self, written: dict[str, Any], name: str, steps: tuple[str | int, ...]) -> Source:
         key = str(written.get("source", "" if self.shipped else self.path.name))

@@ -288,11 +288,32 @@ def test_all_that_is_wrong_in_a_table_is_told_at_once(tmp_path: Path) -> None:
         read_prices(table(tmp_path, rows, header))
     told = [str(one).partition(".csv:")[2] for one in caught.value.mistakes]
     assert told[0] == "2:11: '16/11/2026' is no date; write 2026-11-16"
-    assert told[1].startswith("2:22: rate 'x USD' is not a quantity")
+    assert told[1].startswith("2:22: rate 'x' is not a quantity")
     assert told[2] == "2:28: '31.12.2026' is no date; write 2026-12-31"
-    assert told[3].startswith("3:11: 'xx USD' is not a quantity")
+    assert told[3].startswith("3:11: 'xx EUR' is not a quantity")
     assert told[4].startswith("4:16: '2026-13-16' is no date; write 2026-11-16, 2026-11 or 2026")
     assert len(told) == 5
+
+
+def test_no_mistake_of_a_row_hides_another(tmp_path: Path) -> None:
+    header = "item,price,date,currency,class,discount\n"
+    rows = (
+        "hh100,abc,2026-13-01,EUR,foo,900 %\n"  # what is it, and everything else
+        "t4,,never,,,\n"
+        "25gbe nic,9.000 USD,2026-13-16,,,\n"  # nine or nine thousand
+        "a10,12.50,,,,\n"
+        "25gbe cable,2.50 USD,,,used,\n"
+    )
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, rows, header))
+    told = "\n".join(str(one).partition(".csv:")[2] for one in caught.value.mistakes)
+    for said in (
+        "2:1: 'hh100' is no accelerator", "2:7: 'abc EUR': no rate of the currency EUR",
+        "2:7: 'abc EUR' is not a quantity", "2:11: '2026-13-01' is no date", "2:26: class 'foo'",
+        "2:30: a discount of 900 %", "3:1: t4 has no price", "3:5: 'never' is no date",
+        "4:21: '2026-13-16' is no date", "5:5: 12.50 has no unit",
+    ):  # fmt: skip
+        assert said in told
 
 
 @pytest.mark.parametrize("euro", ["EUR", "€", "EURO", "Euro"])
