@@ -20,8 +20,8 @@ def explain(
     study: Annotated[
         str,
         typer.Argument(
-            help="A study file, or the name of one that comes with dse; with --row also the folder "
-            "of a finished run.",
+            help="A study file, or the name of one that comes with dse, or the folder of a "
+            "finished run: its recommended point, or --row.",
             autocompletion=studies_beginning,
         ),
     ],
@@ -38,14 +38,22 @@ def explain(
     json: Json = False,
 ) -> None:
     """Price one point: every term, memory, money, and whether it was measured."""
-    if row is None and against is None:
+    of_run = is_run(study)
+    if row is None and against is None and not of_run:
         explain_point(study, assign or [], json)
         return
-    if row is None:
+    if row is None and against is not None:
         raise ArgumentError("--against", "needs another row beside it", "add --row")
     if assign:
-        raise ArgumentError("--set", "is of a study, --row of a finished run", "drop one")
+        what = "--row" if row is not None else study
+        raise ArgumentError("--set", f"is of a study, {what} of a finished run", "drop one")
     explain_rows(run_of(study), row, against, json)
+
+
+def is_run(given: str) -> bool:
+    """Whether a person names a finished run: its folder, or its document."""
+    path = Path(given)
+    return path.is_dir() or path.name == "run.json"
 
 
 def run_of(given: str) -> Path:
@@ -64,16 +72,18 @@ def run_of(given: str) -> Path:
     return folder
 
 
-def explain_rows(folder: Path, row: int, against: int | None, as_json: bool) -> None:
-    """Print a point of a finished run term by term, or two of them side by side."""
+def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bool) -> None:
+    """Print a point of a finished run term by term, or two of them side by side. row: None is the
+    recommended point."""
     from dse.report import json_form
     from dse.report.document_files import read_document
     from dse.report.explain import lines
-    from dse.report.front_row import Rows
+    from dse.report.front_row import Rows, recommended_row
     from dse.report.side_by_side import lines as lines_of_two
     from dse.report.side_by_side import side_by_side
 
     document = read_document(folder)
+    asked, row = row, recommended_row(document) if row is None else row
     rows = Rows(document)
     point = rows.explained(row)
     if against is not None:
@@ -84,7 +94,11 @@ def explain_rows(folder: Path, row: int, against: int | None, as_json: bool) -> 
     if as_json:
         print(json_form.text(point))
         return
-    first = f"Row {row} of the front of {document.study.name}: {point.workload} at these values"
+    what = f"Row {row} of the front of {document.study.name}"
+    if asked is None:
+        others = f"of {len(document.front)} (any by --row)" if len(document.front) > 1 else "alone"
+        what = f"The recommended point of {document.study.name}, row {row} {others}"
+    first = f"{what}: {point.workload} at these values"
     print("\n".join([first, *filter(None, [rows.note]), *lines(point)[1:]]))
 
 

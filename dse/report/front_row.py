@@ -24,6 +24,16 @@ def point_at(document: RunDocument, row: int, option: str = "--row") -> Point:
     return document.front[row - 1]
 
 
+def recommended_row(document: RunDocument) -> int:
+    """The row of the recommended point. Raises :class:`ArgumentError` where that is no point of the
+    front, but one that meets the limits more surely."""
+    for row, point in enumerate(document.front, 1):
+        if point.config == document.recommended.config:
+            return row
+    problem = f"what the run of {document.study.name} recommends is no point of its front"
+    raise ArgumentError("--row", problem, f"add --row, 1 to {len(document.front)}")
+
+
 class Rows:
     """The rows of a finished run, explained.
 

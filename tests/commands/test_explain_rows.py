@@ -35,6 +35,23 @@ def test_a_row_is_the_point_of_the_run(ran: tuple[Path, str]) -> None:
     assert "constraints      all met" in text
 
 
+def test_a_run_without_a_row_is_explained_at_its_recommended_point(ran: tuple[Path, str]) -> None:
+    folder, _ = ran
+    found = document(folder)
+    configs = [point["config"] for point in found["front"]]
+    row = 1 + configs.index(found["recommended"]["config"])
+    first, _, rest = explained(folder).partition("\n")
+    assert first.startswith(f"The recommended point of small, row {row} of {len(configs)} (any by")
+    assert rest == explained(folder, "--row", str(row)).partition("\n")[2]
+    assert json.loads(explained(folder, "--json"))["config"] == found["recommended"]["config"]
+    done = dse("explain", folder, "--set", "gpus=2", cwd=folder.parents[1])
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--set: is of a study" in done.stderr
+    (folder.parent / "empty").mkdir()
+    done = dse("explain", "empty", cwd=folder.parent)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
 def test_a_study_by_its_file_means_its_run(ran: tuple[Path, str]) -> None:
     folder, _ = ran
     done = dse("explain", "study.yaml", "--row", "1", cwd=folder.parents[1])
