@@ -42,7 +42,9 @@ DIMENSIONS: dict[str, tuple[str, str]] = {
     "samples": ("samples", "1e6 samples"),
     "samples_per_s": ("samples/s", "1000 samples/s"),
     "count": ("", "8"),
+    "share": ("", "0.3 or 30 %"),
 }
+_UNITLESS = {"count", "samples", "share"}  # dimensions of which a bare number is one
 
 _DEFINITIONS = """
 kilo- = 1e3 = k- = K-
@@ -147,7 +149,7 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
     and zero are the caller's to judge.
     """
     target, usual = DIMENSIONS[dimension]
-    dimensionless = dimension in {"count", "samples"}
+    dimensionless = dimension in _UNITLESS
     remedy = f"write for example {example or usual}"
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise UnitError(f"{text!r} is not a quantity", remedy)
@@ -164,6 +166,8 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
         if dimensionless:
             return number
         raise UnitError(f"{text.strip()} has no unit", remedy)
+    if dimension == "share" and unit == "%":
+        return _finite(f"{number / 100:.15g}", text)
     if dimension == "bytes" and _LETTER_BIT.search(unit):
         spelt = f"{match[1]} {unit[:-1]}"
         raise UnitError(f"'{text}' is in bits", f"write {spelt}B, or {spelt}bit if bits are meant")

@@ -20,6 +20,7 @@ UNITS = {
     "usd_per_kwh": "USD/kWh",
     "kg_per_kwh": "kg/kWh",
     "count": "",
+    "share": "",
 }
 
 STATUSES = ("sourced", "derived", "unverified", "unknown")

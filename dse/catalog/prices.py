@@ -38,7 +38,7 @@ GENERAL = {
     "host_power": ("host_power_w", "watt"),
     "host_power_share": ("host_power_share", "count"),
     "host_power_share_switched": ("host_power_share_switched", "count"),
-    "idle_power_share": ("idle_power_share", "count"),
+    "idle_power_share": ("idle_power_share", "share"),
     "host_units": ("host_units", "count"),
     "rack": ("rack_usd", "usd"),
     "rack_power": ("rack_power_w", "watt"),
@@ -59,7 +59,7 @@ RANGES = {
     "host_power": (0.0, 1e6, "write watts of a host without its accelerators"),
     "host_power_share": (0.0, 10.0, "write watts for each watt of accelerators"),
     "host_power_share_switched": (0.0, 10.0, "write watts for each watt of accelerators"),
-    "idle_power_share": (0.0, 1.0, "write a share, such as 0.1"),
+    "idle_power_share": (0.0, 1.0, "write a share, such as 0.1 or 10 %"),
     # A rack holds something, for a node to be in it.
     "host_units": (0.01, 1e3, "write rack units, such as 4"),
     "rack_power": (1.0, 1e9, "write for example 40 kW"),
@@ -67,7 +67,7 @@ RANGES = {
 }
 EXAMPLES = {  # of numbers without a unit
     "pue": "1.3, not 130 %", "amortisation_years": "4", "host_power_share": "0.4",
-    "host_power_share_switched": "0.4", "idle_power_share": "0.1", "host_units": "4",
+    "host_power_share_switched": "0.4", "idle_power_share": "0.1 or 10 %", "host_units": "4",
     "rack_units": "42",
 }  # fmt: skip
 _MOST_USD, _MOST_USD_PER_HOUR = 1e9, 1e6

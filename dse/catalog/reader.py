@@ -364,12 +364,12 @@ class Entry:
         return rate
 
     def _discount(self, written: dict[str, Any], steps: tuple[str | int, ...]) -> float:
-        """A fraction in [0, 1): ``10 %`` is 0.1."""
+        """A share in [0, 1)."""
         if "discount" not in written:
             return 0.0
         value = written["discount"]
         try:
-            share = percentage(value)
+            share = units.parse(value, "share")
         except units.UnitError as cause:
             problem = f"discount {cause.problem}"
             raise self.wrong(problem, "write for example 10 %", *steps, "discount") from cause
@@ -462,10 +462,3 @@ def _any_dimension(value: str | int | float) -> tuple[float, str]:
         except units.UnitError:
             continue
     raise units.UnitError(f"'{value}' is not a quantity", "write for example 10 GB/s")
-
-
-def percentage(value: Any) -> float:
-    """``10 %`` and 0.1 are 0.1. Raises UnitError."""
-    text = str(value).strip()
-    number = units.parse(text.removesuffix("%").strip(), "count")
-    return float(f"{number / 100:.15g}") if text.endswith("%") else number

@@ -48,7 +48,7 @@ def read_rental_facts(path: Path) -> RentalFacts:
     entry.text("name")
     entry.text("title")
     offered = entry.section("discounts")
-    discounts = {term: _spread(offered, term, "count") for term in offered.labels()}
+    discounts = {term: _spread(offered, term, "share") for term in offered.labels()}
     offered.finish()
     spot = entry.section("spot")
     found = RentalFacts(

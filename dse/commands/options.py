@@ -16,6 +16,7 @@ from dse.commands.study_names import studies_beginning
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 from dse.spelling import meant
+from dse.units import UnitError, parse
 
 if TYPE_CHECKING:
     from dse.study.questions import Questions
@@ -122,10 +123,9 @@ def share(text: str | None) -> float | None:
     """``5%`` or ``0.05`` as a number; None stays None."""
     if text is None:
         return None
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:
-        found = float(number) / (100 if percent else 1)
-    except ValueError:
+        found = parse(text, "share")
+    except UnitError:
         found = float("nan")
     if not 0 < found < 1:
         problem = f"'{text}' is not a percentage between 0 and 100"

@@ -288,10 +288,8 @@ def _peak(at: Cursor, resource: str) -> tuple[float, str]:
 
 def _share(at: Cursor) -> float:
     """A share of a whole, more than nothing: 0.7, or 70 %."""
-    text = str(at.value).strip()
-    percent = text.endswith("%")
     try:
-        share = units.parse(text.removesuffix("%"), "count") / (100 if percent else 1)
+        share = units.parse(at.value, "share")
     except units.UnitError:
         share = 0.0
     if not _LOWEST_SHARE <= share <= 1:

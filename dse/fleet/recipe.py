@@ -21,7 +21,7 @@ HARDWARE = {
     "pcie": ("pcie_bytes_per_s", "bytes_per_s"),
     "ethernet": ("ethernet_bytes_per_s", "bytes_per_s"),
     "nvlink": ("nvlink_bytes_per_s", "bytes_per_s"),
-    "efficiency": ("efficiency", "count"),
+    "efficiency": ("efficiency", "share"),
     "gpus_per_server": ("gpus_per_server", "count"),
 }
 
@@ -221,7 +221,7 @@ def _positive(own: Entry, key: str, dimension: str) -> float:
 
 
 def _share(own: Entry, key: str) -> float:
-    value = _number(own, key)
+    value = _number(own, key, "share")
     if value > 1:
         raise own.wrong(f"{key} of {value:g} is not a share", "write a value from 0 to 1", key)
     return value

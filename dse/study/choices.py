@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from dse import units
 from dse.mistakes import Unread
 from dse.spelling import alternatives
 from dse.study.cursor import Cursor
@@ -31,22 +32,14 @@ def too_sure(asked: float) -> tuple[str, str]:
 
 def read_resolution(at: Cursor) -> float:
     """A share, ``1 %`` or ``0.01``, of at most one half; 0 where every point is by itself."""
-    share = _share(at.value)
+    try:
+        share = units.parse(at.value, "share")
+    except units.UnitError:
+        share = math.nan
     if not 0 <= share <= MOST_RESOLUTION:
         problem = f"resolution: {at.shown} is not a share from 0 to 50 %"
         raise at.wrong(problem, "write for example 1 %, or 0 for every point by itself")
     return share
-
-
-def _share(value: object) -> float:
-    """A number, or a text such as ``1 %``; NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return math.nan
-    text = str(value).strip()
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        return math.nan
 
 
 def read_what_if(at: Cursor, axes: Mapping[str, Callable[[], Axis]]) -> str:

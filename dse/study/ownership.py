@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse import units
 from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
@@ -11,7 +12,7 @@ _KEYS = ("residual_value", "utilisation")
 OWNERSHIP_SCHEMA = {
     "type": "object",
     "additionalProperties": False,
-    "properties": {key: {"type": "number"} for key in _KEYS},
+    "properties": {key: {"type": ["string", "number"]} for key in _KEYS},
 }
 
 
@@ -34,7 +35,10 @@ def read_ownership(at: Cursor) -> StudyOwnership:
 
 
 def _share(place: Cursor, key: str) -> float:
-    share = place.quantity("count", 1e18, zero=key == "residual_value", example="0.3")
+    share = place.quantity("share", 1e18, zero=key == "residual_value")
     if share > 1:
-        raise place.wrong(f"{key}: {place.shown} is more than 1", "write a share, such as 0.3")
+        raise place.wrong(
+            f"{key}: {place.shown} is more than 1",
+            f"write a share, such as {units.DIMENSIONS['share'][1]}",
+        )
     return share

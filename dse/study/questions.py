@@ -32,7 +32,6 @@ _NOTHING = (
     "list what stands there, as in owned: [{accelerator: v100-sxm2-16gb, gpus: 8}], or write for "
     f'example --{BUDGET} "{_EXAMPLES[BUDGET]}"'
 )
-_DIGITS = 12  # of a probability, so that 99.9 % is 0.999
 
 
 @dataclass(frozen=True)
@@ -144,11 +143,9 @@ class Questions:
 def probability(given: str | float) -> float:
     """``0.9``, ``"0.9"`` or ``"90%"`` as a number in (0, 1), at most what
     the simulated outcomes can show; raises :class:`ArgumentError`."""
-    text = str(given).strip()
-    percent = text.endswith("%")
     try:
-        found = round(float(text.removesuffix("%")) / (100 if percent else 1), _DIGITS)
-    except ValueError:
+        found = parse(given, "share")
+    except UnitError:
         found = float("nan")
     if isinstance(given, bool) or not 0 < found < 1:
         remedy = "write for example 0.9 or 90%"

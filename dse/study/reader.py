@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+from dse import units
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
 from dse.study.aliases import with_real_names
@@ -242,11 +243,12 @@ def _check_limit(
 def _check_sure(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
     """Raise where there is no limit that could be met with a probability, or none can be met with
     that one."""
-    sure = top.has("confidence") and top.at("confidence").value is not None
-    if sure and not any(one.expression for one in constraints):
+    if not top.has("confidence") or (given := top.at("confidence").value) is None:
+        return
+    if not any(one.expression for one in constraints):
         remedy = "add constraints, such as capital <= 2 MUSD"
         raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
-    problem, remedy = too_sure(top.at("confidence").value) if sure else ("", "")
+    problem, remedy = too_sure(units.parse(given, "share"))
     if problem:
         raise top.at("confidence").wrong(problem, remedy)
 

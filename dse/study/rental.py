@@ -16,7 +16,7 @@ TERMS = (ON_DEMAND, *COMMITMENTS, SPOT)
 _TERM = "term"
 # key -> (dimension, largest sensible value, may it be 0, a usual value)
 NUMBERS = {
-    "discount": ("count", 1.0, True, "0.375, a share of the price on demand"),
+    "discount": ("share", 1.0, True, "0.375 or 37.5 %, a share of the price on demand"),
     "minimum": ("seconds", 1e9, True, "1 h"),
     "billing_unit": ("seconds", 1e9, True, "1 h"),
     "start_up": ("seconds", 1e7, True, "10 min"),

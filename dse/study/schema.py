@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
+from dse import units
 from dse.study.axes import AXES, AxisSpec
 from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
@@ -39,6 +40,7 @@ EXAMPLES = {
     "search": "search: {engine: guided}",
     "executor": "executor: {kind: local}",
     "efficiency": "efficiency: {compute: 0.5}",
+    "confidence": "confidence: 90 %",
     "compute": "compute: 0.5",
     "description": "description: a sentence",
     "region": "region: france",
@@ -67,10 +69,21 @@ def one_or_list(item: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
 
 
-Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+QUANTITY = {"type": ["string", "number"]}
+
+
+def _share(value: Any) -> Any:
+    """``30 %`` as 0.3; what is no share as it is, for its own complaint."""
+    try:
+        return units.parse(value, "share")
+    except units.UnitError:
+        return value
+
+
+Share = Annotated[float, BeforeValidator(_share), shown_as(QUANTITY)]
+Fraction = Annotated[Share, Field(gt=0, le=1, allow_inf_nan=False)]
 _TEXTS = one_or_list({"type": "string"})
 _PROFILES = {"anyOf": [*_TEXTS["anyOf"], {"type": "object", "additionalProperties": _TEXTS}]}
-QUANTITY = {"type": ["string", "number"]}
 _RANGE: dict[str, Any] = {
     "type": "object",
     "required": ["from", "to"],
@@ -252,9 +265,10 @@ class StudyFile(Section):
     what_if: Annotated[Any, shown_as({"enum": list(AXES)})] = Field(
         default=None, description="an axis of space: what each of its values alone would change"
     )
-    confidence: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = Field(
+    confidence: Annotated[Share, Field(gt=0, lt=1, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="the probability with which the recommended point must meet every constraint",
+        description="the probability with which the recommended point must meet every constraint, "
+        "such as 0.9 or 90 %",
     )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
