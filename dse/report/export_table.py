@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dse.errors import ArgumentError
+from dse.errors import ArgumentError, StudyError
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import every_point, origin
 from dse.report.bills import COLUMNS, total
@@ -44,7 +44,14 @@ def _every(document: RunDocument) -> Iterable[Block]:
             "needs a run that looked at every point, and this one was guided",
             "points.csv beside its report has all that it priced",
         )
-    problem = origin.problem_of(document)
+    try:
+        problem = origin.problem_of(document)
+    except StudyError as cause:
+        raise ArgumentError(
+            "--all",
+            f"prices every point again, and the run's study cannot be read here: {cause.problem}",
+            "do it in the folder where the run was made, or run the study again",
+        ) from cause
     if changed := origin.changed(document, problem):
         problem_text = (
             f"prices every point again, and since that run {' and '.join(changed)} changed"

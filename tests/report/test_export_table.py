@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -191,6 +192,15 @@ def test_all_is_refused_of_a_guided_run_and_where_prices_have_changed(
     hashes = replace(document.hashes, catalogue="another")
     with pytest.raises(DseError, match="since that run catalogue changed"):
         export_table(replace(document, hashes=hashes), tmp_path / "all.csv", every=True)
+    elsewhere = replace(document, study_text=document.study_text + "calibration: [of-the-run]\n")
+    told = (
+        r"^--all: prices every point again, and the run's study cannot be read here: no "
+        r"calibration profile 'of-the-run' in ./calibrations .*; do it in the folder where the run "
+        r"was made, or run the study again$"
+    )
+    with pytest.raises(DseError) as caught:
+        export_table(elsewhere, tmp_path / "all.csv", every=True)
+    assert re.match(told, caught.value.on_command_line())
     assert not list(tmp_path.iterdir())
 
 
