@@ -203,6 +203,12 @@ class Profile:
         """90th percentile of the same."""
         return self._judged(algorithm).error_p90
 
+    def held_out(self, algorithm: str) -> Literal["ranks", "sizes"]:
+        """What was left out of the fit to judge it: rank counts, or sizes where too few rank counts
+        were measured for that. These say different things, and sizes are the easier."""
+        judged = self._judged(algorithm)
+        return "ranks" if isinstance(judged, Fit) else judged.held_out
+
     def _judged(self, algorithm: str) -> Fit | LibraryFit | NetworkFit:
         if algorithm == AUTO and self.auto:
             return self.auto

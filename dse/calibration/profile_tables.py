@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.calibration.compute_part import compute_text
-from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.library_part import LibraryFit
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import gbps, percent, short, size_text, span_text
@@ -200,7 +200,8 @@ def _errors(profile: Profile) -> Table:
     for name, link in profile.network.items():
         errors = (link.error, link.error_p90, link.textbook_error, link.textbook_error_p90,
                   link.residual)  # fmt: skip
-        rows.append((f"{name} between nodes (rank count left out)", *map(percent, errors)))
+        unseen = "rank count" if link.held_out == "ranks" else "sizes"
+        rows.append((f"{name} between nodes ({unseen} left out)", *map(percent, errors)))
     if profile.auto is not None:
         rows.append(library_errors(profile.auto))
     errors_of = numbers("median", "p90", "textbook median", "textbook p90", "residual")
@@ -213,8 +214,7 @@ def _points(profile: Profile, algorithm: str) -> Table:
     mine = [point for point in profile.points if point.algorithm == algorithm]
     cells = {(point.bytes, point.ranks, local_ranks(profile, point)): point for point in mine}
     layouts = sorted({(ranks, local) for _, ranks, local in cells})
-    by_size = algorithm == AUTO and profile.auto is not None and profile.auto.held_out == "sizes"
-    unseen = "those sizes" if by_size else "that rank count"
+    unseen = "those sizes" if profile.held_out(algorithm) == "sizes" else "that rank count"
     headings = [
         f"{ranks:,} ranks{f', {local:,}/node' if local < ranks else ''}" for ranks, local in layouts
     ]

@@ -1,9 +1,10 @@
 """What a profile is good for, in a sentence: by what it measured, and what it missed when held out.
 
 Of every size the error is the median over rank counts of the absolute relative error of times that
-a fit had not seen (:class:`~dse.calibration.profile.Point`). A size is good where that is at most
-:data:`GOOD`; the range that is named is the widest, by octaves, that begins and ends at good sizes
-and in which at most the share :data:`BAD` is not good.
+a fit had not seen (:class:`~dse.calibration.profile.Point`): of rank counts, or of sizes, which is
+said, since a fit misses rank counts that it has not seen by more. A size is good where that is at
+most :data:`GOOD`; the range that is named is the widest, by octaves, that begins and ends at good
+sizes and in which at most the share :data:`BAD` is not good.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dse.calibration.profile import Point, Profile
 
 GOOD = 0.25  # of a size's median error
 BAD = 0.2
+LEFT_OUT = {"ranks": "rank counts", "sizes": "sizes"}  # what a fit had not seen
 
 
 def verdict(profile: Profile) -> tuple[str, ...]:
@@ -53,17 +55,21 @@ def _judged(profile: Profile, algorithm: str) -> str:
             f"not checked, as too little was measured to leave any out; it knows {_sizes(sizes)} "
             f"on {_ranks(points)}"
         )
+    by_sizes = profile.held_out(algorithm) == "sizes"
+    unseen = LEFT_OUT[profile.held_out(algorithm)]
     good = _widest(errors)
     if not good:
         missed = percent(median(errors.values()))
-        return f"of little use: times left out of the fit are missed by {missed} (median)"
+        return f"of little use: {unseen} left out of the fit are missed by {missed} (median)"
     left_out = [(point.bytes in good, error) for point, error in _held_out(points)]
     inside = median(error for near, error in left_out if near)
     beside = [error for near, error in left_out if not near]
     elsewhere = f", at other sizes by {percent(median(beside))}" if beside else ""
+    several = len({point.ranks for point in points}) > 1
+    unchecked = "; how other rank counts are missed was not checked" if by_sizes and several else ""
     return (
-        f"good for {_sizes(good)}, {_ranks(points)}: times left out of the fit are missed by "
-        f"{percent(inside)} (median){elsewhere}"
+        f"good for {_sizes(good)}, {_ranks(points)}: {unseen} left out of the fit are missed by "
+        f"{percent(inside)} (median){elsewhere}{unchecked}"
     )
 
 

@@ -34,12 +34,13 @@ def fit(
 
 def print_fit(profile: Profile, path: Path) -> None:
     """Print what was fitted, where it is written, and what it is good for."""
-    from dse.calibration.verdict import verdict
+    from dse.calibration.verdict import LEFT_OUT, verdict
 
     for assumed in profile.assumed:
         print(f"assumed: {assumed}")
     for algorithm in profile.measured_algorithms:
-        print(f"  {algorithm}: on measurements left out of the fit the median error is "
+        unseen = LEFT_OUT[profile.held_out(algorithm)]
+        print(f"  {algorithm}: on {unseen} left out of the fit the median error is "
               f"{profile.error(algorithm):.0%}, and 90 % of errors are below "
               f"{profile.error_p90(algorithm):.0%}")  # fmt: skip
     print_other_parts(profile)

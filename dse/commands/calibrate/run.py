@@ -144,10 +144,12 @@ def _run_progress(done: int, total: int, text: str) -> None:
 
 def _say_calibrated(measured: Path, profile: Path, workload: str | None) -> None:
     from dse.calibration import read_profile
+    from dse.calibration.verdict import LEFT_OUT
 
     found = read_profile(profile)
     for algorithm in found.measured_algorithms:
-        print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
+        unseen = LEFT_OUT[found.held_out(algorithm)]
+        print(f"  {algorithm}: median error {found.error(algorithm):.0%} on {unseen} "
               "left out of the fit")  # fmt: skip
     print_other_parts(found)
     if workload is not None and not found.throughput:

@@ -178,7 +178,7 @@ def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "wrote calibrations/mine.measurements.json" in done.stdout
     assert "wrote calibrations/mine.yaml" in done.stdout
-    assert "of little use: times left out of the fit are missed by" in done.stdout
+    assert "of little use: sizes left out of the fit are missed by" in done.stdout
     assert "only 8 ranks were measured" in done.stdout
     assert done.stdout.endswith("a study uses it by calibration: [mine]\n")
     again = ("calibrate", "fit", "calibrations/mine.measurements.json", "--out")
