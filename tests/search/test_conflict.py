@@ -1,4 +1,4 @@
-"""Limits that can each be met, but not together: told as that, with what is possible."""
+"""Limits that cannot be met, each or together: told as that, with what is possible."""
 
 from __future__ import annotations
 
@@ -79,8 +79,41 @@ def test_a_limit_that_nothing_meets_is_blamed_alone(
     tmp_path: Path, limits: tuple[str, ...], every: list[Evaluation]
 ) -> None:
     problem = problem_of(tmp_path, *limits)
-    assert conflict.excluded(problem.study, every) == []
-    assert "can each be met" not in refusal(problem, "exhaustive")
+    line = refusal(problem, "exhaustive")
+    assert "can each be met" not in line
+    found = conflict.excluded(problem.study, every)
+    assert [one.limit.text for one in found] == [
+        limit for limit in limits if len(limits) > 1 and limit != "speedup >= 2"
+    ]
+    fitting = [one for one in every if all(
+        mask.all() for _, mask in constraints.demands(one, problem_of(tmp_path).study)
+    )]  # fmt: skip
+    for one in found:
+        assert not one.met
+        least = min(float(np.ravel(evaluation[one.name])[0]) for evaluation in fitting)
+        assert one.alone == least
+        assert f"{one.limit.text} is met by none: the best of all is " in line
+
+
+def test_of_a_limit_that_nothing_meets_the_best_within_the_others_is_told(
+    tmp_path: Path, every: list[Evaluation]
+) -> None:
+    speed, money = "speedup >= 1000", "capital <= 50 kUSD"
+    problem = problem_of(tmp_path, speed, money)
+    within = best_without(every, problem.study, "speedup", speed)
+    of_all = best_without(every, problem_of(tmp_path, speed).study, "speedup", speed)
+    assert of_all > within
+    assert (f"; {speed} is met by none: the best of all is {of_all:.4g}, within the other limits "
+            f"{within:.4g}; nearest is") in refusal(problem, "exhaustive")  # fmt: skip
+
+
+def test_a_limit_that_the_others_exclude_together(tmp_path: Path, every: list[Evaluation]) -> None:
+    """Speed within the larger budget alone is there, and not within both."""
+    speed, small, large = "speedup >= 4", "capital <= 30 kUSD", "capital <= 50 kUSD"
+    problem = problem_of(tmp_path, speed, small, large)
+    within = best_without(every, problem.study, "speedup", speed)
+    assert (f"; {speed} is met by none that meets the other limits: the best is {within:.4g}; "
+            "nearest is") in refusal(problem, "exhaustive")  # fmt: skip
 
 
 def test_a_point_of_which_nobody_knows_hides_no_other(tmp_path: Path) -> None:
