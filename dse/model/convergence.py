@@ -1,11 +1,12 @@
 """How many samples training takes to a given quality, by the samples of a step.
 
-    E(B) = E_min (1 + B / B_crit)
+    E(B) = max(E_min (1 + B / B_crit), B)
 
 Steps of few samples learn as much from each; of steps of many, samples tell in part the same:
 McCandlish et al. (2018), An Empirical Model of Large-Batch Training, section 2.3, with E samples in
 all and B in a step. At the critical batch a run takes twice the least samples. A run of a given
-number of samples has no critical batch (infinite), and takes as many at every B.
+number of samples has no critical batch (infinite), and takes as many at every B. Nothing is
+learned before a step is complete, so that every run takes at least one.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ class Convergence:
     critical_batch: ArrayLike = inf
     fitted: tuple[float, float] = (0.0, inf)
 
-    @property
-    def constant(self) -> bool:
-        """Whether a run takes as many samples at every batch."""
-        return bool(np.all(np.isinf(self.critical_batch)))
+    def constant(self, *global_batches: ArrayLike) -> bool:
+        """Whether a run takes as many samples at each of these batches."""
+        if not np.all(np.isinf(self.critical_batch)):
+            return False
+        largest = max(float(np.max(batches)) for batches in global_batches)
+        return bool(np.all(largest <= np.asarray(self.least_samples)))
 
     def samples(self, global_batch: ArrayLike) -> Array:
         """Samples to the quality, of the shape that the arguments broadcast to."""
-        return np.asarray(self.least_samples * (1 + global_batch / np.asarray(self.critical_batch)))
+        learned = self.least_samples * (1 + global_batch / np.asarray(self.critical_batch))
+        return np.asarray(np.maximum(learned, global_batch))
 
     def beyond(self, global_batch: ArrayLike) -> Mask:
         """Whether a batch lies outside of those that were observed."""

@@ -89,7 +89,7 @@ class Evaluation(Mapping[str, Array]):
             return np.asarray(1.0)
         base = self.baseline()
         more = base["goodput"] / self["goodput"]
-        if self.convergence.constant:
+        if self.convergence.constant(base["global_batch"], self["global_batch"]):
             return more
         return more * self.samples_to_target / base["samples_to_target"]
 

@@ -57,11 +57,17 @@ def said(problem: Problem) -> str | None:
     if quality := target.quality_of(problem.study):
         return f"{quality.quality} (from {quality.started_from})"
     if given.tokens is not None:
-        return f"{words.scaled(given.tokens, words.COUNTS)} tokens"
+        return _many(words.scaled(given.tokens, words.COUNTS), "token")
     if given.epochs is not None:
-        many = words.significant(given.epochs)
-        return f"{many} epochs of {words.scaled(given.epoch_samples or 0.0, words.COUNTS)} samples"
-    return f"{words.scaled(given.samples or 0.0, words.COUNTS)} samples"
+        passes = _many(words.significant(given.epochs), "epoch")
+        return (
+            f"{passes} of {_many(words.scaled(given.epoch_samples or 0.0, words.COUNTS), 'sample')}"
+        )
+    return _many(words.scaled(given.samples or 0.0, words.COUNTS), "sample")
+
+
+def _many(amount: str, what: str) -> str:
+    return f"{amount} {what}{'s' * (amount != '1')}"
 
 
 def qualities(problem: Problem) -> tuple[str, ...]:

@@ -18,14 +18,14 @@ BATCH = st.integers(1, 10**9)
 
 def samples_of(least: float, critical: float, batch: int) -> float:
     """The same by the trade of samples for steps: (S / S_min - 1) (E / E_min - 1) = 1, with
-    E = B S and S_min = E_min / B_crit."""
+    E = B S and S_min = E_min / B_crit, and S at least 1."""
     if critical == inf:
-        return least
+        return max(least, batch)
     fewest_steps = least / critical
     # Of E = B S the root of (S / S_min - 1) (B S / E_min - 1) = 1 that is not 0:
     steps = fewest_steps + least / batch
     assert (steps / fewest_steps - 1) * (batch * steps / least - 1) == pytest.approx(1, rel=1e-3)
-    return batch * steps
+    return batch * max(steps, 1.0)
 
 
 @given(LEAST, CRITICAL, BATCH)
@@ -39,10 +39,11 @@ def test_samples_are_those_of_the_trade_for_steps(
 
 
 @given(LEAST, BATCH)
-def test_a_run_of_given_samples_takes_exactly_them(least: float, batch: int) -> None:
+def test_a_run_of_given_samples_takes_exactly_them_or_a_step(least: float, batch: int) -> None:
     curve = Convergence(least)
-    assert curve.constant
-    assert float(curve.samples(batch)) == least
+    assert curve.constant(1, batch) == (batch <= least)
+    assert float(curve.samples(batch)) == max(least, batch)
+    assert not Convergence(least, 4096.0).constant(1)
 
 
 @given(LEAST, st.floats(1e-3, 1e9), BATCH, BATCH)
@@ -52,7 +53,7 @@ def test_larger_batches_take_more_samples_and_fewer_steps(
     small, large = sorted((one, other))
     curve = Convergence(least, critical)
     few, many = (float(curve.samples(batch)) for batch in (small, large))
-    assert least <= few <= many
+    assert max(least, small) <= few <= many
     assert many / large <= few / small * (1 + 1e-12)
 
 
@@ -61,9 +62,12 @@ def test_the_critical_batch_takes_twice_the_least() -> None:
 
 
 def test_arrays_broadcast_and_draws_come_first() -> None:
-    curve = Convergence(np.array([[1.0], [2.0]]), np.array([[10.0], [inf]]))
-    assert curve.samples(np.array([10.0, 30.0])).tolist() == [[2.0, 4.0], [2.0, 2.0]]
-    assert not curve.constant
+    curve = Convergence(np.array([[10.0], [20.0]]), np.array([[10.0], [inf]]))
+    batches = np.array([10.0, 30.0])
+    assert curve.samples(batches).tolist() == [[20.0, 40.0], [20.0, 30.0]]
+    assert not curve.constant(batches)
+    assert Convergence(np.array([[30.0], [40.0]])).constant(batches)
+    assert not Convergence(np.array([[20.0], [40.0]])).constant(batches)
 
 
 def test_only_batches_outside_of_the_observed_ones_are_beyond() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,32 @@ def test_a_run_of_given_length_leaves_speedup_per_sample(
             np.testing.assert_allclose(found["speedup"], base / found["time_to_target"], rtol=1e-12)
         assert np.isnan(before["time_to_target"]).all()
         assert (now["goodput"] < 1).all()
+
+
+@pytest.mark.parametrize("samples", [1, 1000])
+@pytest.mark.parametrize("rest", ["", "failures: ideal\n", "rental: {start_up: 10 min}\n"])
+def test_a_run_takes_at_least_one_step(tmp_path: Path, samples: int, rest: str) -> None:
+    """In time, cost, energy and speedup, where the baseline's batch is larger, too."""
+    text = studies.SMALL.replace(
+        "batch_per_gpu: 32, precision: fp32", "batch_per_gpu: 256, precision: fp16"
+    )
+    problem = aimed(tmp_path, f"{{samples: {samples}}}", text + rest)
+    start_s = 600.0 if "start_up" in rest else 0.0
+    base = problem.baseline["time_to_target"]
+    for evaluations in (problem, replace(problem, draws=True)):
+        for box in problem.space.boxes(1 << 12):
+            found = evaluations.box(box)
+            needed = np.maximum(samples, found["global_batch"])
+            run_s = needed / found["global_batch"] * found["step"] / found["goodput"]
+            lasts = found["time_to_target"]
+            np.testing.assert_allclose(lasts - found.start_up_s, run_s, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(found["energy"], found["power"] * run_s, rtol=1e-12)
+            assert np.all(run_s >= found["step"])
+            if evaluations is problem:
+                np.testing.assert_allclose(found["speedup"], base / lasts, rtol=1e-12)
+                bill = found["hourly"] * np.ceil(start_s + run_s - 1e-6) / 3600
+                assert start_s == 0 or np.allclose(found["per_run"], bill, rtol=1e-9)
+    assert len(np.unique(found["samples_to_target"])) > 1
 
 
 def test_all_points_share_the_draws_of_the_curve(problem: Problem) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from dse.pricing.load import load
 from dse.report import offers, tables, training_runs
 from dse.report.answer import answer
 from dse.report.design_point import Run
 from dse.report.document import RunDocument
+from tests.pricing import studies
 from tests.report.documents import document
 
 FITTED = (64.0, 1024.0)
@@ -53,6 +56,20 @@ def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     assert not any("Training" in s for s in answer(document()))
     assert "samples to the target" in training_runs.errors(timed(512, 128))
     assert training_runs.errors(timed(1, 1, fitted=False)) == " and scale"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("{samples: 1}", "1 sample"),
+        ("{samples: 2e6}", "2 M samples"),
+        ("{epochs: 1, epoch_samples: 1e6}", "1 epoch of 1 M samples"),
+        ("{epochs: 90, epoch_samples: 1}", "90 epochs of 1 sample"),
+    ],
+)
+def test_the_length_of_a_run_in_words(tmp_path: Path, target: str, said: str) -> None:
+    text = f"{studies.SMALL}target: {target}\n"
+    assert training_runs.said(load(studies.written(tmp_path, text))) == said
 
 
 @pytest.mark.parametrize(
