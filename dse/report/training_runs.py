@@ -194,6 +194,15 @@ def per_sample(document: RunDocument) -> list[str]:
     sizes = sorted({point.global_batch for point in document.front} - {base.global_batch})
     if not sizes:
         return []
+    best = document.recommended
+    if base.run and best.run and base.run.samples != best.run.samples:
+        mine, theirs = (
+            words.scaled(run.samples or 0.0, words.COUNTS) for run in (best.run, base.run)
+        )
+        return [
+            "A run takes at least one step: the recommended point trains "
+            f"{_many(mine, 'sample')}, the baseline {theirs}, and speedup compares the times of these runs."
+        ]
     theirs = words.count(base.global_batch)
     if document.recommended.global_batch != base.global_batch:
         mine = words.count(document.recommended.global_batch)
