@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dse.report import markdown, offers, page, tables
+from dse.report import glossary, markdown, offers, page, tables
 from dse.report.document import RunDocument
 from dse.study import QUANTITIES
 from tests.report import browser
@@ -296,3 +296,9 @@ def test_a_profile_without_communication_shows_what_it_holds(
     for said in ("training rates", "compute speed", "t4: large products reach 50 GFLOP/s",
                  "Samples/s", "1,234", "128", "Open MPI 5.0.8"):  # fmt: skip
         assert said in text
+
+
+def test_time_to_target_is_said_to_be_without_delivery() -> None:
+    """As it is counted: nothing is known of when what is ordered arrives."""
+    assert "Delivery of what is bought is not in it." in glossary.WORDS["time to target"]
+    assert "From the order" not in glossary.WORDS["time to target"]
