@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+MOST_SHOWN = 12  # types of GPU, and names that match nothing
+
 
 @dataclass(frozen=True)
 class Matched:

@@ -16,7 +16,7 @@ from dse import catalog
 from dse.errors import StudyError
 from dse.fleet.job_log import JobLog, LoggedJob, read_job_log
 from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named, unknown_class
-from dse.fleet.log_summary import LogSummary, Matched, Seen
+from dse.fleet.log_summary import MOST_SHOWN, LogSummary, Matched, Seen
 from dse.fleet.workload_matching import Matcher, StepOfGpu, step_of_gpu
 from dse.model.arrays import Array
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU
@@ -24,7 +24,6 @@ from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU
 BATCH_PER_GPU = 32.0  # a judgement, where neither log nor study tells
 FEW = 5  # matched jobs of a class; fewer do not stand for the others
 LARGEST_PARAMS = 1e9  # of a network that an unknown job may be: one that any GPU can train
-MOST_SHOWN = 12
 _LONGEST_NAME = 60  # characters of a name that are shown
 _NUMBER = re.compile(r"([-_.#/ ]\d+)+$")  # of a run, after the name of what runs
 NO_GPU, NEVER_RAN = "held no GPU", "ran for less than 4 seconds of a GPU, or not at all"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dse.fleet.log_summary import MOST_SHOWN
 from dse.report.words import count, many, percent, significant
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 HEADS = ("Priced as", "Jobs", "Of the fleet")
 TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
 _MOST_NAMED = 5
+_MOST_TYPES = 3  # of GPU, in a sentence
 
 
 def rows(document: FleetDocument) -> list[list[str]]:
@@ -49,6 +51,22 @@ def summary(document: FleetDocument) -> str:
         return f"{out}."
     out += f"; the others hold {percent(log.unmatched_share)} of the {held}"
     return f"{out} and are priced as {log.stands_for}."
+
+
+def hardware(document: FleetDocument) -> str:
+    """On what the jobs ran, and on what they are priced; empty where the log names no GPUs."""
+    types = () if document.log is None else document.log.gpu_types
+    if not types:
+        return ""
+    held = document.population.counted_by
+    shares = [f"{row.name} {percent(row.share)}" for row in types[:_MOST_TYPES]]
+    shares[0] += f" of the {held}"
+    at_least = "at least " if len(types) >= MOST_SHOWN else ""
+    return (
+        f"The log names {at_least}{many(len(types), 'type')} of GPU "
+        f"({'the most common: ' if len(types) > len(shares) else ''}{', '.join(shares)}); all jobs "
+        "are priced on the study's hardware, whatever they ran on."
+    )
 
 
 def notes(document: FleetDocument) -> list[str]:
@@ -99,8 +117,8 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
             "AllReduce-Cluster."
         )
     yield "FLOPs, bytes and gradients are those of training in fp32."
-    if log.gpu_types:
-        yield "All jobs are priced on the study's hardware, whatever GPUs they ran on."
+    if said := hardware(document):
+        yield said
     for reason, jobs in log.left_out.items():
         yield f"{many(jobs, 'job')} left out: {reason}."
     if log.columns:

@@ -104,7 +104,7 @@ def answer_lines(document: FleetDocument) -> list[str]:
     elif document.upgrades:
         lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
     lines += [_of_port(document, row) for row in document.ports[:1]]
-    return [*lines, *filter(None, [fleet_log.summary(document)])]
+    return [*lines, *filter(None, [fleet_log.summary(document), fleet_log.hardware(document)])]
 
 
 def decision(document: FleetDocument) -> tuple[str, str]:

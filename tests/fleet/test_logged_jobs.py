@@ -16,6 +16,7 @@ from dse.fleet.study import FleetStudy
 from dse.fleet.workload_matching import Matcher, step_of_gpu
 from dse.model.precision import PRECISIONS
 from dse.report import fleet_log, fleet_page
+from dse.report.fleet_words import answer_lines
 from tests.fleet import logs, small
 
 ALL_MATCH = "workload,gpus,hours,batch_per_gpu,class\n" + "".join(
@@ -132,6 +133,21 @@ def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
     page = fleet_page.render_page(found)
     assert 'id="log"' in page
     assert "Jobs by GPU" in page
+
+
+def test_the_answer_says_on_what_types_of_gpu_the_jobs_ran(tmp_path: Path) -> None:
+    (line,) = (line for line in answer_lines(document(tmp_path, logs.SACCT)) if "of GPU" in line)
+    assert line == (
+        "The log names 2 types of GPU (a100 94 % of the GPU-hours, v100 5.7 %); all jobs are "
+        "priced on the study's hardware, whatever they ran on."
+    )
+    header = "workload,gpus,hours,gpu_type\n"
+    many = "".join(f"resnet50,1,{20 - at},kind-{at}\n" for at in range(5))
+    (line,) = (line for line in answer_lines(document(tmp_path, header + many)) if "of GPU" in line)
+    assert "names 5 types of GPU (the most common: kind-0 22 % of the GPU-hours, kind-1" in line
+    assert "kind-3" not in line
+    bare = document(tmp_path, "workload,gpus,hours\nresnet50,1,1\n")
+    assert not any("of GPU" in line for line in answer_lines(bare))
 
 
 def test_runs_of_one_name_are_told_together(tmp_path: Path) -> None:
