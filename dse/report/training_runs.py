@@ -201,7 +201,8 @@ def per_sample(document: RunDocument) -> list[str]:
         )
         return [
             "A run takes at least one step: the recommended point trains "
-            f"{_many(mine, 'sample')}, the baseline {theirs}, and speedup compares the times of these runs."
+            f"{_many(mine, 'sample')}, the baseline {theirs}, and speedup compares the "
+            "times of these runs."
         ]
     theirs = words.count(base.global_batch)
     if document.recommended.global_batch != base.global_batch:
