@@ -34,7 +34,7 @@ from dse.report.confidence import USUAL
 from dse.report.design_point import Point
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.information import value_by_chance, value_of_all, values_of
+from dse.search.certainty.information import value_of_all, values_of
 from dse.search.certainty.sensitivity import Effect, dead_axes, effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
@@ -268,14 +268,13 @@ def _knowledge(
 ) -> Iterator[Knowledge]:
     """What is worth knowing, the most first; what is found out together counts once.
 
-    What is worth less than LEAST_WORTH, or no more than chance makes of numbers that decide
-    nothing, is left out.
+    What is worth less than LEAST_WORTH is left out, at the first look or then.
     """
-    problem, values = found.problem, values_of(found.record.noted, found.worths)
-    least = max(LEAST_WORTH, value_by_chance(found.worths))
+    problem, looked = found.problem, values_of(found.record.noted, found.worths)
+    values = {name: found.value_of_knowing(name) for name in looked if looked[name] >= LEAST_WORTH}
     told = set[str]()
     for name in sorted(values, key=lambda name: -values[name]):
-        if values[name] < least:
+        if values[name] < LEAST_WORTH:
             return
         means = means_for(problem, point, frozenset({name}), place) or how(name, place)
         if means not in told and len(told) < MOST_KNOWLEDGE:

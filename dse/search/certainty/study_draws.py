@@ -13,7 +13,9 @@ from dse.model.arrays import Array, Mask
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
+from dse.search.certainty.information import value_apart
 from dse.search.certainty.near_front import NearFront, near_front
+from dse.search.certainty.sources import names_behind
 from dse.search.certainty.usefulness import Priced, best, regret, worth
 from dse.search.run import Outcome, labels_of
 from dse.study import Value
@@ -45,8 +47,7 @@ class StudyDraws:
     @cached_property
     def priced(self) -> Priced:
         """The objectives, (draws, points)."""
-        gain, *costs = (self.drawn[one.name] for one in self.problem.study.objectives)
-        return Priced(gain, costs, self.drawn.meets_all)
+        return _priced(self.problem, self.drawn)
 
     @cached_property
     def worths(self) -> Array:
@@ -90,6 +91,17 @@ class StudyDraws:
         alone = Variation(alone=frozenset())
         return drawn_quantities(self.problem, self.near.points, names, alone, 1)
 
+    def value_of_knowing(self, name: str) -> float:
+        """Of a number that the record has, see :func:`.information.value_apart`; 0 where neither
+        the objectives nor the limits ask for it."""
+        objectives, record = [one.name for one in self.problem.study.objectives], Record()
+        anew = Variation(anew=names_behind(name, self.record.asked), record=record)
+        found = drawn_quantities(self.problem, self.near.points, objectives, anew, len(self.worths))
+        if name not in record.noted:
+            return 0.0
+        again = worth(self.rule, _priced(self.problem, found))
+        return value_apart(self.record.noted[name], self.worths, record.noted[name], again)
+
     def choice(self, at: int) -> Mask:
         """Which purchases are the same choice as that of a point, (purchases,): its own, and those
         with a point that meets every limit and differs from it by no more than the study's
@@ -115,6 +127,11 @@ class StudyDraws:
         theirs = self.worths_of_purchases[:, purchase]
         won, lost = np.mean(mine > theirs), np.mean(mine < theirs)
         return float(won / (won + lost)) if won + lost else 0.5
+
+
+def _priced(problem: Problem, drawn: DrawnQuantities) -> Priced:
+    gain, *costs = (drawn[one.name] for one in problem.study.objectives)
+    return Priced(gain, costs, drawn.meets_all)
 
 
 def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> StudyDraws:

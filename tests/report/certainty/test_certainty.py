@@ -43,6 +43,7 @@ from dse.report.document import Confidence, RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.report.points import describe
+from dse.search.certainty.information import values_of
 from dse.search.certainty.sensitivity import Effect
 from dse.search.certainty.usefulness import CHEAPEST
 from dse.search.run import run
@@ -138,6 +139,28 @@ def test_numbers_that_decide_nothing_are_not_worth_knowing(tmp_path: Path) -> No
         found.record.noted[f"rate: idle {number}"] = random.standard_normal(1000)
     assert certainty(found, at, {}, point).knowledge == before
     assert all(item.worth >= 0.005 for item in before)
+
+
+def test_a_part_that_only_the_baseline_has_is_not_worth_a_quote(tmp_path: Path) -> None:
+    """Though its draws are correlated by chance with those of the price that decides."""
+    text = (
+        studies.SMALL.replace(
+            "[p100-sxm2-16gb, v100-sxm2-16gb]", "[a100-sxm4-40gb, a100-sxm4-80gb, h100-sxm]"
+        )
+        .replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [8, 16]")
+        .replace("gpus_per_node: [1, 4]", "gpus_per_node: [4, 8]")
+    )
+    outcome = run(load(studies.written(tmp_path, text)), "exhaustive", None, None,
+                  lambda *_: None, 1000, 0)  # fmt: skip
+    found, at = drawn_answer(outcome, "speed-per-dollar", {})
+    assert "p100-sxm2-16gb" not in {one["accelerator"] for one in found.near.points}
+    name = "price: p100-sxm2-16gb"
+    assert values_of(found.record.noted, found.worths)[name] > 0.005
+    point = describe(outcome.problem, found.near.points[at])
+    told = [item.name for item in certainty(found, at, {}, point).knowledge]
+    assert "price: a100-sxm4-40gb" in told
+    assert name not in told
+    assert found.value_of_knowing(name) == 0
 
 
 def test_the_answer_and_the_section_say_it(small: RunDocument) -> None:
