@@ -26,6 +26,9 @@ DEADLINE, BUDGET, POWER, CONFIDENCE = "deadline", "budget", "power", "confidence
 _MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
 _DIMENSIONS = {DEADLINE: ("seconds",), BUDGET: tuple(_MONEY), POWER: ("watt",)}
 _EXAMPLES = {DEADLINE: "7 d", BUDGET: "2 MUSD", POWER: "200 kW"}
+_OF_RENT = (
+    f'write for example --{BUDGET} "50 USD/hour", or minimize per_run if the sum is for a whole run'
+)
 _BELOW = ("<=", "<")
 # What to do about a budget of 0.
 _NOTHING = (
@@ -107,12 +110,20 @@ class Questions:
 
     def money(self, minimized: Iterable[str] = ()) -> str:
         """The quantity that a budget limits: the money that is minimized, if it is such; else what
-        is bought or, for a budget by the hour, rented."""
+        is bought or, for a budget by the hour, rented.
+
+        Raises :class:`ArgumentError` for a sum where rent by the hour is minimized: to limit what
+        the same machines cost to buy is not what it can mean.
+        """
         dimension = "usd"
         if self.budget is not None:
             dimension, _ = _amount(BUDGET, self.budget, _DIMENSIONS[BUDGET])
-        own = (name for name in minimized if QUANTITIES[name].dimension == dimension)
-        return next(own, _MONEY[dimension])
+        minimized = [*minimized]
+        own = [name for name in minimized if QUANTITIES[name].dimension == dimension]
+        if self.budget is not None and not own and dimension == "usd" and "hourly" in minimized:
+            problem = f"{self.budget.strip()} is a sum, and rent by the hour is minimized"
+            raise ArgumentError(f"--{BUDGET}", problem, _OF_RENT)
+        return next(iter(own), _MONEY[dimension])
 
     def limits(self, minimized: Iterable[str], owns: bool = False) -> tuple[str, ...]:
         """What is asked as constraints of a study that minimizes these quantities. owns: whether

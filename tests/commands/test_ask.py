@@ -163,6 +163,16 @@ def test_limits_stand_in_the_study() -> None:
     assert rented["objectives"]["minimize"] == "hourly"
 
 
+def test_a_sum_is_no_budget_for_rent_by_the_hour(tmp_path: Path) -> None:
+    done = dse(*ASKED, "3 MUSD", "--minimize", "rent", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "--budget: 3 MUSD is a sum, and rent by the hour is minimized; write" in done.stderr
+    assert '--budget "50 USD/hour", or minimize per_run' in done.stderr
+    done = dse(*ASKED, "3 MUSD", "--minimize", "run", "--tokens", "1e9", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "per_run <= 3 MUSD" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("given", "written"),
     [
