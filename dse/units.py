@@ -40,11 +40,12 @@ DIMENSIONS: dict[str, tuple[str, str]] = {
     "kilograms": ("kg", "500 kg or 2 t"),
     "kg_per_kwh": ("kg/kWh", "0.35 kg/kWh or 350 g/kWh"),
     "samples": ("samples", "1e6 samples"),
+    "tokens": ("", "300e9 or 300 B"),
     "samples_per_s": ("samples/s", "1000 samples/s"),
     "count": ("", "8"),
     "share": ("", "0.3 or 30 %"),
 }
-_UNITLESS = {"count", "samples", "share"}  # dimensions of which a bare number is one
+_UNITLESS = {"count", "samples", "share", "tokens"}  # dimensions of which a bare number is one
 
 _DEFINITIONS = """
 kilo- = 1e3 = k- = K-
@@ -115,6 +116,11 @@ _PREFIXES: dict[str, tuple[str, str]] = {  # pint prefix -> (spellings, long nam
     "Ti": ("Ti", "tebi"), "Pi": ("Pi", "pebi"),
 }  # fmt: skip
 
+# Counts of what is trained on may be written as they are printed: 300 B tokens. No bytes are meant.
+_TRAINED_ON = {"samples": re.compile(r"([kKMGBT]?) *(?:samples?)?"),
+               "tokens": re.compile(r"([kKMGBT]?) *(?:tokens?)?")}  # fmt: skip
+_SCALES = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
+
 _LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often than meant
 # Beyond these no quantity is meant, and products of some would no longer be numbers.
 SMALLEST, LARGEST = 1e-30, 1e30
@@ -168,6 +174,8 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
         raise UnitError(f"{text.strip()} has no unit", remedy)
     if dimension == "share" and unit == "%":
         return _finite(f"{number / 100:.15g}", text)
+    if (trained := _TRAINED_ON.get(dimension)) and (counted := trained.fullmatch(unit)):
+        return _finite(f"{number * _SCALES[counted[1]]:.15g}", text)
     if dimension == "bytes" and _LETTER_BIT.search(unit):
         spelt = f"{match[1]} {unit[:-1]}"
         raise UnitError(f"'{text}' is in bits", f"write {spelt}B, or {spelt}bit if bits are meant")

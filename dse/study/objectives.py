@@ -16,6 +16,7 @@ from dse.study.quantities import BUILTINS, EQUAL_BATCH, QUANTITIES
 TARGETS = ("samples", "epochs", "tokens", "quality")  # ways to say how long a run is
 EPOCH = "epoch_samples"
 _USUAL = {"samples": "115e6", "epochs": "90", "tokens": "300e9", EPOCH: "1.28e6"}
+_DIMENSIONS = {"samples": "samples", "tokens": "tokens", EPOCH: "samples"}
 _MOST: Mapping[Goal, int] = {"maximize": 1, "minimize": 2}
 
 
@@ -74,9 +75,7 @@ def read_target(top: Cursor) -> Target | None:
     mistakes = Mistakes()
     keys = [key for key in _USUAL if at.has(key)]
     numbers = mistakes.by_key(
-        lambda key: at.at(key).quantity(
-            "samples" if "samples" in key else "count", 1e18, example=_USUAL[key]
-        ),
+        lambda key: at.at(key).quantity(_DIMENSIONS.get(key, "count"), 1e18, example=_USUAL[key]),
         keys,
     )
     quality = mistakes.part(lambda: at.optional("quality", read_quality, None))

@@ -23,6 +23,7 @@ from dse.commands.draft import LARGEST_BATCH, Draft
 from dse.commands.shipped import fleet_names, study_names
 from dse.errors import ArgumentError
 from dse.pricing.load import load
+from dse.report.training_runs import said
 from tests.commands.command import DEADLINE_S, dse, environment, files, refused
 
 ASKED = ["ask", "--workload", "bert-large", "--gpus", "8..256", "--on", "a100,h100"]
@@ -161,6 +162,14 @@ def test_limits_stand_in_the_study() -> None:
     rented = yaml.safe_load(Draft(Answers("resnet50", budget="50 USD/hour")).text)
     assert rented["constraints"][1] == "hourly <= 50 USD/hour"
     assert rented["objectives"]["minimize"] == "hourly"
+
+
+@pytest.mark.parametrize("tokens", ["100B", "100 B", "0.1T", "100e9"])
+def test_tokens_are_read_as_they_are_printed(tokens: str) -> None:
+    problem = Draft(Answers("bert-large", "h100", "8", "100", tokens=tokens)).problem("s.yaml")
+    assert problem.study.target is not None
+    assert problem.study.target.tokens == 100e9
+    assert said(problem) == "100 B tokens"
 
 
 def test_a_sum_is_no_budget_for_rent_by_the_hour(tmp_path: Path) -> None:
