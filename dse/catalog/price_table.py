@@ -186,10 +186,9 @@ class PriceTable:
                 found[column] = _UNKNOWN if column == PRICE else ""
         if found.get("currency", "").upper() in _EURO:
             found["currency"] = "EUR"
-        loc = self.mistakes.part(lambda: self._item(found[ITEM], place)).otherwise(
-            (_NAMELESS, f"{found[ITEM]} of line {place[0]}")
-        )
-        if loc[0] == _NAMELESS and "/" in found[PRICE]:
+        nameless = _NAMELESS, f"{found[ITEM]} of line {place[0]}"
+        loc = self.mistakes.part(lambda: self._item(found[ITEM], place)).otherwise(nameless)
+        if loc == nameless and "/" in found[PRICE]:
             found[PRICE] = _UNKNOWN  # what it would be per is not known
         if loc in self._places:
             problem = f"{found[ITEM]} again, first on line {self._places[loc][0]}"
