@@ -29,13 +29,6 @@ class Convergence:
     critical_batch: ArrayLike = inf
     fitted: tuple[float, float] = (0.0, inf)
 
-    def constant(self, *global_batches: ArrayLike) -> bool:
-        """Whether a run takes as many samples at each of these batches."""
-        if not np.all(np.isinf(self.critical_batch)):
-            return False
-        largest = max(float(np.max(batches)) for batches in global_batches)
-        return bool(np.all(largest <= np.asarray(self.least_samples)))
-
     def samples(self, global_batch: ArrayLike) -> Array:
         """Samples to the quality, of the shape that the arguments broadcast to."""
         learned = self.least_samples * (1 + global_batch / np.asarray(self.critical_batch))

@@ -41,9 +41,7 @@ def test_samples_are_those_of_the_trade_for_steps(
 @given(LEAST, BATCH)
 def test_a_run_of_given_samples_takes_exactly_them_or_a_step(least: float, batch: int) -> None:
     curve = Convergence(least)
-    assert curve.constant(1, batch) == (batch <= least)
     assert float(curve.samples(batch)) == max(least, batch)
-    assert not Convergence(least, 4096.0).constant(1)
 
 
 @given(LEAST, st.floats(1e-3, 1e9), BATCH, BATCH)
@@ -65,9 +63,6 @@ def test_arrays_broadcast_and_draws_come_first() -> None:
     curve = Convergence(np.array([[10.0], [20.0]]), np.array([[10.0], [inf]]))
     batches = np.array([10.0, 30.0])
     assert curve.samples(batches).tolist() == [[20.0, 40.0], [20.0, 30.0]]
-    assert not curve.constant(batches)
-    assert Convergence(np.array([[30.0], [40.0]])).constant(batches)
-    assert not Convergence(np.array([[20.0], [40.0]])).constant(batches)
 
 
 def test_only_batches_outside_of_the_observed_ones_are_beyond() -> None:
