@@ -107,7 +107,7 @@ def fitted(batches: Array, samples: Array) -> Fit:
         float(spreads[0]),
         float(spreads[1]),
         float(covariance[0, 1] / spreads.prod()),
-        np.expm1(np.abs(np.log(samples / curve.samples(batches)))),
+        np.expm1(np.abs(np.log(samples / curve.learned_from(batches)))),
     )
 
 
@@ -117,7 +117,7 @@ def _through(batches: Array, samples: Array) -> tuple[Convergence, Array]:
 
     def misses(logs: Array) -> Array:
         least, critical = np.exp(logs)
-        return np.asarray(np.log(samples / Convergence(least, critical).samples(batches)))
+        return np.asarray(np.log(samples / Convergence(least, critical).learned_from(batches)))
 
     found = least_squares(misses, np.log([samples.min(), 4 * np.median(batches)]))
     least, critical = (float(number) for number in np.exp(found.x))

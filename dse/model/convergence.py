@@ -31,8 +31,11 @@ class Convergence:
 
     def samples(self, global_batch: ArrayLike) -> Array:
         """Samples to the quality, of the shape that the arguments broadcast to."""
-        learned = self.least_samples * (1 + global_batch / np.asarray(self.critical_batch))
-        return np.asarray(np.maximum(learned, global_batch))
+        return np.asarray(np.maximum(self.learned_from(global_batch), global_batch))
+
+    def learned_from(self, global_batch: ArrayLike) -> Array:
+        """The same as if steps could be parted, ``E_min (1 + B / B_crit)``."""
+        return np.asarray(self.least_samples * (1 + global_batch / np.asarray(self.critical_batch)))
 
     def beyond(self, global_batch: ArrayLike) -> Mask:
         """Whether a batch lies outside of those that were observed."""

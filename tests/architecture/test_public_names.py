@@ -108,7 +108,9 @@ def test_many_studies_are_a_list_of_documents_and_failures(
 
 def test_nothing_feasible_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NoFeasiblePoint, match="are rejected because capital <= 1 USD is not met"):
+    with pytest.raises(
+        NoFeasiblePoint, match="capital <= 1 USD is met by none: the best of all is"
+    ):
         dse.run(studies.written(tmp_path, studies.IMPOSSIBLE))
 
 
