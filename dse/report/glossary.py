@@ -31,7 +31,7 @@ WORDS = {
     "step": "One round of training: every accelerator computes, then all exchange gradients.",
     "throughput": "Samples trained per second.",
     "time to target": "How long a run takes: the start-up of machines that are rented for it, the "
-    "training, and what failures and checkpoints take. Delivery of what is bought is not in it.",
+    "training, and what failures and checkpoints take. Delivery is not in it.",
     "transport": "The software that carries the messages, such as MPI, NCCL or gRPC.",
     "90 % interval": "The true value lies in it with a probability of 90 %, if the model's errors "
     "are as they were where they could be checked.",

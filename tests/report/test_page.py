@@ -300,5 +300,5 @@ def test_a_profile_without_communication_shows_what_it_holds(
 
 def test_time_to_target_is_said_to_be_without_delivery() -> None:
     """As it is counted: nothing is known of when what is ordered arrives."""
-    assert "Delivery of what is bought is not in it." in glossary.WORDS["time to target"]
+    assert "Delivery is not in it." in glossary.WORDS["time to target"]
     assert "From the order" not in glossary.WORDS["time to target"]
