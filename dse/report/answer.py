@@ -109,7 +109,10 @@ def _by_rule(document: RunDocument) -> list[str]:
     what, _, because = best.why.partition(". Chosen because ")
     if not what.startswith("the "):
         return []
-    reason = f", since {because.rstrip('.')}" if because else ""
+    reason = "".join(  # what a confidence leaves out is no reason for a rule
+        f"{', since' if one.startswith('the study ') else ';'} {one}"
+        for one in because.rstrip(".").split("; ") if one
+    )  # fmt: skip
     return [f"This is {what.partition('. ')[0].rstrip('.')}, by the rule {best.rule}{reason}."]
 
 

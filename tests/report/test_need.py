@@ -114,6 +114,8 @@ def test_an_answer_slower_than_the_baseline_says_so(tmp_path: Path) -> None:
 
 
 def test_the_rule_is_told_with_its_reason(tmp_path: Path) -> None:
+    """What a confidence leaves out is no reason for a rule."""
+
     def told(constraint: str, rule: str = "") -> str:
         text = studies.SMALL.replace(LIMIT, f'"{constraint}"') + rule
         problem = load(studies.written(tmp_path, text))
@@ -129,4 +131,8 @@ def test_the_rule_is_told_with_its_reason(tmp_path: Path) -> None:
     assert told("gpus <= 64", "recommend: least-regret\n") == (
         "This is the point that is expected to miss least of what the best choice would bring, "
         "over all simulated outcomes, by the rule least-regret."
+    )
+    assert told("capital <= 20 MUSD", "confidence: 0.8\nrecommend: fastest\n") == (
+        "This is the fastest point, by the rule fastest; only points count that meet every limit "
+        "with at least 80 % probability."
     )
