@@ -37,24 +37,32 @@ class Machine:
         """
         board, node = self.accelerator, self.node
         host = catalog.fabric(board.host_link).bytes_per_s if board.host_link else None
-        shared = node.nics is None or node.nics < node.accelerators
-        link = None if shared or node.inter_node is None else catalog.fabric(node.inter_node)
-        cards = (node.nics or 0) / node.accelerators
         found = {
             "gpu": board.peak_flops_per_s.get(self.precision),
             "memory": board.memory_bytes_per_s,
             "pcie": host,
-            "ethernet": None if link is None or link.bytes_per_s is None
-            else cards * link.bytes_per_s,
+            "ethernet": self._ethernet(),
             "nvlink": board.intra_node_bytes_per_s or host,
             "gpus_per_server": float(node.accelerators),
         }  # fmt: skip
         return {key: value for key, value in found.items() if value is not None}
 
+    def _ethernet(self) -> float | None:
+        """What the cards of one accelerator send, in bytes/s."""
+        node = self.node
+        if node.inter_node is None or node.nics is None or self._cards_are_shared:
+            return None
+        each = catalog.fabric(node.inter_node).bytes_per_s
+        return None if each is None else node.nics / node.accelerators * each
+
+    @property
+    def _cards_are_shared(self) -> bool:
+        return self.node.nics is not None and self.node.nics < self.node.accelerators
+
     def why_not(self, key: str) -> str:
         """Why it does not tell a key of ``hardware``, after what is missing."""
         node = self.node
-        if key == "ethernet" and node.nics is not None and node.nics < node.accelerators:
+        if key == "ethernet" and self._cards_are_shared:
             cards = "one card" if node.nics == 1 else f"{node.nics} cards"
             return (f" (the {node.accelerators} accelerators of {node.name} share {cards}; say "
                     "what one accelerator has)")  # fmt: skip

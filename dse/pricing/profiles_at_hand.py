@@ -105,8 +105,8 @@ def _compares_networks(study: Study) -> bool:
 
 
 def _choosable(problem: Problem, at_hand: Mapping[str, _AtHand]) -> dict[str, _AtHand]:
-    """Those that may be chosen for a study: where networks are compared, none
-    by which all would be equally fast."""
+    """Those that may be chosen for a study: where networks are compared, none by which all would be
+    equally fast."""
     compares = _compares_networks(problem.study)
     return {
         name: one for name, one in at_hand.items()
