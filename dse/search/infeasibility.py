@@ -94,7 +94,10 @@ def quantity_text(name: str, value: float) -> str:
     """A value of a quantity with its unit, to four digits: ``30,660 USD``, ``13.2 days``."""
     if not np.isfinite(value):
         return "unknown"
-    unit, _ = DIMENSIONS[QUANTITIES[name].dimension]
+    dimension = QUANTITIES[name].dimension
+    unit, _ = DIMENSIONS[dimension]
+    if dimension == "share":
+        value, unit = 100 * value, "%"
     for least, size, called in _LARGER.get(unit, ()):
         if abs(value) >= least:
             value, unit = value / size, called

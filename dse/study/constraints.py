@@ -3,7 +3,7 @@
     constraint := sum ("<=" | ">=" | "<" | ">" | "==") sum
     sum        := product (("+" | "-") product)*
     product    := factor (("*" | "/") factor)*
-    factor     := "-" factor | "(" sum ")" | quantity name | number [unit (("/" | "*") unit)*]
+    factor     := "-" factor | "(" sum ")" | quantity name | number ["%" | unit (("/" | "*") unit)*]
 
 Dimensions are checked on the way.
 """
@@ -22,6 +22,7 @@ from dse.units import UnitError
 
 MAX_LENGTH = 500
 MAX_DEPTH = 30
+_PERCENT = "%"
 _COMPARISONS = ("<=", ">=", "==", "<", ">")
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 _CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}\b")  # as prices have it, see catalog/currencies.py
@@ -29,7 +30,13 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|=<|=>|!=|[-+*/()<>=])|(?P<odd>\S))"
 )
-_SLIPS = {"=": "==", "=<": "<=", "=>": ">=", "!=": "two constraints", "%": "a fraction"}
+_SLIPS = {
+    "=": "==",
+    "=<": "<=",
+    "=>": ">=",
+    "!=": "two constraints",
+    "%": "it after a number: 90 %",
+}
 
 
 class ExpressionError(ValueError):
@@ -149,6 +156,10 @@ class _Parser:
     def number(self) -> tuple[Node, Dimension]:
         _, text, offset = self.tokens.pop(0)
         unit = ""
+        if self.at[1] == _PERCENT:
+            self.tokens.pop(0)
+            value = float(f"{float(text.replace('_', '')) / 100:.15g}")
+            return Number(self.finite(value, offset)), dimensions.NONE
         if self.at[0] == "word":
             start = self.at[2]
             self.unit_word("after the number")

@@ -156,7 +156,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("samples_to_target", "samples_to_target", "samples", "samples of the whole run",
                  lambda p: p.samples_to_target, needs_target=True),
-        Quantity("goodput", "goodput", "count",
+        Quantity("goodput", "goodput", "share",
                  "share of a run's time that trains, the rest being lost to failures",
                  lambda p: p.running.share),
         Quantity("carbon", "run_carbon_kg", "kilograms",

@@ -127,3 +127,13 @@ def test_a_point_of_which_nobody_knows_hides_no_other(tmp_path: Path) -> None:
     text = text.replace(LIMIT, '"speedup >= 6", "capital <= 60 kUSD"')
     said = refusal(load(studies.written(tmp_path, text)), "exhaustive")
     assert "speedup >= 6 and capital <= 60 kUSD can each be met, but not both at once" in said
+
+
+def test_a_share_is_told_in_per_cent_as_it_is_written(
+    tmp_path: Path, every: list[Evaluation]
+) -> None:
+    limit = "goodput >= 99.9999999 %"
+    problem = problem_of(tmp_path, limit)
+    best = max(float(np.ravel(evaluation["goodput"])[0]) for evaluation in every)
+    line = refusal(problem, "exhaustive")
+    assert f"misses '{limit}': it is {100 * best:.4g} %" in line

@@ -293,7 +293,8 @@ def small_studies(draw: st.DrawFn) -> str:
     for name, values in _AXES.items():
         chosen = draw(st.lists(st.sampled_from(values), min_size=1, max_size=4, unique=True))
         rows.append(f"  {name}: [{', '.join(map(str, chosen))}]")
-    limits = ["fits_memory", '"capital <= 300 kUSD"', '"power <= 20 kW"', '"global_batch <= 512"']
+    limits = ["fits_memory", '"capital <= 300 kUSD"', '"power <= 20 kW"', '"global_batch <= 512"',
+              '"goodput >= 99.95 %"']  # fmt: skip
     constraints = draw(st.lists(st.sampled_from(limits), unique=True))
     costs = ["capital", "tco", "power", "step", "hourly"]
     least = draw(st.lists(st.sampled_from(costs), min_size=1, max_size=2, unique=True))

@@ -40,6 +40,11 @@ COMPARE = {
         ("gpus - 1 - 1 <= 6", "gpus", 8, 9),
         ("64 / gpus / 2 >= 4", "gpus", 8, 9),
         ("capital <= 10 USD/hour * 2 days", "capital", 480, 481),
+        ("goodput >= 90 %", "goodput", 0.9, 0.899),
+        ("goodput>=90%", "goodput", 0.9, 0.899),
+        ("goodput >= 0.9", "goodput", 0.9, 0.899),
+        ("1 - goodput <= 10 %", "goodput", 0.9, 0.899),
+        ("step <= 20 % * 1 s", "step", 0.2, 0.201),
     ],
 )  # fmt: skip
 def test_units(text: str, column: str, just_inside: float, just_outside: float) -> None:
@@ -133,7 +138,9 @@ def test_division_by_a_column_that_is_zero_is_silent() -> None:
         ("gpus = 2", 5, "use =="),
         ("gpus != 2", 5, "two constraints"),
         ("gpus =< 2", 5, "use <="),
-        ("gpus % 8 == 0", 5, "'%'"),
+        ("gpus % 8 == 0", 5, "use it after a number: 90 %"),
+        ("goodput >= 90 % 3", 16, "the end of the constraint"),
+        ("capital <= 90 %", 11, "in USD but '90 %' is a plain number"),
         ("gpus ** 2 <= 9", 6, "'*' where"),
         ("__import__('os') <= 2", 0, "not a known quantity"),
         ("gpus <= 1e999", 8, "not finite"),
@@ -161,7 +168,7 @@ def test_every_quantity_can_be_constrained() -> None:
     examples = {
         "count": "8", "samples": "8", "samples_per_s": "8 samples/s", "usd": "8 USD",
         "usd_per_hour": "8 USD/hour", "watt": "8 W", "seconds": "8 s", "bytes": "8 B",
-        "joule": "8 J", "kilograms": "8 kg",
+        "joule": "8 J", "kilograms": "8 kg", "share": "800 %",
     }  # fmt: skip
     for name, quantity in QUANTITIES.items():
         constraint = parse_constraint(f"{name} <= {examples[quantity.dimension]}")
