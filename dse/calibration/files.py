@@ -132,12 +132,15 @@ def _wrong_within(loc: Loc, errors: Sequence[tuple[Loc, str, str]]) -> bool:
     )
 
 
-def write_text(path: str | Path, text: str) -> None:
-    """Write under a temporary name and rename; an OutputError leaves ``path`` as it was."""
+def write_text(path: str | Path, text: str, option: str = "--out") -> None:
+    """Write under a temporary name and rename; an OutputError leaves ``path`` as it was.
+
+    option: what the user gave the path as.
+    """
     target = Path(path).resolve()  # a link keeps leading there
     temporary = ""
     if target.exists() and not target.is_file():
-        raise OutputError(f"{path}: is not a regular file; choose another --out")
+        raise OutputError(f"{path}: is not a regular file; choose another {option}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
@@ -153,7 +156,7 @@ def write_text(path: str | Path, text: str) -> None:
         if isinstance(cause, OSError):
             reason = cause.strerror or str(cause)
             raise OutputError(
-                f"{target}: cannot be written: {reason}; choose another --out"
+                f"{target}: cannot be written: {reason}; choose another {option}"
             ) from None
         raise
 

@@ -16,6 +16,7 @@ from dse.commands.terminal import command_line
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 
+SAVE = "--save"
 Workload = Annotated[
     str | None, typer.Option(help="What is trained: a name of the catalogue, or a file.")
 ]
@@ -79,7 +80,9 @@ def ask(
     epoch_samples: EpochSamples = None,
     quality: Quality = None,
     prices: PriceList = None,
-    save: Annotated[Path | None, typer.Option(help="Also write the study to this file.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(SAVE, help="Also write the study to this file.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
     out: Annotated[
         Path | None,
@@ -105,7 +108,7 @@ def ask(
     mistakes.part(answers.check)
     options = mistakes.part(lambda: Options(out=out, engine=engine))
     if save is not None:
-        mistakes.part(lambda: check_free(save, force))
+        mistakes.part(lambda: check_free(save, force, SAVE))
     elif force:
         remedy = "add --save, or drop it"
         mistakes.note(ArgumentError("--force", "overwrites the file of --save", remedy))
@@ -128,7 +131,7 @@ def ask_question(
     draft = Draft(answers, command, "" if save is None else folder_of(save))
     problem = draft.problem(f"{answers.name}.yaml" if save is None else save.name)
     if save is not None:
-        write_text(save, draft.text)
+        write_text(save, draft.text, SAVE)
     if not as_json:
         for line in answers.told():
             print(f"note: {line}")
@@ -149,8 +152,10 @@ def folder_of(path: Path) -> str:
     return os.path.dirname(path)
 
 
-def check_free(path: Path, force: bool) -> None:
-    """Raise rather than overwrite a file unasked, or anything that is no file."""
+def check_free(path: Path, force: bool, option: str) -> None:
+    """Raise rather than overwrite a file unasked, or anything that is no file, and where none can
+    be written. option: what the user gave the path as."""
+    from dse.calibration.files import check_writable
     from dse.errors import StudyError
 
     if path.is_dir():
@@ -158,3 +163,4 @@ def check_free(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise StudyError(str(path), 0, 0, "is there already",
                          "name another file, or add --force to overwrite it")  # fmt: skip
+    check_writable(path.parent, option)

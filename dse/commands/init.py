@@ -34,6 +34,7 @@ from dse.commands.study_names import all_beginning
 from dse.commands.terminal import command_line
 from dse.errors import ArgumentError, DseError
 
+FILE = "file"  # as the usage calls it
 STUDY = "study.yaml"  # where a study is written unless another file is named
 
 
@@ -112,7 +113,7 @@ def init(
             raise ArgumentError("--from", problem, "leave the other options out")
         copy_study(from_, file if file != Path(STUDY) else Path(f"{from_}.yaml"), force)
         return
-    check_free(file, force)
+    check_free(file, force, FILE)
     answers = given_answers(options)
     left = [] if yes else [one for one in QUESTIONS if options[one.field] is None]
     if (budget, power) != (None, None):  # an answer to the last question
@@ -174,7 +175,7 @@ def write_study(answers: Answers, file: Path) -> None:
     answers.check()
     draft = Draft(answers, command_line(), folder_of(file))
     problem = draft.problem(file.name)
-    write_text(file, draft.text)
+    write_text(file, draft.text, FILE)
     for line in answers.told():
         print(f"note: {line}")
     baseline = ", ".join(f"{axis} {value}" for axis, value in draft.baseline.items())
@@ -195,8 +196,8 @@ def copy_study(name: str, file: Path, force: bool) -> None:
         _, _, said = str(error).partition(": ")
         problem, _, remedy = said.partition("; ")
         raise ArgumentError("--from", f"'{name}': {problem}", remedy) from None
-    check_free(file, force)
-    write_text(file, copied(source.read_text(encoding="utf-8"), name, file))
+    check_free(file, force, FILE)
+    write_text(file, copied(source.read_text(encoding="utf-8"), name, file), FILE)
     print(f"wrote {file}, a copy of {name}")
     for line in _next(file, "dse fleet" if is_fleet(source) else "dse run"):
         print(line)
