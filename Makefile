@@ -49,7 +49,7 @@ test: $(VENV)/.dev
 # With PYTHONDONTWRITEBYTECODE every process that a test starts would compile dse anew.
 PART := 1/1
 evidence: $(VENV)/.dev
-	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m evidence -p tests.share --share $(PART)
+	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m evidence -p tests.share --marked evidence --share $(PART)
 
 # Without GPUs the plain wheel of some indexes still brings gigabytes of CUDA, so it is on request.
 torch: $(VENV)/.dev

@@ -5,8 +5,9 @@ cores, ports and processes, so they run one after the other. Those marked nodes 
 network namespaces of their own, and mostly wait for them. All others are dealt out to two
 processes, file by file, so that both cores have work to the end. They leave a core to the slow
 tests, which take longest, wherever these want one; and their arithmetic keeps to one thread, as
-several would spin while they wait for one whose core a rank has. Modules are compiled once,
-whatever the environment says, and not by each of the hundreds of processes that tests start.
+several would spin while they wait for one whose core a rank has. No process imports files whose
+tests others run. Modules are compiled once, whatever the environment says, and not by each of the
+hundreds of processes that tests start.
 Tests marked evidence are left out: they have a command of their own, `make evidence`.
 Arguments go to all; for a choice of one's own, or a debugger, there is pytest itself.
 """
@@ -28,10 +29,11 @@ class Kind(NamedTuple):
     behind: bool = False
 
 
-OTHERS = ("-m", "not slow and not evidence", "-p", "tests.share", "--share")
+SHARED = ("-p", "tests.share")
+OTHERS = (*SHARED, "-m", "not slow and not evidence", "--share")
 KINDS = {
-    "slow": Kind(("-m", "slow and not nodes and not evidence")),
-    "nodes": Kind(("-m", "nodes and not evidence")),
+    "slow": Kind((*SHARED, "-m", "slow and not nodes and not evidence", "--marked", "slow")),
+    "nodes": Kind((*SHARED, "-m", "nodes and not evidence", "--marked", "nodes")),
     "others": Kind((*OTHERS, "1/2"), behind=True),
     "others, second half": Kind((*OTHERS, "2/2"), behind=True),
 }

@@ -85,9 +85,10 @@ def test_a_limit_that_nothing_meets_is_blamed_alone(
     assert [one.limit.text for one in found] == [
         limit for limit in limits if limit != "speedup >= 2"
     ]
-    fitting = [one for one in every if all(
-        mask.all() for _, mask in constraints.demands(one, problem_of(tmp_path).study)
-    )]  # fmt: skip
+    unlimited = problem_of(tmp_path).study
+    fitting = [
+        one for one in every if all(mask.all() for _, mask in constraints.demands(one, unlimited))
+    ]
     for one in found:
         assert not one.met
         least = min(float(np.ravel(evaluation[one.name])[0]) for evaluation in fitting)
