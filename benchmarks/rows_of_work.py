@@ -44,6 +44,7 @@ CLOSED_FORMS: dict[str, Callable[[], Network]] = {
     "t5-11b": lambda: transformers.t5(1024, 24, 128, 128, 65536, 512, 114),
     "transformer-base": lambda: transformers.transformer(512, 6, 8, 2048, 33708, 32, 32),
     "transformer-big": lambda: transformers.transformer(1024, 6, 16, 4096, 33708, 32, 32),
+    "vit-base-16": lambda: transformers.vit(768, 12, 12, 3072, 224, 16),
     "gnmt-v2": recurrent_networks.gnmt,
     "deepspeech2-5x800": lambda: recurrent_networks.deepspeech(800, 5),
     "deepspeech2-7x1760": lambda: recurrent_networks.deepspeech(1760, 7),

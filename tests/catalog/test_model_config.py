@@ -109,7 +109,12 @@ def test_parameters_are_those_published(
 
 @pytest.mark.parametrize(
     ("config", "sequence", "name"),
-    [(GPT2, None, "gpt2-124m"), (BERT, None, "bert-large-s512"), (BERT, 128, "bert-large-s128")],
+    [
+        (GPT2, None, "gpt2-124m"),
+        (BERT, None, "bert-large-s512"),
+        (BERT, 128, "bert-large-s128"),
+        (VIT, None, "vit-base-16"),
+    ],
 )
 def test_it_is_the_workload_of_the_catalogue(
     tmp_path: Path, config: dict[str, Any], sequence: int | None, name: str
@@ -117,7 +122,7 @@ def test_it_is_the_workload_of_the_catalogue(
     found, known = of(tmp_path, config, sequence), workload(name)
     for key in ("params", "forward_flops", "activation_bytes", "activation_bytes_without_scores",
                 "input_bytes", "gradient_tensors", "layer_names", "layer_kinds", "work", "family",
-                "network", "tokens_per_sample"):  # fmt: skip
+                "network", "tokens_per_sample", "decoded"):  # fmt: skip
         assert getattr(found, key) == getattr(known, key), key
     np.testing.assert_array_equal(found.layer_params, known.layer_params)
 

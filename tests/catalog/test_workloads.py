@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.catalog import gradient_tensors, names, workload
+from dse.catalog import gradient_tensors, names, resolve, workload
 
 
 def test_resnet50() -> None:
@@ -13,6 +13,20 @@ def test_resnet50() -> None:
     assert net.input_bytes == 3 * 224 * 224
     assert net.activation_bytes == 2 * np.nansum(net.layer_saved_elems)
     assert net.layer_names[0] == "stem.0"
+
+
+@pytest.mark.parametrize("word", ["vit", "vit-b", "ViT-Base", "vit_b_16", "ViT-B/16"])
+def test_vit_by_hand(word: str) -> None:
+    """86.6 million parameters and 17.6 billion multiply-adds, as published."""
+    net, h, tokens = workload(resolve("workloads", word)), 768, 196 + 1
+    block = 4 * (h * h + h) + (h * 4 * h + 4 * h) + (4 * h * h + h) + 4 * h
+    embedding = (16 * 16 * 3 * h + h) + h + tokens * h
+    assert net.params == 12 * block + embedding + 2 * h + (h * 1000 + 1000) == 86_567_656
+    multiply_adds = 12 * (12 * h * h * tokens + 2 * tokens**2 * h) + 196 * h * h + 1000 * h
+    assert net.forward_flops == 2 * multiply_adds
+    assert multiply_adds == pytest.approx(17.56e9, rel=1e-3)
+    assert net.input_bytes == 3 * 224 * 224
+    assert net.decoded
 
 
 def test_what_a_table_does_not_say_is_nan() -> None:
