@@ -85,12 +85,14 @@ def _file(fact: Fact) -> str:
 
 
 def prices_of(problem: Problem) -> Iterator[Fact]:
-    """The prices of what a search may choose and of the baseline."""
+    """The prices of what a search may choose and of the baseline, which come last, and of what all
+    share."""
     study, prices = problem.study, problem.prices
+    chosen = [value for axis in _AXES for value in study.values(axis)]
+    base = [study.baseline.values.get(axis) for axis in _AXES]
     names = dict.fromkeys(
         str(value.fabric if isinstance(value, Wire) else value)
-        for axis in _AXES
-        for value in (*study.values(axis), study.baseline.values.get(axis))
+        for value in (*(one for one in chosen if one not in base), *chosen, *base)
         if value is not None
     )
     groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.accelerator_host_usd,

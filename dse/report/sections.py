@@ -440,15 +440,20 @@ def _judged(algorithm: str, held_out: str | None) -> str:
 
 def groups(document: RunDocument) -> list[tuple[str, list[Citation], int]]:
     """(item, its facts, how many of them are unverified or unknown): the user's own prices, then
-    items with such facts, and these among their own; else all is in the document's order."""
+    items with such facts, and these among their own; of each what is ordered first, and what the
+    baseline alone has last; else all is in the document's order."""
     found: dict[str, list[Citation]] = {}
+    far = provenance.rank(document)
     for row in document.sources:
         safe = row.url if row.url.startswith(("https://", "http://")) else ""
         name = part(row.fact) if row.item == OWN else row.fact
         found.setdefault(row.item, []).append(replace(row, url=safe, fact=name))
     counted = [
-        (item, sorted(rows, key=lambda row: row.status not in UNCHECKED),
+        (item, sorted(rows, key=lambda row: (row.status not in UNCHECKED,
+                                             item == OWN and far(row.fact.partition(" ")[0]))),
          sum(row.status in UNCHECKED for row in rows))
         for item, rows in found.items()
     ]  # fmt: skip
-    return sorted(counted, key=lambda group: (group[0] != OWN, not group[2]))
+    return sorted(
+        counted, key=lambda group: (group[0] != OWN, not group[2], far(group[0].split(" ")[-1]))
+    )

@@ -34,3 +34,12 @@ def test_two_offers_for_one_part_are_told_of(tmp_path: Path) -> None:
         in (validity.replaced(other)[0])
     )
     assert validity.replaced(load(studies.written(tmp_path, study % "north.csv", "c.yaml"))) == []
+
+
+def test_offers_of_what_only_the_baseline_has_are_named_last(tmp_path: Path) -> None:
+    """The baseline's accelerator is the first of the axis."""
+    past = "item,price,date,valid_until\np100-sxm2-16gb,3000 USD,2024-01-02,2024-02-01\n"
+    (tmp_path / "q.csv").write_text(f"{past}v100-sxm2-16gb,9000 USD,2024-01-02,2024-02-01\n")
+    problem = load(studies.written(tmp_path, f"{studies.SMALL}prices: [q.csv]\n"))
+    (note,) = validity.notes(problem)
+    assert ": v100-sxm2-16gb, p100-sxm2-16gb (q.csv, valid until 2024-02-01)." in note

@@ -54,3 +54,25 @@ def test_the_answer_rests_on_what_its_points_have_and_on_what_all_share() -> Non
         assert named(item), item
     for item in ("node dgx-a100-80gb", "accelerator t4", "fabric ib-ndr"):
         assert not named(item), item
+
+
+def test_what_is_ordered_comes_first_among_the_inputs_and_the_baselines_last() -> None:
+    """Of an axis of three accelerators the second is recommended, the first is the baseline's."""
+    run = document()
+    names = ("p100-sxm2-16gb", "v100-sxm2-16gb", "a10")
+    axis = AxisRow(name="accelerator", values=names, default=False, conditional="")
+    base, best = (
+        replace(point, config={**point.config, "accelerator": name})
+        for point, name in zip((run.baseline, run.recommended), names, strict=False)
+    )
+    (cited, *_) = run.sources
+    own = [replace(cited, item=provenance.OWN, fact=f"accelerators.{name}.purchase",
+                   status="sourced") for name in names]  # fmt: skip
+    host = replace(own[0], fact="host")
+    facts = [replace(cited, item=f"accelerator {name}", status="sourced") for name in names]
+    run = replace(run, axes=(axis,), baseline=base, recommended=best, sources=(*facts, *own, host))
+    first, *others = sections.groups(run)
+    assert [row.fact for row in first[1]] == ["v100-sxm2-16gb", "host", "a10", "p100-sxm2-16gb"]
+    assert [item for item, *_ in others] == [
+        "accelerator v100-sxm2-16gb", "accelerator a10", "accelerator p100-sxm2-16gb"
+    ]  # fmt: skip
