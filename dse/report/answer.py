@@ -21,7 +21,7 @@ from dse.report import (
 )
 from dse.report.bill_notes import bill_notes, years_apart
 from dse.report.certainty import next_best
-from dse.report.certainty.words import chance, chances, exactly, middle
+from dse.report.certainty.words import chance, chances, exactly, met, middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.deal import deal
 from dse.report.design_point import Point
@@ -78,12 +78,12 @@ def said(document: RunDocument) -> list[str]:
         _against(document, best, base, sense) for sense in document.objectives.minimized
     )
     worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
-    worth += alternatives.as_good(document)
+    worth += f"{_expired(document)}{alternatives.as_good(document)}"
     if best.config == base.config:
-        worth = f"That is the baseline itself, which {_costs(document, best)}."
+        worth = f"That is the baseline itself, which {_costs(document, best)}.{_expired(document)}"
     named = describe(best, identified=True, beside=base)
     lines = [
-        f"Recommended: {named}{_if_slower(document)}.", worth,
+        f"Recommended: {named}{_if_slower(document)}.", *_met(document), worth,
         *rents.from_whom(document.bills.get("recommended", ())), *bills.commitment(document),
         *_slower(document), *_by_rule(document),
         *training_runs.answer_lines(document), *waterfall.said(document),
@@ -103,12 +103,29 @@ def said(document: RunDocument) -> list[str]:
     return lines
 
 
+def _met(document: RunDocument) -> list[str]:
+    """How likely the limits are met that may be missed, and what is likelier to meet them."""
+    said, asked = met(document), document.confidence
+    surer = next_best.surer(document) if asked is None else ""
+    return [f"{said}{f'; {surer}' * bool(surer)}."] if said else []
+
+
+def _expired(document: RunDocument) -> str:
+    """How much of the sum is by offers that are none any more, with a blank before it."""
+    items = document.bills.get("recommended", ())
+    share = bills.expired_share(items)
+    paid = rents.sum_of(bills.rent_of(items)).lower()
+    return f" {percent(share)} of its {paid} is by offers that have expired." if share else ""
+
+
 def _by_rule(document: RunDocument) -> list[str]:
     """Why this point and no other of the front; empty where an older version said it otherwise."""
     best = document.recommended
     what, _, because = best.why.partition(". Chosen because ")
     if not what.startswith("the "):
         return []
+    if what.endswith("every constraint") and met(document):
+        what += " in the best estimate"
     reason = "".join(  # what a confidence leaves out is no reason for a rule
         f"{', since' if one.startswith('the study ') else ';'} {one}"
         for one in because.rstrip(".").split("; ") if one

@@ -15,7 +15,7 @@ from dse.report import rents
 from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.words import UNKNOWN, percent
+from dse.report.words import UNKNOWN, many, percent
 from dse.spelling import enumerated
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
@@ -28,7 +28,8 @@ _TITLES = {
 
 
 class Line(NamedTuple):
-    """A line of a bill as it is shown. hours: that are paid, empty of what is bought."""
+    """A line of a bill as it is shown. hours: that are paid, empty of what is bought. past: that
+    its price is no offer any more."""
 
     item: str
     quantity: str
@@ -39,6 +40,7 @@ class Line(NamedTuple):
     hours: str = ""
     owned: str = ""
     to_buy: str = ""
+    past: str = ""
 
 
 class Column(NamedTuple):
@@ -142,11 +144,15 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     if not bought:
         return []
     rented = rents.said(bought, point.config)
+    gone = expired_share(_of(document, point))
+    lapsed = [f"{percent(gone)} of it by offers that have expired"] if gone else []
     if not dates:
-        return [*rented, "prices without a date" if len(bought) > 1 else "price without a date"]
+        undated = "prices without a date" if len(bought) > 1 else "price without a date"
+        return [*rented, undated, *lapsed]
     some = " and without a date" * any(not item.price_date for item in bought)
     of = "prices" if len(bought) > 1 else "price"
-    return [*rented, f"{of} of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"]
+    dated = f"{of} of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"
+    return [*rented, dated, *lapsed]
 
 
 def _of(document: RunDocument, point: Point) -> Sequence[Item]:
@@ -163,7 +169,7 @@ def lines(items: Sequence[Item]) -> list[str]:
     return [
         f"{item.quantity:>8,} x {ordered(item):<{widths}}  {_at(item):>17}"
         f"  = {to_the_cent(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
-        f"{_owned_of(item)}"
+        f"{_owned_of(item)}{f'  {past(item)}' * bool(past(item))}"
         for item in items
     ]
 
@@ -255,22 +261,44 @@ def total(items: Sequence[Item]) -> float | None:
 
 
 def in_currency_of_quotes(items: Sequence[Item]) -> str:
-    """The sum in the currency of the buyer's own quotes, as a sentence, where all of them for
-    hardware are of one other than USD at one rate; else empty. Extras may be shares of it."""
-    whole = total(items)
-    own = {
-        (item.terms.currency, item.terms.rate) if item.terms else ("", 1.0)
-        for item in items if item.usd and item.price_class == QUOTE and not item.extra
-    }  # fmt: skip
-    if whole is None or len(own) != 1:
+    """The sum in the currency of the buyer's own quotes, as a sentence: the whole where all of them
+    for hardware are of one other than USD at one rate, else that of the lines in each, and how much
+    the other lines are. Empty where all are in USD. Extras may be shares of the hardware."""
+    quoted: dict[tuple[str, float], float] = {}
+    for item in items:
+        if item.usd and item.terms and item.terms.currency:
+            key = item.terms.currency, item.terms.rate
+            quoted[key] = quoted.get(key, 0.0) + item.usd
+    if not quoted:
         return ""
-    ((code, rate),) = own
-    if not code:
-        return ""
-    return (
-        f"In the currency of your quotes the sum is {code} {whole / rate:,.2f}, at the rate "
-        f"that they state, USD {rate:.10g} for 1 {code}, which counts as certain."
+    whole, own = total(items), [item for item in items if item.usd and not item.extra]
+    parts = [f"{code} {usd / rate:,.2f} at {_rate(code, rate)}"
+             for (code, rate), usd in quoted.items()]  # fmt: skip
+    said = f"Lines that are quoted in another currency come to {enumerated(parts)}"
+    said += (
+        ", a rate that counts as certain" if len(parts) == 1 else ", rates that count as certain"
     )
+    ((code, rate), _), *more = quoted.items()
+    quotes = {item.terms.currency if item.terms else ""
+              for item in own if item.price_class == QUOTE}  # fmt: skip
+    if whole is not None and not more and quotes == {code}:
+        said = (
+            f"In the currency of your quotes the sum is {code} {whole / rate:,.2f}, at the rate "
+            f"that they state, {_rate(code, rate)}, which counts as certain"
+        )
+        if all(item.terms and item.terms.currency for item in own):
+            return f"{said}."
+        said += f"; {code} {quoted[code, rate] / rate:,.2f} of it are quoted in {code}"
+    rest = sum(item.usd or 0.0 for item in items) - sum(quoted.values())
+    said += f"; the other lines are {to_the_cent(rest)}" if round(rest, 2) else ""
+    if unknown := sum(item.usd is None for item in items):
+        said += f"; of {many(unknown, 'line')} no price is known"
+    return f"{said}."
+
+
+def _rate(code: str, rate: float) -> str:
+    """``USD 1.08 for 1 EUR``."""
+    return f"USD {rate:.10g} for 1 {code}"
 
 
 def doubtful_share(items: Sequence[Item]) -> float:
@@ -291,6 +319,7 @@ def _line(item: Item) -> Line:
     return Line(
         ordered(item), f"{item.quantity:,}", _unit(item), to_the_cent(item.usd), _price(item),
         item.source, rents.hours(item.rent.hours) if item.rent else "", *_standing(item),
+        past(item),
     )  # fmt: skip
 
 
@@ -340,6 +369,22 @@ def valid(terms: Terms) -> str:
     if terms.valid_until:
         return f"valid until {terms.valid_until}{', which is past' * terms.expired}"
     return "too old to be an offer" * terms.expired
+
+
+def past(item: Item) -> str:
+    """That the price of a line is no offer any more: ``offer expired on 2026-11-10``; empty where
+    it is one, or never was."""
+    terms = item.terms
+    if terms is None or not terms.expired or not item.to_buy:
+        return ""
+    return f"offer expired on {terms.valid_until}" if terms.valid_until else "offer too old"
+
+
+def expired_share(items: Sequence[Item]) -> float:
+    """What share of a bill's sum is by offers that have expired; 0 where that is not known."""
+    whole = total(items)
+    gone = sum(item.usd or 0.0 for item in items if past(item))
+    return gone / whole if whole else 0.0
 
 
 def rounded_age(item: Item) -> float | None:

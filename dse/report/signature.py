@@ -47,16 +47,20 @@ def signature(document: RunDocument) -> Signature:
 
 def _order(document: RunDocument) -> Iterator[str]:
     """What is bought for the recommended offer, what costs most and what has no price first:
-    ``8 x NVIDIA A100 SXM4 40 GB (USD 100,000.00)``; what does not fit is counted."""
+    ``8 x NVIDIA A100 SXM4 40 GB (USD 100,000.00, offer expired on 2026-11-10)``; what does not fit
+    is counted."""
     if not buys(document):
         return
     items = [item for item in document.bills.get("recommended", ())
              if item.rent is None and item.to_buy and item.price_class != OF_SITE]  # fmt: skip
     items.sort(key=lambda item: -inf if item.usd is None else -item.usd)
     for item in items[:MOST_ITEMS]:
-        yield f"{item.to_buy:,} x {bills.ordered(item)} ({bills.to_the_cent(item.usd)})"
+        paid = ", ".join(filter(None, [bills.to_the_cent(item.usd), bills.past(item)]))
+        yield f"{item.to_buy:,} x {bills.ordered(item)} ({paid})"
     if rest := items[MOST_ITEMS:]:
-        yield f"{words.many(len(rest), 'smaller item')} ({bills.to_the_cent(bills.total(rest))})"
+        gone = ", some by offers that have expired" * any(map(bills.past, rest))
+        paid = f"{bills.to_the_cent(bills.total(rest))}{gone}"
+        yield f"{words.many(len(rest), 'smaller item')} ({paid})"
 
 
 def _prices(document: RunDocument) -> Iterator[str]:

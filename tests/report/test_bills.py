@@ -12,8 +12,9 @@ import pytest
 from dse import catalog
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE
 from dse.pricing.bill_of_materials import Item, Rent, Terms
-from dse.report import answer, bills, rents
+from dse.report import answer, bills, rents, signature
 from dse.report.document import RunDocument
+from dse.report.markdown import render_markdown
 from dse.report.notes import Note
 from dse.report.page import render_page
 from tests.report import documents
@@ -58,6 +59,33 @@ def test_a_sum_with_an_unknown_price_is_unknown() -> None:
     assert bills.total((GPU, unknown)) is None
     (table,) = bills.tables(document(recommended=(GPU, unknown)))
     assert table.total == "unknown"
+
+
+def test_a_line_whose_offer_has_expired_says_so_wherever_it_is_ordered() -> None:
+    """By hand: USD 40,000 of 60,000 are by an offer past its last day; what is owned is not
+    ordered."""
+    terms = Terms(quote="Q-17", valid_until="2026-10-31", expired=True)
+    gone, old = replace(OFFER, terms=terms), replace(OFFER, terms=Terms(expired=True))
+    run = document(recommended=(gone, HOST))
+    (table,) = bills.tables(run)
+    assert [line.past for line in table.lines] == ["offer expired on 2026-10-31", ""]
+    assert bills.past(old) == "offer too old"
+    assert bills.past(replace(gone, owned=4)) == ""
+    assert bills.lines((gone,))[0].endswith("  offer expired on 2026-10-31")
+    assert signature.signature(run).order[0] == (
+        "4 x NVIDIA A100 (USD 40,000.00, offer expired on 2026-10-31)"
+    )
+    small = [replace(HOST, item=f"Part {at}", usd=5e4 + at) for at in range(5)]
+    rest = signature.signature(document(recommended=(gone, HOST, *small))).order[-1]
+    assert rest == "2 smaller items (USD 60,000.00, some by offers that have expired)"
+    share = "67 % of its purchase price is by offers that have expired."
+    assert share in answer.said(run)[1]
+    assert "offers that have expired" not in answer.said(document(recommended=(GPU, HOST)))[1]
+    page = render_page(run)
+    assert '<span class="tag bad">! offer expired on 2026-10-31</span>' in page
+    tile = page.partition("<dt>Purchase price</dt>")[2].partition("</div>")[0]
+    assert "67\xa0% of it by offers that have expired" in tile
+    assert "| NVIDIA A100 (offer expired on 2026-10-31) |" in render_markdown(run)
 
 
 def test_the_table_of_all_bills_has_numbers_that_add_up() -> None:
@@ -185,12 +213,24 @@ def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
     [
         ([("EUR", 1.25), ("EUR", 1.25)], "the sum is EUR 67,200.00, at the rate"),
         ([("EUR", 1.0837512)] * 2, "EUR 77,508.56, at the rate that they state, USD 1.0837512 for"),
-        ([("EUR", 1.25), ("EUR", 1.2)], ""),
-        ([("EUR", 1.25), ("", 1.0)], ""),
+        (
+            [("EUR", 1.25), ("EUR", 1.2)],
+            "come to EUR 32,000.00 at USD 1.25 for 1 EUR and EUR 33,333.33 at USD 1.2 for 1 EUR, "
+            "rates that count as certain; the other lines are USD 4,000.00.",
+        ),
+        (
+            [("EUR", 1.25), ("", 1.0)],
+            "come to EUR 32,000.00 at USD 1.25 for 1 EUR, a rate that counts as certain; the other "
+            "lines are USD 44,000.00.",
+        ),
+        (
+            [("EUR", 1.25), ("GBP", 1.6)],
+            "come to EUR 32,000.00 at USD 1.25 for 1 EUR and GBP 25,000.00 at USD 1.6 for 1 GBP",
+        ),
         ([("", 1.0), ("", 1.0)], ""),
     ],
 )
-def test_the_sum_is_told_in_the_currency_of_all_own_quotes(
+def test_the_sum_is_told_in_the_currency_of_own_quotes(
     terms: list[tuple[str, float]], said: str
 ) -> None:
     """By hand: USD 40,000 of each offer and 4,000 of support, at USD 1.25."""
@@ -198,6 +238,19 @@ def test_the_sum_is_told_in_the_currency_of_all_own_quotes(
     support = replace(OFFER, item="Support, 5 % of it", extra=True, unit_usd=4e3, usd=4e3)
     offers = (first, replace(second, item="Other"), support)
     (table,) = bills.tables(document(recommended=offers))
-    assert (said in table.note) if said else ("currency of your quotes" not in table.note)
+    assert (said in table.note) if said else (table.note == "")
     signed = render_page(document(recommended=offers)).partition('<div class="sign">')[2]
-    assert ("In the currency of your quotes" in signed.partition("</dl>")[0]) == bool(said)
+    page = signed.partition("</dl>")[0].replace("\xa0", " ")
+    assert (said in page) if said else (" certain" not in page)
+
+
+def test_the_sum_of_quotes_beside_prices_of_the_catalogue_is_told_apart() -> None:
+    """By hand: USD 40,000 are EUR 32,000 at 1.25; a host of the catalogue for USD 20,000 makes it
+    48,000, and a part without a price leaves no whole."""
+    euro = replace(OFFER, terms=Terms(currency="EUR", rate=1.25))
+    listed = bills.in_currency_of_quotes((euro, HOST))
+    assert "the sum is EUR 48,000.00, at the rate" in listed
+    assert "; EUR 32,000.00 of it are quoted in EUR; the other lines are USD 20,000.00." in listed
+    unknown = bills.in_currency_of_quotes((euro, replace(HOST, unit_usd=None, usd=None)))
+    assert "come to EUR 32,000.00 at USD 1.25" in unknown
+    assert unknown.endswith("; of 1 line no price is known.")

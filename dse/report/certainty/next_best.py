@@ -18,7 +18,7 @@ def said(document: RunDocument) -> list[str]:
     if found is None or found.next_best is None:
         return []
     other, own = found.next_best, found.choices[0]
-    option = f"--confidence {exactly(other.confidence).replace(' ', '')}"
+    option = _option(other.confidence)
     least, usual = other.by_regret, other.usual if other.reached else None
     if least and usual and _named(document, least) == _named(document, usual):
         misses, meets = _misses(document, least, own), _meets(document, usual, own)
@@ -38,6 +38,19 @@ def usually(document: RunDocument) -> str:
     """The purchase that the usual confidence recommends; empty where that is not known."""
     found = document.certainty.next_best if document.certainty else None
     return named(document, found.usual.config) if found and found.usual else ""
+
+
+def surer(document: RunDocument) -> str:
+    """``--confidence 90% recommends 4 x NVIDIA A10``, which is another purchase; empty where
+    nothing is so sure, and where that is not known."""
+    found = document.certainty.next_best if document.certainty else None
+    if found is None or found.usual is None or not found.reached:
+        return ""
+    return f"{_option(found.confidence)} recommends {named(document, found.usual.config)}"
+
+
+def _option(confidence: float) -> str:
+    return f"--confidence {exactly(confidence).replace(' ', '')}"
 
 
 def surest(document: RunDocument) -> str:

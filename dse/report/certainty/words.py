@@ -61,7 +61,6 @@ def sentences(document: RunDocument) -> list[str]:
     found = document.certainty
     if found is None:
         return []
-    own = found.choices[0]
     alike, rivals = alike_and_rivals(document)
     asked = document.confidence
     if asked is not None and asked.reached:
@@ -79,8 +78,8 @@ def sentences(document: RunDocument) -> list[str]:
             f"in {chance(best_of(found, alike))} of {words.count(found.draws)} {OUTCOMES} this "
             f"{deal(document).noun}{or_alike} is the best choice{_against(document, rivals)}."
         )
-    limits = "" if asked is not None and asked.reached else _limits(own) + decided_most(document)
-    more = (f"{limits}{flip(document)}", found.raised_by)
+    decide = "" if asked is not None and asked.reached else decided_most(document)
+    more = (f"{decide}{flip(document)}", found.raised_by)
     return [f"{_WORDS[found.word]}: {said}", *(line.strip() for line in more if line)]
 
 
@@ -238,10 +237,16 @@ def chances(document: RunDocument, config: Mapping[str, str]) -> float | None:
                  if point.config == config), None)  # fmt: skip
 
 
-def _limits(own: Choice) -> str:
-    """The constraints that it may miss."""
-    unsure = [f"{text} in {chance(share)}" for text, share in own.met.items() if share < SURE]
-    return f" It meets {enumerated(unsure)} of {OUTCOMES}." if unsure else ""
+def met(document: RunDocument) -> str:
+    """The limits that it may miss, each with the probability that it meets it: ``It meets
+    time_to_target <= 7 d in 55 % of simulated outcomes``; empty where it is as sure as was asked,
+    which is told with that, and where nobody knows."""
+    found, asked = document.certainty, document.confidence
+    if found is None or (asked is not None and asked.reached):
+        return ""
+    unsure = [f"{text} in {chance(share)}" for text, share in found.choices[0].met.items()
+              if share < SURE]  # fmt: skip
+    return f"It meets {enumerated(unsure)} of {OUTCOMES}" if unsure else ""
 
 
 def decided(document: RunDocument, what: str) -> list[str]:

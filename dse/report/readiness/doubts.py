@@ -36,6 +36,8 @@ def uncertain(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     told = [*_own_prices(document, found), *_measurements(document, found),
             *_rival_prices(document, found)]  # fmt: skip
     most = _most_worth(found)
+    if most and part_title(_asked(most).removeprefix(_price_of(""))) in _renewed(document):
+        most = None  # a new offer is asked for already
     if most and not any(_asked(most) in one.of for one in told):
         told.append(_About(frozenset([_asked(most)]), _to_know(found, most)))
     for one in sorted(told, key=lambda one: most is None or _asked(most) not in one.of):
@@ -67,7 +69,7 @@ def _to_know(found: Certainty, item: Knowledge) -> Reason:
 
 def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
     """Prices of the recommended point that change the answer within their intervals."""
-    told = {line_title(item.item) for item in bill(document) if item.terms and item.terms.expired}
+    told = _renewed(document)
     for flip in found.flips:
         if lapsed(flip) and part_title(flip.part) in told:
             continue
@@ -85,6 +87,11 @@ def _own_prices(document: RunDocument, found: Certainty) -> Iterator[_About]:
             because = f"{offered(flip)}; {because}"
             reason = Reason(kind="price", action=_quote_for(document, flip), because=because)
             yield _About(frozenset([_price_of(flip.part)]), reason)
+
+
+def _renewed(document: RunDocument) -> set[str]:
+    """Parts of the recommended point whose offers have expired, of which new ones are asked for."""
+    return {line_title(item.item) for item in bill(document) if item.terms and item.terms.expired}
 
 
 def _price_of(part: str) -> str:

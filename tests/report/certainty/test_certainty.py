@@ -244,16 +244,29 @@ def sure(**more: object) -> RunDocument:
 
 
 def test_the_sentence_names_rival_price_and_limit() -> None:
-    odds, limits, means = words.sentences(sure())
+    odds, turns, means = words.sentences(sure())
     assert odds.startswith("Near what was measured: in 93 % of 1,000 simulated outcomes")
     assert "it beats its nearest rival, 64 x NVIDIA" in odds
     assert odds.endswith("in 94 %.")
-    assert limits.startswith("It meets capital <= 1.2 MUSD in 88 % of simulated outcomes.")
-    assert limits.endswith(
+    assert words.met(sure()) == "It meets capital <= 1.2 MUSD in 88 % of simulated outcomes"
+    assert turns.endswith(
         "until the price of the hosts rises by 18 %; then the answer is 64 x NVIDIA A100 SXM4 80 "
         "GB."
     )
     assert means == "A quote would settle most."
+
+
+def test_how_likely_limits_are_met_is_told_right_below_the_headline() -> None:
+    """With what is surer; where a confidence was asked for and is had, that says it."""
+    rival = replace(of(sure()).choices[1], cost=9e4)
+    found = sure(next_best=NextBest(confidence=0.9, usual=rival))
+    meets = "It meets capital <= 1.2 MUSD in 88 % of simulated outcomes"
+    assert answer(found)[1] == f"{meets}; --confidence 90% recommends 64 x NVIDIA A100 SXM4 80 GB."
+    alone = sure(next_best=NextBest(confidence=0.9, usual=rival, reached=False))
+    assert answer(alone)[1] == answer(sure())[1] == f"{meets}."
+    own = of(sure()).choices[0]
+    certain = replace(own, met={"capital <= 1.2 MUSD": 1.0})
+    assert "It meets" not in " ".join(answer(sure(choices=(certain, rival))))
 
 
 def test_what_decides_whether_a_limit_is_met_is_told() -> None:
@@ -275,7 +288,7 @@ def test_what_decides_whether_a_limit_is_met_is_told() -> None:
         "is limited)."
     )
     _, limits, _ = words.sentences(told)
-    assert f"of simulated outcomes. Whether it {budget} It stays" in limits
+    assert limits.startswith(f"Whether it {budget} It stays")
     assert site not in limits, "the answer has that of the limit that is missed most often"
     page = html.unescape(render_page(told)).replace("\N{NO-BREAK SPACE}", " ")
     markdown = render_markdown(told).replace("\\", "")
