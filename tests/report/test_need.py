@@ -125,7 +125,8 @@ def test_the_rule_is_told_with_its_reason(tmp_path: Path) -> None:
         return line
 
     assert told("speedup >= 2") == (
-        "This is the cheapest point that meets every constraint, by the rule cheapest, since the "
+        "This is the cheapest point that meets every constraint in the best estimate, by the rule "
+        "cheapest, since the "
         "study demands speedup >= 2."
     )
     assert told("gpus <= 64", "recommend: least-regret\n") == (
