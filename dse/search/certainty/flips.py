@@ -72,17 +72,12 @@ def flips(
     found = _at_twice(problem, points, names, parts)
     own_lines = _own_lines(problem, points[recommended], names, parts)
     asked = [recommended, *rivals]
-    own, flipped = purchases[recommended], []
-
-    machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
-    kept = np.array([one == machines[recommended] for one in machines])
+    flipped = []
+    same = same_machines(points, recommended)
 
     def picked(row: int, factors: Array) -> tuple[NDArray[np.intp], Mask]:
-        """The best point at each factor, -1 for none, and whether that is another purchase."""
         priced = _priced(study, found, row, factors)
-        at = best(worth(rule, priced))
-        alike = kept[at] & _as_good(priced, at, recommended, study.resolution)
-        return at, (at < 0) | ((purchases[at] != own) & ~alike)
+        return picks(rule, priced, purchases, recommended, same, study.resolution)
 
     compared = bool(parts) and not picked(1, np.ones(1))[1][0]
     for row, part in enumerate(parts, 1):
@@ -112,6 +107,28 @@ def flips(
         rise, fall = ends
         flipped.append(Flip(part, of, share, rise, fall))
     return sorted(flipped, key=lambda flip: (costs.index(flip.of), -flip.share))
+
+
+def same_machines(points: Sequence[Mapping[str, Value | None]], own: int) -> Mask:
+    """Which points are of the machines of one of them, whatever is between them, (points,)."""
+    machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
+    return np.array([one == machines[own] for one in machines])
+
+
+def picks(
+    rule: str,
+    priced: Priced,
+    purchases: NDArray[np.intp],
+    own: int,
+    same: Mask,
+    resolution: float,
+) -> tuple[NDArray[np.intp], Mask]:
+    """The best point of each row, -1 for none, and whether that is another purchase than one's own,
+    (rows,). same: which points have the same machines, (points,): these are no other purchase where
+    they are as good."""
+    at = best(worth(rule, priced))
+    alike = same[at] & _as_good(priced, at, own, resolution)
+    return at, (at < 0) | ((purchases[at] != purchases[own]) & ~alike)
 
 
 def _as_good(priced: Priced, at: NDArray[np.intp], own: int, resolution: float) -> Mask:
