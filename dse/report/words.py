@@ -326,6 +326,15 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
     return parts if alone else [*parts, *_said(point, _BOUGHT)]
 
 
+def machines(config: Mapping[str, str]) -> str:
+    """How many of which a point has, by the labels of its axes: ``8 x NVIDIA A10 24 GB``."""
+    gpus = config.get("gpus", "")
+    if name := config.get("accelerator"):
+        return f"{gpus} x {title('accelerator', name)}"
+    node = config.get("node", "")
+    return f"{gpus} GPUs in {title('node', node)}" if node else f"{gpus} GPUs"
+
+
 def phrase(axis: str, value: str) -> str:
     """A value of an axis as people say it: ``on InfiniBand EDR``, ``with 2 network cards per
     node``."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ from dse.commands.study_names import (
     kinds_beginning,
     studies_beginning,
 )
-from tests.commands.command import dse, dse_process, refused
+from tests.commands.command import dse, refused
 
 
 @pytest.mark.parametrize("kind", ["accelerators", "fabrics", "nodes", "workloads"])
@@ -110,6 +112,8 @@ def test_shells_complete_names_and_files(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_script_for_a_shell_is_printed(tmp_path: Path) -> None:
-    done = dse_process("--show-completion", "bash", cwd=tmp_path)
+    """Of the shell that started it, which `; exit` keeps in place."""
+    command = f"{sys.executable} -m dse --show-completion; exit $?"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "_DSE_COMPLETE" in done.stdout

@@ -13,15 +13,18 @@ from dse.pricing.anchors import NOBODY
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item, Rent, Terms
 from dse.pricing.load import load
 from dse.report import answer, assembly, none_feasible, one_age, readiness, words
+from dse.report.certainty import knowledge
 from dse.report.certainty.facts import (
     Certainty,
     Choice,
+    Deciding,
     Knowledge,
     KnownPrice,
     PriceFlip,
     SeenPrice,
     Turn,
 )
+from dse.report.certainty.purchases import named
 from dse.report.design_point import Change, Point, Run, WaterfallStep, WithoutBuying
 from dse.report.document import (
     Choices,
@@ -202,6 +205,41 @@ def test_what_was_never_measured_and_decides_is_asked_for() -> None:
     )
     assert reasons(made(knowledge=(replace(ring, worth=0.009),))) == []
     assert len(readiness.actions(made(knowledge=(ring, replace(ring, name="rate: a, b"))))) == 1
+
+
+def test_a_measurement_tells_at_which_value_the_answer_turns() -> None:
+    """Of communication in seconds, of computing in samples a second, and where."""
+    run = made()
+    own, slower = run.recommended.config, Turn(factor=1.5, config=OTHER, likely=0.2)
+    ring = Knowledge(
+        name="communication: ring, outside", title="communication by ring", worth=0.1,
+        how="runs", deciding=Deciding(quantity="comm", config=own, seconds=0.1, samples=64.0,
+                                      slower=slower),
+    )  # fmt: skip
+    other = named(run, OTHER)
+    (line,) = readiness.actions(made(knowledge=(ring,)))
+    assert line.endswith(
+        "10 % of the cost, on average; above 150 ms of communication in a step (estimated: 100 ms),"
+        f" as in 20 % of simulated outcomes, the answer is {other}."
+    )
+    assert ring.deciding is not None
+    until = replace(ring.deciding, slower=replace(slower, until=1.6))
+    (line,) = readiness.actions(made(knowledge=(replace(ring, deciding=until),)))
+    assert "between 150 ms and 160 ms of communication in a step (estimated: 100 ms)" in line
+
+    none = Turn(factor=1.25, likely=0.1)  # nothing meets the limits then
+    faster = Turn(factor=0.8, config=OTHER, likely=0.3)
+    rate = replace(ring, name="rate: a, b", deciding=Deciding(
+        quantity="compute", config=OTHER, seconds=0.1, samples=64.0, slower=none, faster=faster,
+    ))  # fmt: skip
+    (line,) = readiness.actions(made(knowledge=(rate,)))
+    where = words.machines(OTHER)
+    assert line.endswith(
+        f"; above 800 samples/s per accelerator of {where} (estimated: 640 samples/s), as in 30 % "
+        f"of simulated outcomes, the answer is {other}; below 512 samples/s, as in 10 % of "
+        "simulated outcomes, nothing meets the constraints."
+    )
+    assert "the answer is" in "".join(knowledge.lines(made(knowledge=(rate,))))
 
 
 def test_what_cannot_be_ordered_so_comes_first() -> None:

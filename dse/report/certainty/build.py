@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from dse.pricing import market
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
+from dse.report import words
 from dse.report.certainty.advice import LEAST_WORTH, means_for, raising
 from dse.report.certainty.facts import (
     Bounds,
     Certainty,
     Choice,
     Decider,
+    Deciding,
     Knowledge,
     NextBest,
     Ordered,
@@ -36,8 +39,9 @@ from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
 from dse.search.certainty.information import value_of_all, values_of
 from dse.search.certainty.sensitivity import Effect, dead_axes, effects
-from dse.search.certainty.sources import sources
+from dse.search.certainty.sources import COMMUNICATION, PRICE, sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
+from dse.search.certainty.turning_points import Turned, turning_points
 from dse.search.run import Outcome, labels_of
 from dse.study import AggregationName, Value, Wire
 
@@ -79,7 +83,7 @@ def certainty(
     place = _place(values, point)
     asked = sources(found.record.asked)
     by_source = effects(problem, values, asked)
-    knowledge = [*_knowledge(found, values, place)]
+    knowledge = [*_knowledge(found, position, place)]
     word, why = verdict(point)
     living = [effect for effect in by_source if effect.moves]
     instead, reached = usual or (None, True)
@@ -263,23 +267,68 @@ def _band(drawn: Array, best: float) -> Bounds | None:
     return min(float(low), best), max(float(high), best)
 
 
-def _knowledge(
-    found: StudyDraws, point: Mapping[str, Value | None], place: Place
-) -> Iterator[Knowledge]:
+def _knowledge(found: StudyDraws, position: int, place: Place) -> Iterator[Knowledge]:
     """What is worth knowing, the most first; what is found out together counts once.
 
     What is worth less than LEAST_WORTH is left out, at the first look or then.
     """
     problem, looked = found.problem, values_of(found.record.noted, found.worths)
+    point = found.near.points[position]
     values = {name: found.value_of_knowing(name) for name in looked if looked[name] >= LEAST_WORTH}
     told = set[str]()
     for name in sorted(values, key=lambda name: -values[name]):
         if values[name] < LEAST_WORTH:
             return
-        means = means_for(problem, point, frozenset({name}), place) or how(name, place)
+        deciding = None if name.startswith(PRICE) else _deciding_time(found, name, position)
+        means = (
+            _elsewhere(found, name, position, deciding)
+            or means_for(problem, point, frozenset({name}), place)
+            or how(name, place)
+        )
         if means not in told and len(told) < MOST_KNOWLEDGE:
             told.add(means)
-            yield Knowledge(name=name, title=title(name), worth=values[name], how=means)
+            yield Knowledge(
+                name=name, title=title(name), worth=values[name], how=means, deciding=deciding
+            )
+
+
+def _deciding_time(found: StudyDraws, name: str, position: int) -> Deciding | None:
+    """The time that tells a number, where that changes the answer."""
+    sure = _sure(found)
+    turning = turning_points(found, name, position, sure) if position in sure else None
+    if turning is None:
+        return None
+    problem = found.problem
+    values = problem.study.baseline.values if turning.at is None else found.near.points[turning.at]
+    evaluation = problem.point(values)
+    samples, gpus = (float(np.ravel(evaluation[one])[0]) for one in ("global_batch", "gpus"))
+    return Deciding(
+        quantity=turning.quantity,
+        config=labels_of(problem, values),
+        seconds=turning.estimate,
+        samples=samples / gpus,
+        slower=_turn(found, turning.slower),
+        faster=_turn(found, turning.faster),
+    )
+
+
+def _elsewhere(found: StudyDraws, name: str, position: int, deciding: Deciding | None) -> str:
+    """Whose network to measure, where that decides and is neither the recommended purchase's nor
+    the baseline's; empty else."""
+    ours = (found.near.points[position], found.problem.study.baseline.values)
+    if deciding is None or not name.startswith(COMMUNICATION):
+        return ""
+    if deciding.config in [labels_of(found.problem, values) for values in ours]:
+        return ""
+    joined = deciding.config.get("inter_node")
+    on = f" {words.phrase('inter_node', joined)}" if joined else ""
+    return f"a measurement of the network of {words.machines(deciding.config)}{on}"
+
+
+def _sure(found: StudyDraws) -> list[int]:
+    """Positions of the points that are as sure to meet the limits as the study asks for."""
+    asked = found.problem.study.confidence or 0.0
+    return [int(at) for at in np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= asked)]
 
 
 def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[PriceFlip]:
@@ -288,15 +337,16 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
     listed: positions of the purchases that are listed; a price that only rivals pay is left out
     where it decides nothing.
     """
-    asked = found.problem.study.confidence
-    sure = np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= (asked or 0.0))
+    sure = _sure(found)
     if position not in sure:  # the surest where none is sure enough
         return
-    points = [found.near.points[at] for at in sure]
-    own = int(np.flatnonzero(sure == position)[0])
-    rivals = [int(np.flatnonzero(sure == at)[0]) for at in listed if at in sure and at != position]
+    points, own = [found.near.points[at] for at in sure], sure.index(position)
+    rivals = [sure.index(at) for at in listed if at in sure and at != position]
     for flip in flips(found.problem, points, found.rule, found.purchases[sure], own, rivals):
-        rise, fall = (_turn(points, found, end) for end in (flip.rise, flip.fall))
+        rise, fall = (
+            _turn(found, end and Turned(end[0], sure[end[1]] if end[1] >= 0 else end[1]))
+            for end in (flip.rise, flip.fall)
+        )
         if not flip.share and not rise and not fall:
             continue
         turns = {sign: turn for sign, turn in ((1, rise), (-1, fall)) if turn}
@@ -313,13 +363,12 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
         )
 
 
-def _turn(
-    points: Sequence[Mapping[str, Value | None]], found: StudyDraws, end: tuple[float, int] | None
-) -> Turn | None:
-    if end is None:
+def _turn(found: StudyDraws, turned: Turned | None) -> Turn | None:
+    if turned is None:
         return None
-    factor, at = end
-    if at < 0:
-        return Turn(factor=factor)
-    ordered = _ordered(found.problem, points[at])
-    return Turn(factor=factor, config=labels_of(found.problem, points[at]), ordered=ordered)
+    turn = Turn(factor=turned.factor, until=turned.until, likely=turned.likely)
+    if turned.at < 0:
+        return turn
+    values = found.near.points[turned.at]
+    config, ordered = labels_of(found.problem, values), _ordered(found.problem, values)
+    return replace(turn, config=config, ordered=ordered)

@@ -19,16 +19,11 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
     Machines alone, and in what the rest differs from the recommended purchase if that has the same
     machines, else from the others that are listed with the same.
     """
-    name, gpus = config.get("accelerator"), config.get("gpus", "")
-    if name:
-        phrase = f"{gpus} x {words.title('accelerator', name)}"
-        if whole := _ordered(document, config):
-            on = f" on {whole.boards}" * bool(whole.boards)
-            sold = f"{whole.accelerators} x {words.title('accelerator', name)}{on}"
-            phrase = f"{sold} ({gpus} in use)"
-    else:
-        node = config.get("node", "")
-        phrase = f"{gpus} GPUs in {words.title('node', node)}" if node else f"{gpus} GPUs"
+    phrase, name = words.machines(config), config.get("accelerator")
+    if name and (whole := _ordered(document, config)):
+        on = f" on {whole.boards}" * bool(whole.boards)
+        sold = f"{whole.accelerators} x {words.title('accelerator', name)}{on}"
+        phrase = f"{sold} ({config.get('gpus', '')} in use)"
     own = document.recommended.config
     listed = [choice.config for choice in document.certainty.choices] if document.certainty else []
     beside = [own] if _same_machines(config, own) else [
@@ -81,6 +76,7 @@ def _ordered(document: RunDocument, config: Mapping[str, str]) -> Ordered | None
     beside = found.next_best
     choices = [*found.choices, *((beside.by_regret, beside.usual) if beside else ())]
     turns = [turn for flip in found.flips for turn in (flip.rise, flip.fall)]
+    turns += [turn for item in found.knowledge if item.deciding for turn in item.deciding.turns]
     return next((one.ordered for one in (*choices, *turns) if one and one.config == config), None)
 
 

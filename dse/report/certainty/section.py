@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dse.report import tables
-from dse.report.certainty import price_flips, words
+from dse.report.certainty import knowledge, price_flips, words
 from dse.report.certainty.facts import Certainty
 from dse.report.certainty.figure import height
 from dse.report.deal import deal
@@ -28,7 +28,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "decided": words.decided(document, f"the recommended {deal(document).noun}"),
         "dead": _dead(found),
         "flips": price_flips.flip_lines(document),
-        "knowledge": words.knowledge_lines(found),
+        "knowledge": knowledge.lines(document),
     }
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dse.report import words
-from dse.report.certainty.advice import OF_AIM
 from dse.report.certainty.facts import Bounds, Certainty, Choice, Decider
 from dse.report.certainty.price_flips import flip
 from dse.report.certainty.purchases import as_good, named
@@ -365,16 +364,6 @@ def _ends(bounds: Bounds) -> str:
 
 def _share(index: float) -> str:
     return words.percent(min(max(index, 0.0), 1.0))
-
-
-def knowledge_lines(found: Certainty) -> list[str]:
-    """What it is worth to find out, in sentences."""
-    of = OF_AIM[found.rule]
-    lines = [
-        f"{item.how[:1].upper()}{item.how[1:]}: {words.percent(item.worth)} {of}."
-        for item in found.knowledge
-    ]
-    return [*lines, f"Knowing everything: {words.percent(found.all_known)} {of}."]
 
 
 def scope(document: RunDocument, found: Certainty) -> str:

@@ -12,7 +12,7 @@ from dse.catalog.price_spread import DAYS_PER_YEAR, Standing
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
 from dse.report import bills, rents, words
-from dse.report.certainty import price_flips
+from dse.report.certainty import knowledge, price_flips
 from dse.report.certainty.advice import DECIDES, OF_AIM
 from dse.report.certainty.facts import Certainty, Knowledge, PriceFlip, Turn
 from dse.report.certainty.purchases import as_good, instead
@@ -39,7 +39,7 @@ def uncertain(document: RunDocument, found: Certainty) -> Iterator[Reason]:
     if most and part_title(_asked(most).removeprefix(_price_of(""))) in _renewed(document):
         most = None  # a new offer is asked for already
     if most and not any(_asked(most) in one.of for one in told):
-        told.append(_About(frozenset([_asked(most)]), _to_know(found, most)))
+        told.append(_About(frozenset([_asked(most)]), _to_know(document, found, most)))
     for one in sorted(told, key=lambda one: most is None or _asked(most) not in one.of):
         yield one.reason
 
@@ -57,13 +57,13 @@ def _most_worth(found: Certainty) -> Knowledge | None:
     return first if first and first.worth >= DECIDES else None
 
 
-def _to_know(found: Certainty, item: Knowledge) -> Reason:
-    price = item.name.startswith(f"{PRICE}: ")
+def _to_know(document: RunDocument, found: Certainty, item: Knowledge) -> Reason:
+    price, turns = item.name.startswith(f"{PRICE}: "), knowledge.turned(document, item)
     return Reason(
         kind="rival prices" if price else "measurement",
         action=f"Get {item.how}",
         because=f"to know {item.title} before deciding is worth "
-        f"{words.percent(item.worth)} {OF_AIM[found.rule]}, on average",
+        f"{words.percent(item.worth)} {OF_AIM[found.rule]}, on average{'; ' * bool(turns)}{turns}",
     )
 
 
@@ -121,7 +121,7 @@ def _measurements(document: RunDocument, found: Certainty) -> Iterator[_About]:
     decisive = [item for item in found.knowledge
                 if not item.name.startswith(f"{PRICE}: ") and item.worth >= DECIDES]  # fmt: skip
     for item in decisive[:1]:
-        yield _About(frozenset([item.name]), _to_know(found, item))
+        yield _About(frozenset([item.name]), _to_know(document, found, item))
 
 
 def _sure(document: RunDocument) -> bool:
