@@ -53,6 +53,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "start": ("start", "starttime", "started", "startedat", "starttimestamp"),
     "end": ("end", "endtime", "finished", "finishtime", "completiontime", "completedat",
             "endtimestamp"),
+    "status": ("status", "state", "jobstatus", "jobstate", "phase", "jobphase"),
     "class": ("class", "architecture"),
 }  # fmt: skip
 SIZES = ("gpus", "gpus_each", "tres")  # one of them must be there
@@ -62,6 +63,9 @@ _LARGEST = 1e15  # number that a cell may have
 _STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+# How words for jobs that ended without a result begin. Those that met their time limit (TIMEOUT) or
+# made room for others (PREEMPTED) are not among them: training goes on from a checkpoint.
+_FAILED = re.compile(r"fail|cancel|kill|error|outofme|oom|nodefail|bootfail|abort|evict")
 _STATUSES = ("Terminated", "Failed", "Running", "Waiting")
 _PAI_CELLS = 10
 _PAI_GPU = 100.0  # plan_gpu of a whole GPU
@@ -74,7 +78,7 @@ class LoggedJob:
 
     gpus: those it held, 0 for none. hours: it ran, gpu_hours: in all; None where nobody told.
     batch: samples of one GPU in a step, or None. architecture: '' where the log has none. line: in
-    the file, from 1.
+    the file, from 1. failed: whether it failed, or was cancelled; False where nobody told.
     """
 
     name: str
@@ -87,6 +91,7 @@ class LoggedJob:
     batch: float | None
     architecture: str
     line: int
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,16 @@ class JobLog:
     form: str
     jobs: tuple[LoggedJob, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tells_status(self) -> bool:
+        """Whether it says how jobs ended."""
+        return self.form != TABLE or "status" in self.columns
+
+
+def _failed(status: str) -> bool:
+    """Whether a job with this word for how it ended has no result: ``CANCELLED by 1001``."""
+    return _FAILED.match(plain(status)) is not None
 
 
 def plain(name: str) -> str:
@@ -244,6 +259,7 @@ class _Reader:
             batch=batch or None,
             architecture=self._text(cells, "class"),
             line=line,
+            failed=_failed(self._text(cells, "status")),
         )
 
     def _gpus(self, line: int, cells: Sequence[str]) -> tuple[float, str]:
@@ -385,7 +401,7 @@ def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob
         yield LoggedJob(
             name, (), float(math.ceil(gpus)), next(filter(None, kinds), ""), None,
             hours if told else None, held if told else None, None, PS_WORKER if servers and
-            gpus > 1 else "", own[0][0],
+            gpus > 1 else "", own[0][0], any(_failed(cells[3]) for _, cells in own),
         )  # fmt: skip
 
 
@@ -438,5 +454,5 @@ def _philly_job(entry: Mapping[str, Any], path: str, number: int) -> LoggedJob:
             told, hours, held = True, hours + ran, held + ran * own
     return LoggedJob(
         name, (), gpus, "", nodes or None, hours if told else None, held if told else None,
-        None, "", number,
+        None, "", number, _failed(str(entry.get("status", ""))),
     )  # fmt: skip

@@ -26,6 +26,20 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """Jobs that failed or were cancelled, of all that held GPUs.
+
+    gpu_hours: that they held; None where the log has no times. share: of what all held. counted:
+    whether they count like the others.
+    """
+
+    jobs: int
+    gpu_hours: float | None
+    share: float
+    counted: bool
+
+
+@dataclass(frozen=True)
 class LogSummary:
     """What stands behind jobs that a scheduler logged.
 
@@ -34,7 +48,8 @@ class LogSummary:
     they hold; stands_for: what they are priced as, each one at random. batch_per_gpu: of
     ``without_batch`` matched jobs; batch_of_study: whether the study gives it. without_hours: jobs
     that run as long as the median of the others. class_by_size: jobs of which the log tells no
-    architecture. gpu_types: as the log writes them. weights, weights_matched: the share of time
+    architecture. failed: those that failed or were cancelled, None where the log does not tell.
+    gpu_types: as the log writes them. weights, weights_matched: the share of time
     that weights take, of all jobs and of the matched ones; None where there are none.
     """
 
@@ -52,5 +67,6 @@ class LogSummary:
     without_hours: int
     class_by_size: int
     gpu_types: tuple[Matched, ...]
+    failed: Failed | None = None
     weights: float | None = None
     weights_matched: float | None = None

@@ -16,7 +16,7 @@ from dse import catalog
 from dse.errors import StudyError
 from dse.fleet.job_log import JobLog, LoggedJob, read_job_log
 from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named, unknown_class
-from dse.fleet.log_summary import MOST_SHOWN, LogSummary, Matched, Seen
+from dse.fleet.log_summary import MOST_SHOWN, Failed, LogSummary, Matched, Seen
 from dse.fleet.workload_matching import Matcher, StepOfGpu, step_of_gpu
 from dse.model.arrays import Array
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU
@@ -26,17 +26,20 @@ FEW = 5  # matched jobs of a class; fewer do not stand for the others
 LARGEST_PARAMS = 1e9  # of a network that an unknown job may be: one that any GPU can train
 _LONGEST_NAME = 60  # characters of a name that are shown
 _NUMBER = re.compile(r"([-_.#/ ]\d+)+$")  # of a run, after the name of what runs
+FAILED = "failed or were cancelled"
 NO_GPU, NEVER_RAN = "held no GPU", "ran for less than 4 seconds of a GPU, or not at all"
 
 
 @dataclass(frozen=True)
 class LogTerms:
     """What a study says of its log. columns: what a column tells -> its name. workloads: name of
-    jobs -> workload of the catalogue. batch_per_gpu: where the log has none."""
+    jobs -> workload of the catalogue. batch_per_gpu: where the log has none. count_failed: whether
+    jobs that failed or were cancelled count like the others."""
 
     columns: Mapping[str, str]
     workloads: Mapping[str, str]
     batch_per_gpu: float | None = None
+    count_failed: bool = True
 
 
 def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Columns, LogSummary]:
@@ -45,8 +48,10 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
     Raises :class:`~dse.errors.StudyError` where no job of it can be used.
     """
     log = read_job_log(path, terms.columns)
-    jobs, left_out = _used(log)
+    ran, left_out = _used(log)
+    jobs = [job for job in ran if terms.count_failed or not job.failed]
     if not jobs:
+        left_out += Counter({FAILED: len(ran)})
         why = " and ".join(f"{count:,} {what}" for what, count in left_out.items())
         problem = f"no job in it can be used{f': {why}' if why else ''}"
         raise StudyError(str(path), 0, 0, problem, "give a log of jobs that trained")
@@ -92,6 +97,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         without_batch=without_batch,
         without_hours=without,
         class_by_size=sum(not job.architecture for job in jobs),
+        failed=_failed(ran, terms.count_failed) if log.tells_status else None,
         gpu_types=_held([job.gpu_type[:_LONGEST_NAME] for job in jobs], weights)[:MOST_SHOWN],
     )
     return columns, summary
@@ -107,6 +113,19 @@ def _used(log: JobLog) -> tuple[list[LoggedJob], Counter[str]]:
         else:
             jobs.append(job)
     return jobs, left_out
+
+
+def _failed(jobs: Sequence[LoggedJob], counted: bool) -> Failed:
+    """Those of the jobs that failed or were cancelled."""
+    own = np.array([job.failed for job in jobs])
+    hours, _ = _hours(jobs)
+    weights = np.array([math.ceil(job.gpus) for job in jobs]) if hours is None else hours
+    return Failed(
+        jobs=int(np.sum(own)),
+        gpu_hours=None if hours is None else float(hours[own].sum()),
+        share=float(weights[own].sum() / weights.sum()),
+        counted=counted,
+    )
 
 
 def _class(job: LoggedJob, path: Path, gpus_per_server: float) -> str:

@@ -221,7 +221,7 @@ def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | Non
     if columns:
         top.at("columns").keys(NAMES, (), mistakes)
     if not is_log(population, REQUIRED, columns):
-        for key in ("workloads", "batch_per_gpu"):
+        for key in ("workloads", "batch_per_gpu", "failed_jobs"):
             if top.has(key):
                 problem = f"{key}: the population is no scheduler's log"
                 mistakes.note(top.at(key).wrong(problem, "leave it out", key=True))
@@ -233,7 +233,12 @@ def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | Non
         )
     meant = mistakes.by_key(lambda label: _meant(top.at("workloads", label), label), workloads)
     mistakes.told()
-    return LogTerms(columns, {label: name() for label, name in meant.items()}, file.batch_per_gpu)
+    return LogTerms(
+        columns,
+        {label: name() for label, name in meant.items()},
+        file.batch_per_gpu,
+        file.failed_jobs == "count",
+    )
 
 
 def _meant(at: Cursor, label: str) -> str:

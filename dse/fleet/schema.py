@@ -35,6 +35,7 @@ EXAMPLES = {
     "columns": "columns: {gpus: the name of a column}",
     "workloads": "workloads: {ranker: bert-base-s128}",
     "batch_per_gpu": "batch_per_gpu: 64",
+    "failed_jobs": "failed_jobs: leave out",
 }
 
 
@@ -135,6 +136,11 @@ class FleetFile(Section):
     batch_per_gpu: Annotated[float, Field(gt=0, le=1e6)] = absent(
         "of a scheduler's log: samples that a GPU takes in a step, for jobs whose batch it does "
         "not tell; 32 when absent"
+    )
+    failed_jobs: Literal["count", "leave out"] = Field(
+        default="count",
+        description="of a scheduler's log: whether jobs that failed or were cancelled count like "
+        "the others, since their GPUs were busy",
     )
     jobs: Annotated[int, Field(ge=1, le=MOST_JOBS), Whole] = Field(
         default=DEFAULT_JOBS, description="how many jobs are drawn"

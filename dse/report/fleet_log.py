@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 HEADS = ("Priced as", "Jobs", "Of the fleet")
 TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
+MINORITY = 0.5  # of what was held, unmatched, above which a headline says so
 _MOST_NAMED = 5
 _MOST_TYPES = 3  # of GPU, in a sentence
 
@@ -69,6 +70,39 @@ def hardware(document: FleetDocument) -> str:
     )
 
 
+def failed(document: FleetDocument) -> str:
+    """How many jobs failed or were cancelled, what they held, and whether that counts; empty where
+    there are none, or the log does not tell."""
+    found = None if document.log is None else document.log.failed
+    if found is None or not found.jobs:
+        return ""
+    share, one = percent(found.share), found.jobs == 1
+    held = f"{share} of the GPUs"
+    if found.gpu_hours is not None:
+        hours = f"GPU-hour{'s' * (found.gpu_hours != 1)}"
+        held = f"{significant(found.gpu_hours)} {hours}, {share} of all"
+    out = (
+        f"{many(found.jobs, 'job')} that failed or {'was' if one else 'were'} cancelled held {held}"
+    )
+    if not found.counted:
+        return f"{out}; {'it is' if one else 'they are'} left out, as the study says."
+    return (
+        f"{out}; {'it counts' if one else 'they count'} like the others, since the GPUs were busy "
+        "('failed_jobs: leave out' in the study leaves such jobs out)."
+    )
+
+
+def headline(document: FleetDocument) -> str:
+    """What the headline must not be read without: that it stands on a minority of the fleet."""
+    log = document.log
+    if log is None or log.unmatched_share <= MINORITY:
+        return ""
+    if log.unmatched == document.population.jobs:
+        return " (no job's workload is known)"
+    known, held = percent(1 - log.unmatched_share), document.population.counted_by
+    return f" (the workload of only {known} of the {held} is known)"
+
+
 def notes(document: FleetDocument) -> list[str]:
     """What was matched, assumed and left out, each in a sentence."""
     return [] if document.log is None else list(_notes(document, document.log))
@@ -117,8 +151,7 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
             "AllReduce-Cluster."
         )
     yield "FLOPs, bytes and gradients are those of training in fp32."
-    if said := hardware(document):
-        yield said
+    yield from filter(None, (failed(document), hardware(document)))
     for reason, jobs in log.left_out.items():
         yield f"{many(jobs, 'job')} left out: {reason}."
     if log.columns:

@@ -104,11 +104,17 @@ def answer_lines(document: FleetDocument) -> list[str]:
     elif document.upgrades:
         lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
     lines += [_of_port(document, row) for row in document.ports[:1]]
-    return [*lines, *filter(None, [fleet_log.summary(document), fleet_log.hardware(document)])]
+    of_log = (fleet_log.summary, fleet_log.failed, fleet_log.hardware)
+    return [*lines, *filter(None, (said(document) for said in of_log))]
 
 
 def decision(document: FleetDocument) -> tuple[str, str]:
     """What to do, in a few words, and why, in a sentence."""
+    what, why = _decision(document)
+    return f"{what}{fleet_log.headline(document)}", why
+
+
+def _decision(document: FleetDocument) -> tuple[str, str]:
     money, best = document.money, best_upgrade(document)
     row = worthwhile(document)
     if row is not None and (doubts := fleet_models.doubts(document)):

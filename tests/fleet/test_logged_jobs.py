@@ -16,7 +16,7 @@ from dse.fleet.study import FleetStudy
 from dse.fleet.workload_matching import Matcher, step_of_gpu
 from dse.model.precision import PRECISIONS
 from dse.report import fleet_log, fleet_page
-from dse.report.fleet_words import answer_lines
+from dse.report.fleet_words import answer_lines, decision
 from tests.fleet import logs, small
 
 ALL_MATCH = "workload,gpus,hours,batch_per_gpu,class\n" + "".join(
@@ -150,6 +150,73 @@ def test_the_answer_says_on_what_types_of_gpu_the_jobs_ran(tmp_path: Path) -> No
     assert not any("of GPU" in line for line in answer_lines(bare))
 
 
+FAILED = """\
+JobID|JobName|AllocTRES|ElapsedRaw|NNodes|State
+1|resnet50|gres/gpu=8|36000|1|COMPLETED
+2|resnet50|gres/gpu=8|18000|1|FAILED
+3|resnet50|gres/gpu=4|7200|1|CANCELLED by 1001
+4|resnet50|gres/gpu=4|3600|1|OUT_OF_ME+
+5|resnet50|gres/gpu=8|86400|1|TIMEOUT
+6|resnet50|gres/gpu=8|0|1|CANCELLED by 1001
+"""
+
+
+def test_jobs_that_failed_are_told_and_count_unless_the_study_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    """Three of the five that ran: 40, 8 and 4 of 80 + 40 + 8 + 4 + 192 GPU-hours."""
+    found = document(tmp_path, FAILED)
+    (line,) = (line for line in answer_lines(found) if "cancelled" in line)
+    assert line == (
+        "3 jobs that failed or were cancelled held 52 GPU-hours, 16 % of all; they count like the "
+        "others, since the GPUs were busy ('failed_jobs: leave out' in the study leaves such jobs "
+        "out)."
+    )
+    assert line in fleet_page.render_markdown(found).replace("\\", "")
+    assert found.population.jobs == 5
+    assert sum(job.gpu_hours for job in found.named) == pytest.approx(324)
+    without = document(tmp_path, FAILED, more="failed_jobs: leave out\n")
+    assert without.population.jobs == 2
+    assert sum(job.gpu_hours for job in without.named) == pytest.approx(272)
+    assert (
+        "3 jobs that failed or were cancelled held 52 GPU-hours, 16 % of all; they are left out, "
+        "as the study says."
+    ) in answer_lines(without)
+    silent = document(tmp_path, FAILED.replace("State", "Partition"))
+    assert not any("cancelled" in line for line in answer_lines(silent))
+    header, *rows = FAILED.splitlines()
+    only = "\n".join((header, *rows[1:4])) + "\n"
+    with pytest.raises(StudyError, match="no job in it can be used: 3 failed or were cancelled"):
+        document(tmp_path, only, more="failed_jobs: leave out\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "jobs", "failed"),
+    [(logs.PAI, "log.csv", 3, 1), (logs.PHILLY, "log.json", 2, 1)],
+)
+def test_failed_jobs_of_public_traces(
+    text: str, name: str, jobs: int, failed: int, tmp_path: Path
+) -> None:
+    log = document(tmp_path, text, name).log
+    assert log is not None
+    assert log.failed is not None
+    assert log.failed.jobs == failed
+    without = document(tmp_path, text, name, "failed_jobs: leave out\n")
+    assert without.population.jobs == jobs - failed
+
+
+def test_a_headline_that_stands_on_a_minority_of_the_fleet_says_so(tmp_path: Path) -> None:
+    header = "workload,gpus,hours\n"
+    third = header + "resnet50,8,35\nsecret,8,65\n"
+    what, _ = decision(document(tmp_path, third))
+    assert what.endswith(" (the workload of only 35 % of the GPU-hours is known)")
+    assert what in fleet_page.render_page(document(tmp_path, third)).replace("\u00a0", " ")
+    half, _ = decision(document(tmp_path, third.replace("65", "34")))
+    assert half == what.partition(" (")[0]
+    none, _ = decision(document(tmp_path, header + "secret,8,65\n"))
+    assert none.endswith(" (no job's workload is known)")
+
+
 def test_runs_of_one_name_are_told_together(tmp_path: Path) -> None:
     runs = ("ranker-v2", "ranker-v2", "ranker_v2-17", "nightly-1", "nightly-20", "nightly-20-3",
             "ctr_7", "2026", "resnet50-4")  # fmt: skip
@@ -229,6 +296,7 @@ def test_a_table_with_flops_has_no_log(tmp_path: Path) -> None:
         ("workloads: {ranker: resnet5O}\n", "no such workload; did you mean resnet50"),
         ("columns: {gpuz: Cards}\n", "unknown key 'gpuz'; did you mean"),
         ("batch_per_gpu: 0\n", "batch_per_gpu"),
+        ("failed_jobs: drop\n", "failed_jobs"),
         ("columns: {workload: Tag}\n", "no column 'Tag', which the study names for workload"),
         ("workloads: {'?': resnet50}\n", "'?' is no name"),
     ],
@@ -247,4 +315,7 @@ def test_no_job_can_be_used_and_keys_of_a_table(tmp_path: Path) -> None:
         document(tmp_path, "gpus,hours,class\n1,5,what\n")
     path = small.written(tmp_path, small.STUDY + "batch_per_gpu: 3\n")
     with pytest.raises(StudyError, match="batch_per_gpu: the population is no scheduler's log"):
+        read_fleet(path)
+    path = small.written(tmp_path, small.STUDY + "failed_jobs: leave out\n")
+    with pytest.raises(StudyError, match="failed_jobs: the population is no scheduler's log"):
         read_fleet(path)
