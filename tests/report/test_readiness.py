@@ -227,10 +227,14 @@ def test_a_measurement_tells_at_which_value_the_answer_turns() -> None:
     (line,) = readiness.actions(made(knowledge=(replace(ring, deciding=until),)))
     assert "between 150 ms and 160 ms of communication in a step (estimated: 100 ms)" in line
 
+    faster = replace(until, slower=None, faster=replace(slower, factor=0.9, until=0.8))
+    (line,) = readiness.actions(made(knowledge=(replace(ring, deciding=faster),)))
+    assert "between 80 ms and 90 ms of communication in a step (estimated: 100 ms)" in line
+
     none = Turn(factor=1.25, likely=0.1)  # nothing meets the limits then
-    faster = Turn(factor=0.8, config=OTHER, likely=0.3)
+    some = Turn(factor=0.8, config=OTHER, likely=0.3)
     rate = replace(ring, name="rate: a, b", deciding=Deciding(
-        quantity="compute", config=OTHER, seconds=0.1, samples=64.0, slower=none, faster=faster,
+        quantity="compute", config=OTHER, seconds=0.1, samples=64.0, slower=none, faster=some,
     ))  # fmt: skip
     (line,) = readiness.actions(made(knowledge=(rate,)))
     where = words.machines(OTHER)

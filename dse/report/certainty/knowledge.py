@@ -36,7 +36,11 @@ def turned(document: RunDocument, item: Knowledge) -> str:
         return ""
     show, said = _shown(found), []
     for turn in turns:
-        ends = [show(found.seconds * end) for end in (turn.factor, turn.until) if end]
+        ends = [
+            show(found.seconds * end) for end in sorted(filter(None, (turn.factor, turn.until)))
+        ]
+        if found.quantity == "compute":  # the more seconds, the fewer samples a second
+            ends.reverse()
         at = f"between {enumerated(ends)}" if ends[1:] else f"{_side(found, turn)} {ends[0]}"
         if turn is turns[0]:
             at += f" {_what(document, item, found)} (estimated: {show(found.seconds)})"

@@ -30,6 +30,7 @@ from dse.study import Value
 
 Rows: TypeAlias = NDArray[np.intp]
 MEASURABLE = ("compute", "comm", "step")  # seconds of a step; the first that moves is told
+LEAST_LIKELY = 0.05  # another answer that is less likely is not told
 _VALUES = 200  # on each side of the estimate
 _EXACT = 1e-6  # of its spread, by what a number may be off the sum of its normals
 
@@ -56,7 +57,7 @@ class TurningPoints:
 
     quantity: of :data:`MEASURABLE`. at: position of the point of which it is measured; None for the
     baseline. estimate: seconds of it by the best estimate. slower, faster: None where no such value
-    within the interval changes the answer.
+    within the interval changes the answer, or hardly ever does.
     """
 
     quantity: str
@@ -109,13 +110,14 @@ def turning_points(
         past &= np.sign(x) == np.sign(values[row])
         if end is not None:
             past &= np.abs(x) < abs(values[end])
-        factor, at = float(seconds[row] / seconds[0]), int(picked[row])
-        turned[factor > 1] = Turned(
-            factor,
-            among[at] if at >= 0 else -1,
-            None if end is None else float(seconds[end] / seconds[0]),
-            float(np.mean(past)),
-        )
+        factor, at, likely = float(seconds[row] / seconds[0]), int(picked[row]), np.mean(past)
+        if likely >= LEAST_LIKELY:
+            turned[factor > 1] = Turned(
+                factor,
+                among[at] if at >= 0 else -1,
+                None if end is None else float(seconds[end] / seconds[0]),
+                float(likely),
+            )
     measured = among[carrier] if carrier < len(points) else None
     return TurningPoints(quantity, measured, float(seconds[0]), turned.get(True), turned.get(False))
 

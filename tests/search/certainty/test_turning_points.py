@@ -96,6 +96,14 @@ def test_what_changes_no_answer_has_none(servers: StudyDraws) -> None:
     assert alone is None  # there is nothing else to pick
 
 
+def test_what_is_unlikely_is_not_told(servers: StudyDraws, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{turning_points.__module__}.LEAST_LIKELY", 0.1)
+    found = turning_points(servers, RING, own(servers), everywhere(servers))
+    assert found is not None
+    assert (found.slower, found.faster) == (None, None)  # 8 % of the draws
+    assert found.at == own(servers)
+
+
 def test_where_another_is_picked_to_begin_with_nobody_knows(servers: StudyDraws) -> None:
     at = own(servers)
     rival = next(one for one in everywhere(servers)
