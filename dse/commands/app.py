@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 import typer.core
+import typer.main
 
 from dse.commands.ask import ask
 from dse.commands.calibrate.group import calibrate
@@ -95,7 +97,7 @@ def run_command() -> int | None:
     Every known error is one line on stderr. Raises KeyboardInterrupt for Ctrl-C.
     """
     try:
-        status: int | None = app(prog_name="dse", standalone_mode=False)
+        status: int | None = _command()(prog_name="dse", standalone_mode=False)
         if status == EXIT_INTERRUPTED:  # typer's way to say it, where no command had begun
             raise KeyboardInterrupt
         sys.stdout.flush()
@@ -109,6 +111,13 @@ def run_command() -> int | None:
         status = _fail(f"dse: output cannot be written: {error.strerror}")
         _silence_stdout()
     return status
+
+
+@cache
+def _command() -> Any:
+    """All commands with their options: typer takes a tenth of a second to make them of ours, so a
+    process that runs several commands keeps them."""
+    return typer.main.get_command(app)
 
 
 def _told(error: DseError) -> str:

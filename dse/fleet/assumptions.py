@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from dse.fleet.breakdown import Priced, priced, shares
 from dse.fleet.document import Assumption
@@ -95,6 +93,8 @@ def median_of_mean(mean: float, sigma: float, most: float) -> float:
     """
     if sigma == 0:
         return mean
+    from scipy.optimize import brentq  # not before: it takes a third of a second
+    from scipy.special import ndtr
 
     def excess(log_median: float) -> float:
         d = (np.log(most) - log_median) / sigma

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
 from dse.fleet.population import Group, Population
 from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes
@@ -94,6 +93,8 @@ def _cnodes(found: ClassRecipe, weights: Array, random: np.random.Generator) -> 
     normal = random.standard_normal(jobs)
     rho = found.size_coupling
     if rho:
+        from scipy.special import ndtri  # not before: it takes a tenth of a second
+
         ranks = np.empty(jobs)
         ranks[np.argsort(weights)] = np.arange(1, jobs + 1)
         normal = rho * ndtri(ranks / (jobs + 1)) + np.sqrt(1 - rho**2) * normal
