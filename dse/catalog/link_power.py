@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact
@@ -37,8 +38,14 @@ class LinkPower:
         """Of a link that is so fast: interpolated; below all speeds as of the slowest, above all
         in proportion to the fastest; NaN of NaN."""
         beyond = max(1.0, bytes_per_s / self.speeds[-1])
-        watts = ([getattr(row, part) for row in self.rows] for part in PARTS)
-        return LinkWatts(*(beyond * float(np.interp(bytes_per_s, self.speeds, w)) for w in watts))
+        speeds, watts = self._columns
+        return LinkWatts(*(beyond * float(np.interp(bytes_per_s, speeds, part)) for part in watts))
+
+    @cached_property
+    def _columns(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+        """The speeds, and the watts of each part, (speeds,) each."""
+        watts = [np.array([getattr(row, part) for row in self.rows]) for part in PARTS]
+        return np.array(self.speeds), watts
 
     def behind(self, bytes_per_s: float) -> tuple[Fact, ...]:
         """The facts that these watts are from."""
@@ -51,7 +58,12 @@ class LinkPower:
 
 def link_power() -> LinkPower:
     """That of the catalogue."""
-    return read_link_power(models_dir() / LINK_POWER)
+    return _of_catalogue(models_dir())
+
+
+@cache  # by the folder, since paths are slow to join, and this is asked for every bandwidth
+def _of_catalogue(folder: Path) -> LinkPower:
+    return read_link_power(folder / LINK_POWER)
 
 
 @cache
