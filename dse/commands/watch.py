@@ -49,7 +49,11 @@ def watch(
         ),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Look again while the log grows, until Ctrl-C.")
+        bool,
+        typer.Option(
+            "--follow",
+            help="Look again while the log grows, and say when the verdict changes, until Ctrl-C.",
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -59,7 +63,7 @@ def watch(
     """
     from dse.report import expectation, json_form
 
-    check = checker(expect, row, log, sequence, decimal)
+    check = checker(expect, row, log, sequence, decimal, growing=follow)
     found = followed(check, log) if follow else check()
     print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
     if not found.within:
@@ -72,8 +76,12 @@ def checker(
     log: Path,
     sequence: int | None = None,
     decimal: str | None = None,
+    growing: bool = False,
 ) -> Callable[[], Checked]:
-    """What reads the log and compares it with a point of a run, each time that it is called."""
+    """What reads the log and compares it with a point of a run, each time that it is called.
+
+    growing: see :func:`.read_training`.
+    """
     from dse.calibration.importers.training_log import read_training
     from dse.report import expectation
     from dse.report.document_files import read_document
@@ -85,7 +93,7 @@ def checker(
     terms = expectation.terms(document, named[1], sequence)
 
     def check() -> Checked:
-        found = read_training(log, terms, decimal or "")
+        found = read_training(log, terms, decimal or "", growing)
         return expectation.checked(document, named, str(log), found)
 
     return check
@@ -94,7 +102,8 @@ def checker(
 def followed(
     check: Callable[[], Checked], log: Path, wait: Callable[[float], None] = time.sleep
 ) -> Checked:
-    """Check again whenever the log has more rates, and say so, until Ctrl-C; then the last check.
+    """Check again and again, and say the verdict whenever it changes, until Ctrl-C; then the last
+    check.
 
     Raises the :class:`StudyError` of a log that tells nothing until then.
     """
@@ -107,7 +116,7 @@ def followed(
         while True:
             try:
                 found = check()
-                if last is None or found.rates != last.rates:
+                if last is None or verdict(found) != verdict(last):
                     many = f"{found.rates:,} rate{'s' * (found.rates != 1)}"
                     rate = f"{many}, median {found.measured:,.6g} samples/s"
                     print(f"{rate}. {verdict(found)}", file=sys.stderr)

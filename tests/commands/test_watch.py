@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from dse.commands.watch import checker, followed
 from dse.errors import StudyError
 from tests.calibration.importers import traces
-from tests.commands.command import dse, refused
+from tests.commands.command import DEADLINE_S, dse, refused, start
 from tests.commands.reports import document
 
 Ran = tuple[Path, str]
@@ -132,7 +133,12 @@ def test_a_growing_log_is_followed_until_ctrl_c(
 ) -> None:
     own = point(ran)["throughput_samples_per_s"]
     log = tmp_path / "train.log"
-    growth = [lambda: logged(tmp_path, own / 9), lambda: None, lambda: logged(tmp_path, own, own)]
+    growth = [
+        lambda: logged(tmp_path, own / 9),
+        lambda: None,
+        lambda: logged(tmp_path, own / 9, own / 9),  # the verdict is the same
+        lambda: logged(tmp_path, own, own, own),
+    ]
 
     def wait(_: float) -> None:
         if not growth:
@@ -143,9 +149,44 @@ def test_a_growing_log_is_followed_until_ctrl_c(
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("1 rate, median")
     assert "Outside" in first
-    assert second.startswith("2 rates, median")
+    assert second.startswith("3 rates, median")
     assert "Within" in second
     assert found.within
+
+
+def test_a_row_that_is_half_written_waits_for_its_end(
+    ran: Ran, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = point(ran)["throughput_samples_per_s"]
+    log = tmp_path / "rates.csv"
+    texts = ["", "step,samp", "step,samples_per_s\n1,", f"step,samples_per_s\n1,{own}\n2,",
+             f"step,samples_per_s\n1,{own}\n2,{own / 1000:.1f}"]  # fmt: skip
+
+    def wait(_: float) -> None:
+        if not texts:
+            raise KeyboardInterrupt
+        log.write_text(texts.pop(0))
+
+    found = followed(checker(ran[0], 3, log, growing=True), log, wait)
+    (only,) = capsys.readouterr().err.splitlines()
+    assert only.startswith("1 rate, median")
+    assert (found.rates, found.within) == (1, True)
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (0.01, 1)])
+def test_ctrl_c_ends_with_the_last_verdict(
+    factor: float, status: int, ran: Ran, tmp_path: Path
+) -> None:
+    """And with the status that it has without --follow."""
+    log = logged(tmp_path, point(ran)["throughput_samples_per_s"] * factor)
+    running = start("watch", log, "--expect", ran[0], "--row", "3", "--follow", cwd=tmp_path)
+    assert running.stderr is not None
+    verdict = running.stderr.readline().partition(". ")[2].strip()
+    running.send_signal(signal.SIGINT)
+    said, errors = running.communicate(timeout=DEADLINE_S)
+    assert (running.returncode, errors) == (status, "")
+    assert verdict.startswith(("Within", "Outside")[status])
+    assert verdict in said
 
 
 def test_a_log_that_never_told_anything(ran: Ran, tmp_path: Path) -> None:

@@ -160,16 +160,21 @@ class Said(NamedTuple):
     times: float
 
 
-def read_training(path: str | Path, terms: Training, decimal: str = "") -> MeasuredTraining:
+def read_training(
+    path: str | Path, terms: Training, decimal: str = "", growing: bool = False
+) -> MeasuredTraining:
     """The rates of a log, a table or a trace.
 
-    decimal: the mark of the log's numbers, ``.`` or ``,``; empty where the log is to tell. Raises
+    decimal: the mark of the log's numbers, ``.`` or ``,``; empty where the log is to tell. growing:
+    whether somebody still writes to it, so that a last line without its end is not read yet. Raises
     StudyError with the place of a mistake, and where no line tells a rate.
     """
     file = str(path)
     text = trace_text(file)
     if looks_so(text):
         return _of_trace(text, file, terms)
+    if growing:
+        text = text[: text.rfind("\n") + 1]
     if Path(file).suffix.lower() == ".csv" or _is_table(text):
         return _of_table(text, file)
     return _of_log(clean_lines(text), file, terms, decimal)
@@ -206,6 +211,8 @@ def _column(written: str) -> str:
 
 def _of_table(text: str, path: str) -> MeasuredTraining:
     rows = table_lines(text.splitlines(), path)
+    if not rows:
+        raise StudyError(path, 0, 0, "no line in it", f"name the column of rates {COLUMN}")
     (first, header), *others = rows
     names = [_column(name) for name in header]
     if names.count(COLUMN) != 1:
