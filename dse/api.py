@@ -316,6 +316,7 @@ def draft_study(
     on: str | Sequence[str] | None = None,
     gpus: str | int | Sequence[int] | None = None,
     network: str | Sequence[str] | None = None,
+    accumulation: str | int | Sequence[int] | None = None,
     minimize: str | None = None,
     deadline: str | None = None,
     budget: str | None = None,
@@ -345,7 +346,8 @@ def draft_study(
 
     answers = given_answers({
         "workload_given": workload, "on": on, "gpus": gpus, "network": network,
-        "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+        "accumulation": accumulation, "minimize": minimize, "deadline": deadline,
+        "budget": budget, "power": power,
         "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
         "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     })  # fmt: skip

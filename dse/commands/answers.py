@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST = 10**7  # accelerators
 MANY = 64  # values of a list of counts, and of names
 ROOM = 8  # accelerators of a usual host
+MOST_PASSES = 10**6  # whose gradients a step adds up, as a study has them at most
 MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
 COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
@@ -29,7 +30,8 @@ _LENGTHS = {"samples": "--samples", "tokens": "--tokens", "epochs": "--epochs",
 # The option that answers what a key of the study says.
 _ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",
              "gpus": "--gpus", "inter_node": "--network", "objectives": "--minimize",
-             "minimize": "--minimize", "prices": "--prices", **_LENGTHS}  # fmt: skip
+             "minimize": "--minimize", "prices": "--prices",
+             "accumulation": "--accumulation", **_LENGTHS}  # fmt: skip
 _KEY = re.compile(r"(\w+):")
 _LENGTH = re.compile(rf"\b({'|'.join(_LENGTHS)}): ")
 
@@ -39,7 +41,8 @@ class Answers:
     """Answers as they are given; each is read where it is asked for.
 
     workload, on, gpus, network: what is trained, on which accelerators or machines, how many of
-    them, and joined by what; lists are separated by commas. minimize: what counts beside speed.
+    them, and joined by what; lists are separated by commas. accumulation: passes of a step, of
+    which gradients are added up; None leaves one. minimize: what counts beside speed.
     deadline, budget, power, confidence: limits, as ``dse run`` takes them. samples, tokens,
     epochs of epoch_samples, quality: how long a run is. prices: paths of price lists. Properties
     raise :class:`ArgumentError` for what cannot be.
@@ -49,6 +52,7 @@ class Answers:
     on: str = "a100, h100"
     gpus: str = "8..256"
     network: str | None = None
+    accumulation: str | None = None
     minimize: str | None = None
     deadline: str | None = None
     budget: str | None = None
@@ -65,7 +69,7 @@ class Answers:
         """Raise for all answers that cannot be, in the order in which they are asked."""
         mistakes = Mistakes()
         mistakes.parts(lambda name: getattr(self, name), (
-            "workload", "machines", "counts", "networks", "target", "minimized", "limits",
+            "workload", "machines", "counts", "networks", "passes", "target", "minimized", "limits",
             "confidence", "price_lists",
         ))  # fmt: skip
         mistakes.told()
@@ -154,6 +158,14 @@ class Answers:
             return () if self.by_node else ("100gbe", "200gbe", "400gbe")
         words = _list("--network", self.network, "100,400")
         return tuple(dict.fromkeys(each(_fabric, words)))
+
+    @cached_property
+    def passes(self) -> tuple[int, ...]:
+        """Passes of a step, ascending; none where nobody asked for more than one."""
+        if self.accumulation is None:
+            return ()
+        words = _list("--accumulation", self.accumulation, "1,2,4")
+        return tuple(sorted(set(each(_passes, words))))
 
     @cached_property
     def minimized(self) -> str:
@@ -340,6 +352,13 @@ def _count(word: str, whole: str) -> int:
     if not re.fullmatch(r"\d{1,9}", word.strip(), re.ASCII) or not 1 <= int(word) <= MOST:
         problem = f"'{whole}' is not a number of accelerators, a list or a range of them"
         raise ArgumentError("--gpus", problem, _EXAMPLE)
+    return int(word)
+
+
+def _passes(word: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", word, re.ASCII) or not 1 <= int(word) <= MOST_PASSES:
+        problem = f"'{word}' is not a number of passes"
+        raise ArgumentError("--accumulation", problem, "write for example 1,2,4")
     return int(word)
 
 

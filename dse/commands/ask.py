@@ -31,6 +31,12 @@ Network = Annotated[
     str | None,
     typer.Option(help="Networks to choose from: Ethernet in Gbps, or names, such as 100,ib-ndr."),
 ]
+Accumulation = Annotated[
+    str | None,
+    typer.Option(
+        help="Passes of a step, whose gradients are added up and exchanged once: 1,2,4 [1]."
+    ),
+]
 Minimize = Annotated[
     str | None,
     typer.Option(help="What counts beside speed: buy, rent, run, power, energy, ... [buy]."),
@@ -69,6 +75,7 @@ def ask(
     on: On = None,
     gpus: Gpus = None,
     network: Network = None,
+    accumulation: Accumulation = None,
     minimize: Minimize = None,
     deadline: Deadline = None,
     budget: Budget = None,
@@ -101,7 +108,8 @@ def ask(
     mistakes = Mistakes()
     answers = given_answers({
         "workload_given": workload or "", "on": on, "gpus": gpus, "network": network,
-        "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+        "accumulation": accumulation, "minimize": minimize, "deadline": deadline,
+        "budget": budget, "power": power,
         "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
         "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     })  # fmt: skip

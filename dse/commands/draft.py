@@ -248,6 +248,12 @@ class Draft:
                         "others: dse catalog fabrics")  # fmt: skip
         yield _line(f"  batch_per_gpu: [{', '.join(map(str, batches))}]",
                     "up to what fits in memory")  # fmt: skip
+        if answers.passes:
+            yield _line(f"  accumulation: [{', '.join(map(str, answers.passes))}]",
+                        "passes of a step, whose gradients are added up")  # fmt: skip
+        else:
+            yield _line("  # accumulation: [1, 2, 4]",
+                        "more passes a step: larger batches, fewer exchanges")  # fmt: skip
         yield _line(f"  precision: {self._precision}", "or fp32, tf32, fp16, bf16, fp8")
         yield _line(f"  optimizer: {self._optimizer}", "or sgd, momentum, adam")
         unmeasured = [name for name in SUMS if name not in sums]

@@ -12,6 +12,7 @@ import typer
 
 from dse.commands.answers import Answers, given_answers
 from dse.commands.ask import (
+    Accumulation,
     Budget,
     Confidence,
     Deadline,
@@ -85,6 +86,7 @@ def init(
     on: On = None,
     gpus: Gpus = None,
     network: Network = None,
+    accumulation: Accumulation = None,
     minimize: Minimize = None,
     deadline: Deadline = None,
     budget: Budget = None,
@@ -103,7 +105,8 @@ def init(
     """
     options = {
         "workload_given": workload, "on": on, "gpus": gpus, "network": network,
-        "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+        "accumulation": accumulation, "minimize": minimize, "deadline": deadline,
+        "budget": budget, "power": power,
         "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
         "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     }  # fmt: skip

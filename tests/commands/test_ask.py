@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,8 @@ def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
         ("--workload resnet50 --gpus 64..8", "--gpus: '64..8' goes down; write 8..64"),
         ("--workload resnet50 --gpus 99999999", "--gpus: '99999999' is not a number"),
         ("--workload resnet50 --network 50", "there is no Ethernet of 50 Gbps; use 10, 25, 40"),
+        ("--workload resnet50 --accumulation 0", "--accumulation: '0' is not a number of passes"),
+        ("--workload resnet50 --accumulation 1..4", "write for example 1,2,4"),
         ("--workload resnet50 --network wire", "--network: 'wire': no such fabric"),
         ("--workload resnet50 --minimize fun", "--minimize: 'fun' is nothing to minimize; use buy"),
         ("--workload resnet50 --minimize run", "add --quality mlperf-resnet50, or --samples 115e6"),
@@ -210,6 +213,7 @@ def test_a_range_counts_whole_hosts(given: str, written: str) -> None:
         (Answers("gpt2-small", "p4de, p5", "8-32"),
          {"node": ["aws-p4de.24xlarge", "aws-p5.48xlarge"]}),
         (Answers("mobilenet-v1", "b200", "8"), {"gpus": [8], "optimizer": "momentum"}),
+        (Answers("resnet50", "a100", "8", accumulation="4, 1,4"), {"accumulation": [1, 4]}),
     ],
 )  # fmt: skip
 def test_what_is_left_open_suits_what_is_said(answers: Answers, space: dict[str, object]) -> None:
@@ -222,6 +226,17 @@ def test_what_is_left_open_suits_what_is_said(answers: Answers, space: dict[str,
     assert problem.study.name == answers.name
     assert found["baseline"]["gpus"] == answers.counts[0]
     assert found["baseline"]["batch_per_gpu"] in batches
+
+
+def test_more_passes_a_step_are_searched_where_they_are_asked_for() -> None:
+    """And only there: without a quality to reach, larger batches would always look better."""
+    alone = Draft(Answers("resnet50", "a100", "8"))
+    assert "  # accumulation: [1, 2, 4]" in alone.text
+    several = Draft(replace(alone.answers, accumulation="1,2,4"))
+    assert several.problem("s.yaml").points == 3 * (alone.problem("s.yaml").points or 0)
+    assert several.problem("s.yaml").study.baseline.global_batch == 8 * int(
+        alone.baseline["batch_per_gpu"]
+    )
 
 
 def test_the_first_that_fits_is_the_baseline() -> None:
