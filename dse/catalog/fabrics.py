@@ -13,6 +13,7 @@ from dse.catalog.store import find
 
 TIERS = ("inter-node", "intra-node")
 PARTS = ("nic", "switch_port", "cable")
+UPLINK = "uplink"  # a cable between switches, which costs what a cable does unless a list says
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any
 from dse.catalog import decimal_mark
 from dse.catalog.accelerators import Accelerator, accelerator
 from dse.catalog.aliases import clear_aliases
-from dse.catalog.fabrics import PARTS, Fabric, fabric
+from dse.catalog.fabrics import PARTS, UPLINK, Fabric, fabric
 from dse.catalog.nodes import Node, node
 from dse.catalog.store import models_dir, names
 from dse.errors import StudyError
@@ -223,9 +223,9 @@ class PriceTable:
                     return (kind, name, rest or "purchase")
             name = _meant("fabrics", head)
             if name in names("fabrics"):
-                if rest in PARTS:
+                if rest in (*PARTS, UPLINK):
                     return ("fabrics", name, rest)
-                remedy = f"write {alternatives([f'{name} {part}' for part in PARTS])}"
+                remedy = f"write {alternatives([f'{name} {part}' for part in (*PARTS, UPLINK)])}"
                 raise StudyError(self.path, *place, f"'{item}' is no part that is sold", remedy)
         known = [*self._general, *(name for kind in _SECTIONS[2:] for name in names(kind))]
         near = alike(whole, known) or alike(words[0] if words else "", known)

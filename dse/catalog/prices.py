@@ -12,7 +12,7 @@ from typing import Any
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
-from dse.catalog.fabrics import PARTS
+from dse.catalog.fabrics import PARTS, UPLINK
 from dse.catalog.facts import Fact, day_of
 from dse.catalog.price_spread import own as of_buyer
 from dse.catalog.price_table import ENDINGS, PriceTable
@@ -89,8 +89,9 @@ class PriceList:
     factor, at least 1. ``carbon_kg_per_kwh`` is the
     electricity's. ``rack_power_w`` and ``rack_units`` are what a rack holds, ``host_units`` what a
     host takes of it; ``rack_usd`` is 0 where the site has the racks.
-    ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
-    only what a user's list sets; elsewhere the prices of the fabric and the node type count.
+    ``fabric_usd`` (name -> nic, switch_port, cable, and uplink: a cable between switches),
+    ``node_usd`` and ``node_hourly_usd`` hold only what a user's list sets; elsewhere the prices of
+    the fabric and the node type count, and that of its cables for uplinks.
     ``as_of`` is the day of the purchase: the older a price is on it, the less sure. ``stated``:
     whether a list of the user says it. ``sold_until``: of accelerators that are no longer sold new,
     the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
@@ -251,7 +252,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
 
     def fabric(name: str, own: Entry) -> None:
         prices = fabrics.setdefault(name, {})
-        each(lambda part: _set(own, part, "usd", part, prices), PARTS)
+        each(lambda part: _set(own, part, "usd", part, prices), (*PARTS, UPLINK))
         own.finish()
 
     machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)

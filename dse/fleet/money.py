@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from dse import catalog
 from dse.catalog import Fact
+from dse.catalog.fabrics import UPLINK
 from dse.errors import StudyError
 from dse.fleet.document import Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Worth
 from dse.fleet.study import FleetStudy, Money
@@ -108,38 +109,46 @@ def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[s
     counts = fabric_counts(found, name)
     if counts is None or None in prices.values():
         return None, f"network cards, switches and cables of {catalog.fabric(name).title}", facts
-    cards, ports, cables = counts
+    cards, ports, cables, *uplinks = counts
     radix = catalog.fabric(name).switch_radix or 1
-    nic, port, cable = (price or 0.0 for price in prices.values())
+    nic, port, cable, *uplink = (price or 0.0 for price in prices.values())
     sum_text = (
         f"{catalog.fabric(name).title}: {_many(cards, 'network card')} at USD {nic:,.0f}, "
         f"{_many(ports / radix, 'switch')} of {radix} ports at {port * radix:,.0f}, "
         f"{_many(cables, 'cable')} at {cable:,.0f}"
     )
-    return cards * nic + ports / radix * (port * radix) + cables * cable, sum_text, facts
+    total = cards * nic + ports / radix * (port * radix) + cables * cable
+    for many, price in zip(uplinks, uplink, strict=True):
+        sum_text += f", {_many(many, 'cable')} between switches at {price:,.0f}"
+        total += many * price
+    return total, sum_text, facts
 
 
 def _of_fabric(found: Terms, name: str) -> tuple[dict[str, Fact], list[tuple[str, Fact]]]:
-    """The prices of a fabric's card, port and cable, and all facts behind what it costs."""
+    """The prices of a fabric's card, port and cable, and of a cable between switches where it has
+    its own; and all facts behind what it costs."""
     fabric = catalog.fabric(name)
     own = found.list.fabric_usd.get(name, {})
     priced = {part: own.get(part, fact) for part, fact in fabric.prices_usd.items()}
+    priced |= {part: own[part] for part in (UPLINK,) if part in own}
     radix = [fact for fact in fabric.facts if fact.name == "switch_radix"]
     return priced, [(name, fact) for fact in (*priced.values(), *radix)]
 
 
-def fabric_counts(found: Terms, name: str) -> tuple[float, float, float] | None:
-    """Cards, ports of switches and cables of the whole fleet; None where no radix is known."""
+def fabric_counts(found: Terms, name: str) -> tuple[float, ...] | None:
+    """Cards, ports of switches and cables of the whole fleet, those between switches apart where
+    they have their own price; None where no radix is known."""
     radix = catalog.fabric(name).switch_radix
     if radix is None:
         return None
     cards = -(-found.gpus // found.gpus_per_nic)
     tree = fat_tree(cards, radix)
-    return float(cards), float(tree.switches) * radix, float(tree.cables)
+    cables = (tree.cables, tree.uplinks) if UPLINK in _of_fabric(found, name)[0] else (tree.links,)
+    return float(cards), float(tree.switches) * radix, *map(float, cables)
 
 
 def fabric_prices(found: Terms, name: str) -> list[UnitPrice]:
-    """Of a card, a port and a cable, with what they may be off by."""
+    """Of a card, a port and a cable, with what they may be off by, in the order of their counts."""
     priced, _ = _of_fabric(found, name)
     return [unit_price(f"{name} {part}", fact, found.list) for part, fact in priced.items()]
 

@@ -13,17 +13,26 @@ from dse.model.leaves import leaf_ports
 
 
 class FatTree(NamedTuple):
-    """Whole switches of every tier and cables of a network, in the shape of its endpoints."""
+    """Whole switches of every tier and cables of a network, in the shape of its endpoints.
+
+    cables: one for each endpoint. uplinks: between switches, which are farther apart.
+    """
 
     leaves: Array
     spines: Array
     cores: Array
     cables: Array
+    uplinks: Array
 
     @property
     def switches(self) -> Array:
         """Of all tiers."""
         return self.leaves + self.spines + self.cores
+
+    @property
+    def links(self) -> Array:
+        """Cables to endpoints and between switches."""
+        return self.cables + self.uplinks
 
 
 def most_endpoints(radix: ArrayLike, oversubscription: ArrayLike = 1.0) -> Array:
@@ -42,8 +51,8 @@ def fat_tree(endpoints: ArrayLike, radix: ArrayLike, oversubscription: ArrayLike
     ``ceil(u / floor(r / L))`` spines. Above, r/2 leaves and u spines are a pod, whose spines have
     half their ports up: above the leaves nothing is oversubscribed. Each of N pods has ``floor(r /
     N)`` links to each of ``ceil(u (r/2) / floor(r / N))`` cores. Three tiers hold r (r/2) d
-    (:func:`most_endpoints`); larger networks are counted as if they did. Every endpoint, and every
-    port that leads up, has a cable. No endpoints need nothing.
+    (:func:`most_endpoints`); larger networks are counted as if they did. Every endpoint has a
+    cable, and every port that leads up an uplink. No endpoints need nothing.
     """
     ports = np.asarray(endpoints, dtype=np.float64)
     radix = np.asarray(radix, dtype=np.float64)
@@ -58,7 +67,7 @@ def fat_tree(endpoints: ArrayLike, radix: ArrayLike, oversubscription: ArrayLike
     spines = np.where(many, pods * upward, flat)
     links = np.maximum(np.floor(radix / np.maximum(pods, 1.0)), 1.0)  # of a pod to each core
     cores = np.where(many, np.ceil(upward * half / links), 0.0)
-    return FatTree(leaves, spines, cores, ports + up + np.where(many, spines * half, 0.0))
+    return FatTree(leaves, spines, cores, ports, up + np.where(many, spines * half, 0.0))
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,9 @@ class Prices:
 
     accelerator_usd, accelerator_usd_per_hour: one accelerator. host_usd, host_usd_per_hour: the
     rest of a node, or all of it where nodes are bought or rented whole (then the accelerator's are
-    0). nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node fabric, whose switches
-    are bought whole at the price of all their ports. server_usd: a host that serves parameters.
+    0). nic_usd, switch_port_usd, cable_usd, uplink_usd, switch_radix: of the inter-node fabric,
+    whose switches are bought whole at the price of all their ports; an uplink is a cable between
+    two of them. server_usd: a host that serves parameters.
     rack_usd: one rack, of the size of ``rack``; 0 where the site has them. watts: of one of each
     part. extras: beside the hardware. rated: watts that racks are planned by, None where they are
     the same. NaN where a price is not known.
@@ -50,6 +51,7 @@ class Prices:
     nic_usd: ArrayLike
     switch_port_usd: ArrayLike
     cable_usd: ArrayLike
+    uplink_usd: ArrayLike
     switch_radix: ArrayLike
     accelerator_usd_per_hour: ArrayLike
     host_usd_per_hour: ArrayLike
@@ -107,6 +109,7 @@ def hardware_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
     machines = machines + _spent(parts.nodes, prices.host_usd)
     tree = parts.tree
     network = _spent(tree.switches, switch_usd) + _spent(tree.cables, prices.cable_usd)
+    network = network + _spent(tree.uplinks, prices.uplink_usd)
     network = network + _spent(parts.nics, prices.nic_usd)
     rack_usd = np.asarray(prices.rack_usd)
     housing = np.where(rack_usd == 0, 0.0, filled * rack_usd)

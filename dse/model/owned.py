@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
-from dse.model.bill import Bill
+from dse.model.bill import Bill, FatTree
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Owned:
     accelerators: of the points' kind. nodes: hosts that hold such accelerators, as many to a host
     as the points have, or machines of the points' type. hosts: of any kind, ``nodes`` among them;
     those that hold no accelerators of a point may serve its parameters. nics, switches, cables: of
-    the points' network. racks: of any.
+    the points' network, cables to endpoints and between switches. racks: of any.
     """
 
     accelerators: ArrayLike = 0.0
@@ -33,7 +33,8 @@ class Owned:
 def to_buy(parts: Bill, owned: Owned) -> Bill:
     """The bill of what must be added: of every part ``max(0, needed - owned)``.
 
-    Switches are taken for leaves first, then for spines and cores: they are of one kind. Hosts are
+    Switches are taken for leaves first, then for spines and cores: they are of one kind. Cables are
+    taken for endpoints first, then for what is between switches. Hosts are
     taken for accelerators first, and those that are left serve parameters. What trains, what is
     rented and the network's endpoints stay those of the whole cluster.
     """
@@ -45,12 +46,13 @@ def to_buy(parts: Bill, owned: Owned) -> Bill:
     spines = beyond(tree.spines, left)
     cores = beyond(tree.cores, left - (tree.spines - spines))
     cables = beyond(tree.cables, owned.cables)
+    uplinks = beyond(tree.uplinks, owned.cables - (tree.cables - cables))
     return replace(
         parts,
         accelerators=beyond(parts.accelerators, owned.accelerators),
         nodes=nodes,
         nics=beyond(parts.nics, owned.nics),
-        tree=tree._replace(leaves=leaves, spines=spines, cores=cores, cables=cables),
+        tree=FatTree(leaves, spines, cores, cables, uplinks),
         servers=beyond(parts.servers, np.maximum(spare, 0.0)),
     )
 
@@ -63,4 +65,4 @@ def beyond(needed: ArrayLike, owned: ArrayLike) -> Array:
 def anything(parts: Bill) -> Array:
     """Whether a bill has any part at all."""
     machines = parts.accelerators + parts.nodes + parts.servers
-    return np.asarray(machines + parts.nics + parts.tree.switches + parts.tree.cables > 0)
+    return np.asarray(machines + parts.nics + parts.tree.switches + parts.tree.links > 0)

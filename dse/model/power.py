@@ -61,10 +61,10 @@ def draw(parts: Bill, switch_radix: ArrayLike, watts: UnitWatts) -> Draw:
 
     accelerators = (training + idle_share * idle) * accelerator, where idle are those that are
     bought beyond those that train. hosts = nodes * host + host_share * accelerators. servers =
-    dedicated ones * server. network = cards * nic + switches * ports * switch_port + cables *
-    cable. cooling = (pue - 1) * their sum: PUE is defined as the power of the site over that of
-    what it houses (ISO/IEC 30134-2). What is not there draws nothing, whether or not its watts are
-    known.
+    dedicated ones * server. network = cards * nic + switches * ports * switch_port + cables of
+    either kind * cable. cooling = (pue - 1) * their sum: PUE is defined as the power of the site
+    over that of what it houses (ISO/IEC 30134-2). What is not there draws nothing, whether or not
+    its watts are known.
     """
     idle = np.asarray(parts.accelerators - parts.training)
     accelerators = (parts.training + idle * watts.idle_share) * np.asarray(watts.accelerator)
@@ -72,7 +72,7 @@ def draw(parts: Bill, switch_radix: ArrayLike, watts: UnitWatts) -> Draw:
     servers = _drawn(parts.servers, watts.server)
     ports = parts.tree.switches * np.asarray(switch_radix, dtype=np.float64)
     network = _drawn(parts.nics, watts.nic) + _drawn(ports, watts.switch_port)
-    network = network + _drawn(parts.tree.cables, watts.cable)
+    network = network + _drawn(parts.tree.links, watts.cable)
     cooling = (accelerators + hosts + servers + network) * (np.asarray(watts.pue) - 1)
     return Draw(*map(np.asarray, (accelerators, hosts, servers, network, cooling)))
 

@@ -84,7 +84,7 @@ class Rent:
 # Lines of a bill.
 HOST, SERVER = "Host for accelerators", "Host for a parameter server"
 HOST_FOR = "Host for "  # and an accelerator, where its hosts have their own price
-CARD, CABLE = "Network card", "Cable"
+CARD, CABLE, UPLINK = "Network card", "Cable", "Cable between switches"
 # Classes of what is counted and not bought.
 OF_SITE, OWNED = "of the site", "owned"
 
@@ -191,7 +191,9 @@ def _items(points: Points) -> Iterator[Item]:
     ):
         for item in _item(points, f"{tier} of {ports}, {network}", count, lacking, switch):
             yield _remarked(item, remark, obstacle)
-    yield from _item(points, f"{CABLE}, {network}", tree.cables, added.cables, link.cable_usd)
+    cables = zip((CABLE, UPLINK), link.cabling(tree), link.cabling(added), strict=False)
+    for title, (price, needed), (_, lacking) in cables:
+        yield from _item(points, f"{title}, {network}", needed, lacking, price)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, SERVER, bill.servers, buy.servers, host)
     yield from _racks(points)

@@ -51,7 +51,7 @@ def composition(points: Points) -> Composition:
             (machine.host_usd, buy.nodes),
             (link.nic_usd, buy.nics),
             (link.switch_port_usd, ports),
-            (link.cable_usd, buy.tree.cables),
+            *link.cabling(buy.tree),
             (host_price(points.problem.prices), buy.servers),
             (UnitPrice("rack", number(points.problem.prices.rack_usd.value)), points.racks_to_buy),
         )),

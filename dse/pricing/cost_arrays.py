@@ -83,6 +83,7 @@ class CostArrays(LayoutArrays):
                 self._wire_price(lambda w: w.nic_usd),
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
+                self._wire_price(lambda w: w.uplink_usd),
                 self.wire(lambda w: w.switch_radix),
                 self.machine_price(lambda m: m.usd_per_hour) * share,
                 self.machine_price(lambda m: m.host_usd_per_hour) * share,

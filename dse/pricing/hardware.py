@@ -23,10 +23,12 @@ from dse.catalog import (
     Tier,
     Transport,
 )
+from dse.catalog.fabrics import UPLINK
 from dse.errors import DseError
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
 from dse.model.arrays import Array
+from dse.model.bill import FatTree
 from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
 from dse.study import Study, Value, Wire
 
@@ -186,12 +188,20 @@ class Wiring:
     nic_usd: UnitPrice
     switch_port_usd: UnitPrice
     cable_usd: UnitPrice
+    uplink_usd: UnitPrice
     switch_radix: float
     watts: LinkWatts
 
     def prices_usd(self) -> dict[str, UnitPrice]:
         """The prices under the names that a study gives them by."""
         return {"nic": self.nic_usd, "switch_port": self.switch_port_usd, "cable": self.cable_usd}
+
+    def cabling(self, tree: FatTree) -> list[tuple[UnitPrice, Array]]:
+        """Prices and numbers of the cables to endpoints and of those between switches; all as one
+        where they cost the same."""
+        if self.uplink_usd == self.cable_usd:
+            return [(self.cable_usd, tree.links)]
+        return [(self.cable_usd, tree.cables), (self.uplink_usd, tree.uplinks)]
 
 
 DEFAULT_RADIX = 64.0  # ports of a switch where neither study nor catalogue says
@@ -211,7 +221,9 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
     own = prices.fabric_usd.get(fabric.name, {})
 
     def price(part: str) -> UnitPrice:
-        listed = own.get(part, fabric.prices_usd[part])
+        if part == UPLINK and part not in own:
+            return price("cable")
+        listed = own[part] if part in own else fabric.prices_usd[part]
         return unit_price(f"{part} of {fabric.name}", listed, prices)
 
     return Wiring(
@@ -220,6 +232,7 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         price("nic"),
         price("switch_port"),
         price("cable"),
+        price(UPLINK),
         number(fabric.switch_radix) if fabric.switch_radix else DEFAULT_RADIX,
         catalog.link_power().watts(fabric.bytes_per_s),
     )
@@ -234,6 +247,7 @@ def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> 
         _asked("nic", wire.nic_usd, base.nic_usd),
         _asked("switch_port", wire.switch_port_usd, base.switch_port_usd),
         _asked("cable", wire.cable_usd, base.cable_usd),
+        _asked("cable", wire.cable_usd, base.uplink_usd),
         base.switch_radix,
         catalog.link_power().watts(wire.bytes_per_s),
     )
@@ -284,7 +298,7 @@ def lookup(table: Mapping[str, float], values: Sequence[Value]) -> Array:
 
 
 UNWIRED = Wiring(
-    *(float("nan"),) * 2, *(UNKNOWN,) * 3, DEFAULT_RADIX, LinkWatts(*(float("nan"),) * 3)
+    *(float("nan"),) * 2, *(UNKNOWN,) * 4, DEFAULT_RADIX, LinkWatts(*(float("nan"),) * 3)
 )  # a node type whose network is not known
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dse import catalog
+from dse.catalog import fabrics
 from dse.pricing import hardware
-from dse.pricing.bill_of_materials import CABLE, CARD, Item, host_title, line_of
+from dse.pricing.bill_of_materials import CABLE, CARD, UPLINK, Item, host_title, line_of
 from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
@@ -42,6 +43,8 @@ def _network(problem: Problem, name: str) -> Iterator[tuple[str, UnitPrice]]:
         CARD: own.get("nic", fabric.prices_usd["nic"]),
         CABLE: own.get("cable", fabric.prices_usd["cable"]),
     }
+    if fabrics.UPLINK in own:
+        facts[UPLINK] = own[fabrics.UPLINK]
     for part, fact in facts.items():
         yield f"{part}, {fabric.title}", unit_price(f"network {name}", fact, problem.prices)
     port = unit_price(

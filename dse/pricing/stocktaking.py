@@ -49,7 +49,7 @@ def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Poi
         network=network,
         nics=given.get("nics", _number(bill.nics)),
         switches=given.get("switches", _number(bill.tree.switches)),
-        cables=given.get("cables", _number(bill.tree.cables)),
+        cables=given.get("cables", _number(bill.tree.links)),
         racks=filled if np.isfinite(filled) else 0.0,
         values=values,
     )

@@ -185,6 +185,14 @@ def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:
     assert "100gbe" in {source["item"] for source in found["sources"]}
 
 
+def test_cables_between_switches_may_have_a_price_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("fabrics: {100gbe: {cable: 80 USD, uplink: 950 USD}}\n")
+    study = STUDY.replace("amortisation_years: 4}", "amortisation_years: 4, prices: own.yaml}")
+    fabric = plain(answer(read_fleet(written(tmp_path, study))))["money"]["upgrades"][0]
+    assert fabric["capital_usd"] == 100 * 700 + 11 * 32 * 400 + 100 * 80 + 7 * 16 * 950
+    assert fabric["basis"].endswith("100 cables at 80, 112 cables between switches at 950")
+
+
 def test_overlap_takes_the_longest_term(tmp_path: Path) -> None:
     found = plain(answer(read_fleet(written(tmp_path, STUDY + "overlap: ideal\n"))))
     before = np.array([max(p[0], p[1] + p[2], p[3]) for p in map(terms, JOBS)])

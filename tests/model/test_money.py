@@ -16,7 +16,7 @@ from dse.model.racks import Rack
 
 PRICES = money.Prices(
     accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
-    cable_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0,
+    cable_usd=100.0, uplink_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0,
     host_usd_per_hour=0.0, server_usd=20_000.0, rack_usd=0.0,
     watts=UnitWatts(accelerator=400.0, idle_share=0.1, host=500.0, host_share=0.5, server=575.0,
                     nic=20.0, switch_port=5.0, cable=10.0, pue=1.2),
@@ -52,6 +52,8 @@ def test_capital_is_the_sum_of_whole_switches_and_all_cables() -> None:
     two_tiers = cost(65 * 8, 8, 1)
     network = 65 * (500 + 100) + 96 * 100 + 5 * SWITCH_USD
     assert float(two_tiers.capital_usd) == 5_200_000 + 65 * 20_000 + network
+    optics = cost(65 * 8, 8, 1, prices=replace(PRICES, uplink_usd=700.0))
+    assert float(optics.capital_usd - two_tiers.capital_usd) == 96 * 600
     more = float(cost(64, 8, 1, 2.0).capital_usd - cost(64, 8, 1).capital_usd)
     assert more == 2 * (20_000 + 500 + 100), "the switch has ports left for servers"
 

@@ -23,6 +23,7 @@ def reference(needed: dict[str, int], owned: dict[str, int]) -> dict[str, int]:
     found = {}
     for part in ("accelerators", "nodes", "nics", "cables"):
         found[part] = max(0, needed[part] - owned[part])
+    found["uplinks"] = max(0, needed["uplinks"] - max(0, owned["cables"] - needed["cables"]))
     left = owned["switches"]
     for tier in ("leaves", "spines", "cores"):
         taken = min(needed[tier], left)
@@ -47,7 +48,7 @@ def test_what_must_be_added_is_counted_as_by_hand(
     needed = {
         "accelerators": parts.accelerators, "nodes": parts.nodes, "nics": parts.nics,
         "servers": parts.servers, "leaves": tree.leaves, "spines": tree.spines,
-        "cores": tree.cores, "cables": tree.cables,
+        "cores": tree.cores, "cables": tree.cables, "uplinks": tree.uplinks,
     }  # fmt: skip
     buy = to_buy(parts, Owned(**{name: float(count) for name, count in owned.items()}))
     expected = reference({name: int(count) for name, count in needed.items()}, owned)
@@ -55,7 +56,7 @@ def test_what_must_be_added_is_counted_as_by_hand(
         "accelerators": int(buy.accelerators), "nodes": int(buy.nodes), "nics": int(buy.nics),
         "servers": int(buy.servers), "leaves": int(buy.tree.leaves),
         "spines": int(buy.tree.spines), "cores": int(buy.tree.cores),
-        "cables": int(buy.tree.cables),
+        "cables": int(buy.tree.cables), "uplinks": int(buy.tree.uplinks),
     } == expected  # fmt: skip
     assert bool(anything(buy)) == (sum(expected.values()) > 0)
 

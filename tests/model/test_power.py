@@ -92,7 +92,7 @@ def test_arrays_are_as_each_by_itself(
         accelerators = gpus * 70 + idle * 70 * 0.1
         hosts = (gpus // per_node) * 500 + accelerators * 0.25
         cards = (gpus // per_node + servers) * 9 if several else 0
-        network = cards + float(tree.switches) * 64 * 3 + float(tree.cables) * 2
+        network = cards + float(tree.switches) * 64 * 3 + float(tree.links) * 2
         return (accelerators + hosts + (servers * 500 if several else 0) + network) * 1.5
 
     gpus = np.array([1, nodes, 2 * nodes]) * per_node

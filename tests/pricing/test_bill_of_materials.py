@@ -11,6 +11,7 @@ import pytest
 from dse.catalog.price_terms import LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import OF_SITE, Item, bill_of_materials
 from dse.pricing.load import load, shipped_studies
+from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
 
@@ -256,6 +257,10 @@ OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # a port at USD 99.99 less 12 % is 87.99, a switch 32 of them
     ("{fabrics: {100gbe: {switch_port: {value: 99.99 USD, discount: 12 %}}}}",
      {"gpus": 16}, 16 * V100 + 2 * HOST + 2 * 700 + 32 * 87.99 + 2 * 300),
+    # optics between switches at their own price: 128 cables to cards, 128 from 8 leaves up
+    ("{fabrics: {100gbe: {cable: 80 USD, uplink: 950 USD}}}",
+     {"gpus": 1024},
+     1024 * V100 + 128 * HOST + 128 * 700 + (8 + 4) * 32 * 400 + 128 * 80 + 128 * 950),
     # storage once, spares of 10 %, a management network by the node
     ("{extras: {storage: 250 kUSD, spares: 10 %, management_network: 1200 USD/node}}",
      {"gpus": 16},
@@ -288,6 +293,34 @@ def test_discounts_currencies_and_extras_are_in_the_sum(
     point = problem.point(priced.point(problem, **values))
     assert round(float(np.ravel(point["capital"])[0]), 2) == round(usd, 2)
     assert float(np.ravel(point["tco"])[0]) > usd / (problem.prices.amortisation_years.value * 8760)  # type: ignore[operator]
+
+
+def test_cables_between_switches_are_a_line_where_they_have_their_own_price(tmp_path: Path) -> None:
+    """Else all cables are one, as where one switch joins all."""
+    many = {"gpus": 1024}
+    (one,) = cables(bill(offered(tmp_path, "{fabrics: {100gbe: {cable: 80 USD}}}"), **many))
+    assert (one.item, one.quantity, one.unit_usd) == ("Cable, 100 Gbps Ethernet", 256, 80.0)
+    problem = offered(tmp_path, "{fabrics: {100gbe: {uplink: 950 USD}}}")
+    short, long = cables(bill(problem, **many))
+    assert (short.item, short.quantity, short.unit_usd) == ("Cable, 100 Gbps Ethernet", 128, 300.0)
+    assert (long.item, long.quantity, long.unit_usd) == (
+        "Cable between switches, 100 Gbps Ethernet", 128, 950.0,
+    )  # fmt: skip
+    assert long.price_class == QUOTE != short.price_class
+    assert len(cables(bill(problem, gpus=16))) == 1
+    assert long.item in {item.item for item in part_prices(problem)}
+
+
+def cables(items: tuple[Item, ...]) -> list[Item]:
+    return [item for item in items if item.item.startswith("Cable")]
+
+
+def test_owned_cables_are_taken_for_cards_first(tmp_path: Path) -> None:
+    text = (shipped_studies() / "billion.yaml").read_text()
+    prices = "prices: {fabrics: {100gbe: {uplink: 950 USD}}}\n"
+    owned = "owned: [{inter_node: 100gbe, cables: 150}]\n"
+    short, long = cables(bill(load(studies.written(tmp_path, text + prices + owned)), gpus=1024))
+    assert (short.to_buy, long.to_buy) == (0, 128 - 22)
 
 
 def test_extras_are_lines_of_their_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from dse import catalog
 from dse.calibration.runners.registry import measuring
-from dse.pricing.bill_of_materials import CABLE, CARD, HOST, HOST_FOR, SERVER
+from dse.pricing.bill_of_materials import CABLE, CARD, HOST, HOST_FOR, SERVER, UPLINK
 from dse.pricing.draws import FITTED_COSTS
 from dse.pricing.hardware import HOST_OF
 from dse.pricing.power import PUE
@@ -106,7 +106,7 @@ def line_title(line: str) -> str:
         return part_title("host")
     if first.startswith(HOST_FOR):
         return f"{part_title('host')} of {first.removeprefix(HOST_FOR)}"
-    if first in (CARD, CABLE) or _SWITCH in first:
+    if first in (CARD, CABLE, UPLINK) or _SWITCH in first:
         return f"the network ({rest})"
     return first
 

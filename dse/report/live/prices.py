@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dse import catalog
+from dse.catalog.fabrics import UPLINK
 from dse.catalog.facts import Fact
 from dse.catalog.prices import PriceList
 from dse.pricing.hardware import fabrics_of
@@ -20,7 +21,12 @@ _GENERAL = {
     "pue": ("PUE", "", "pue", 1.0, 10.0),
     "amortisation_years": ("Amortisation", "years", "amortisation_years", 0.1, 100.0),
 }
-_PARTS = {"nic": "Network card", "switch_port": "Port of a switch", "cable": "Cable"}
+_PARTS = {
+    "nic": "Network card",
+    "switch_port": "Port of a switch",
+    "cable": "Cable",
+    UPLINK: "Cable between switches",
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,9 @@ def prices_of(problem: Problem) -> list[Price]:
     for name in fabrics_of(problem.study):
         fabric = catalog.fabric(name)
         for part, label in _PARTS.items():
-            fact = prices.fabric_usd.get(name, {}).get(part, fabric.prices_usd[part])
+            fact = {**fabric.prices_usd, **prices.fabric_usd.get(name, {})}.get(part)
+            if fact is None:
+                continue  # an uplink that costs what any cable does
             title = f"{label}, {fabric.title}"
             found.append(Price(f"fabric/{name}/{part}", title, "USD", fact.value))
     return found

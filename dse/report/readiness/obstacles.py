@@ -15,6 +15,7 @@ from dse.pricing.bill_of_materials import (
     TIERS,
     UNLIKELY,
     UNSOLD,
+    UPLINK,
     Item,
     Terms,
 )
@@ -178,7 +179,7 @@ def _part(line: str) -> str:
     first, _, rest = line.partition(", ")
     network = line_title(line).startswith("the network")
     return (
-        f"the {(first if first in (CARD, CABLE) else 'switch').lower()} ({rest})"
+        f"the {(first if first in (CARD, CABLE, UPLINK) else 'switch').lower()} ({rest})"
         if network
         else line_title(line)
     )

@@ -32,7 +32,12 @@ from dse.study.quantities import QUANTITIES
 from dse.study.rental import ON_DEMAND
 
 SECTION = "repricing"  # its name
-_OF_NETWORK = {"nic": "Network card", "switch_port": "Port of a switch", "cable": "Cable"}
+_OF_NETWORK = {
+    "nic": "Network card",
+    "switch_port": "Port of a switch",
+    "cable": "Cable",
+    "uplink": "Cable between switches",
+}
 _LAST = ("host", *_OF_NETWORK, "rack")  # of the prices; accelerators and nodes come first
 _COSTS = ("capital", "hourly", "tco", "power")  # shown of every point, where they are known
 

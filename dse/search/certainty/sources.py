@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 COMPUTING, COMMUNICATION, PRICE, WATTS = "computing", "communication", "price", "watts"
-_OF_A_NETWORK = ("nic of ", "switch_port of ", "cable of ")
+_OF_A_NETWORK = ("nic of ", "switch_port of ", "cable of ", "uplink of ")
 
 
 def source_of(name: str) -> str:

@@ -17,7 +17,7 @@ from dse.report.markdown import render_markdown
 from dse.report.page import MOST_BYTES, render_page
 from dse.report.repricing.build import DRAWS
 from dse.report.repricing.facts import Repricing
-from dse.report.repricing.section import facts
+from dse.report.repricing.section import facts, label
 from dse.search.run import labels_of
 from tests.evidence import beyond
 from tests.report.documents import document
@@ -85,6 +85,25 @@ def test_costs_follow_from_what_is_embedded(tmp_path: Path, minimize: str, more:
         if minimize == "per_run":
             assert point.numbers["billed_s"] == exact.billed_s.item()
     assert document.points[document.recommended].config == found.document.recommended.config
+
+
+def test_cables_between_switches_may_be_moved_by_themselves(tmp_path: Path) -> None:
+    prices = "prices: {fabrics: {10gbe: {uplink: 950 USD, switch_port: 500 USD}}}\n"
+    many = study("capital", prices).replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [16, 64, 256]")
+    many = many.replace('"capital <= 200 kUSD", ', "").replace('"global_batch <= 2048"', "")
+    found = searched(tmp_path, many.replace("gpus_per_node: [1, 4]", "gpus_per_node: [1]"))
+    document = of(found)
+    assert "uplink of 10gbe" in {part.part for part in document.parts}
+    labels = {label(document, part) for part in document.parts}
+    assert any(text.startswith("Cable between switches, 10 Gbps") for text in labels)
+    problem = found.outcome.problem
+    by_labels = {
+        tuple(labels_of(problem, values).items()): values
+        for values in (problem.space.point(at) for at in range(problem.space.size))
+    }
+    for at, point in enumerate(document.points):
+        exact = problem.point(by_labels[tuple(point.config.items())])["capital"].item()
+        assert owned(document, at)["capital"] == pytest.approx(exact, rel=1e-12)
 
 
 def test_what_is_not_bought_is_no_part_of_a_point(tmp_path: Path) -> None:
