@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dse.catalog.aliases import clear_aliases
-from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
 from dse.catalog.facts import Fact, day_of
@@ -19,6 +18,7 @@ from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
+from dse.currencies import CODE, USD
 from dse.mistakes import Mistakes, Part, each
 from dse.spelling import real_name
 

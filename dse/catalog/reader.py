@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from dse import units
-from dse.catalog.currencies import USD, named_usd, rate_of
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
 from dse.catalog.price_terms import CLASSES, CLOUD, LIST, QUOTE, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
+from dse.currencies import USD, named_usd, rate_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 

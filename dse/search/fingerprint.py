@@ -21,7 +21,7 @@ Fingerprint: TypeAlias = Mapping[str, Any]
 
 # What of the package decides what a point costs and which points there are.
 _DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "units.py",
-             "yaml_source.py")  # fmt: skip
+             "currencies.py", "yaml_source.py")  # fmt: skip
 # Where it is searched is no matter.
 _CARRYING = {"executors", "ray_session.py"}
 # Keys of a study that change neither its points nor their prices.

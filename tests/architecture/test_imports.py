@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
     ("dse.units", "dse.text_source", "dse.mistakes"),
-    ("dse.yaml_source",),
+    ("dse.yaml_source", "dse.currencies"),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
     ("dse.calibration",),
@@ -53,6 +53,7 @@ TAKES = {
     "dse.text_source": set(),
     "dse.mistakes": set(),
     "dse.yaml_source": {"yaml"},
+    "dse.currencies": set(),
     "dse.catalog": {"numpy", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},
     "dse.model": {"numpy"},
