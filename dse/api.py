@@ -17,7 +17,7 @@ import numpy as np
 from dse.errors import DseError, StudyError
 from dse.prices import Prices, labels, point_values, price, priced
 from dse.pricing.coordinates import columns_of
-from dse.pricing.load import known_names, load, resolve
+from dse.pricing.load import known_names, load, resolve, with_questions
 from dse.pricing.problem import Problem
 from dse.study import Axis, Value
 from dse.yaml_source import parse_yaml, yaml_text
@@ -144,7 +144,7 @@ class Study:
         )  # fmt: skip
         asked = self
         if options.questions:
-            asked = Study(resolve(options.questions.asked_of(self.problem.study)))
+            asked = Study(with_questions(self.problem.study, options.questions))
         plan = plan_of(asked.problem, options)
         started = time.perf_counter()
         with closing(Executors()) as executors:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
+from dse.currencies import Rate
+
 LIST, QUOTE, USED, CLOUD, ESTIMATE = "list", "quote", "used", "cloud", "estimate"
 CLASSES = (LIST, QUOTE, USED, CLOUD, ESTIMATE)
 
@@ -18,9 +20,9 @@ class PriceTerms:
     sell it writes that it costs. vendor: who sells it. quote: the number of the quotation.
     valid_until: its last day. before_discount: the price of which ``discount``, a fraction in [0,
     1), is taken off. currency, rate: in which it was given, USD for one of it; empty and 1 where
-    that was USD. file: name of the buyer's own price list, or of the study, that has it; empty for
-    the catalogue's. includes: what of a node it pays, ``card`` or ``node-share``; empty where that
-    is not said.
+    that was USD. rate_date: the day of the rate, empty where nobody says it. file: name of the
+    buyer's own price list, or of the study, that has it; empty for the catalogue's. includes: what
+    of a node it pays, ``card`` or ``node-share``; empty where that is not said.
     """
 
     price_class: str
@@ -31,19 +33,15 @@ class PriceTerms:
     discount: float = 0.0
     currency: str = ""
     rate: float = 1.0
+    rate_date: str = ""
     file: str = ""
     includes: str = ""
 
     @property
     def converted(self) -> str:
-        """``EUR at USD 1.08``; empty where nothing was converted."""
-        return converted(self.currency, self.rate)
+        """``EUR at USD 1.08 of 2026-11-02``; empty where nothing was converted."""
+        return Rate(self.rate, self.rate_date).of(self.currency) if self.currency else ""
 
     def expired(self, day: datetime.date) -> bool:
         """Whether it is no longer valid on a day."""
         return self.valid_until is not None and day > self.valid_until
-
-
-def converted(currency: str, rate: float) -> str:
-    """``EUR at USD 1.08``: a currency with the USD for one of it; empty where there is none."""
-    return f"{currency} at USD {rate:.10g}" if currency else ""

@@ -18,7 +18,7 @@ from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
-from dse.currencies import CODE, USD
+from dse.currencies import CODE, USD, Rate
 from dse.mistakes import Mistakes, Part, each
 from dse.spelling import real_name
 
@@ -128,7 +128,7 @@ class PriceList:
     boards: Mapping[str, Mapping[int, Fact]] = field(default_factory=dict)
     used_usd: Mapping[str, Fact] = field(default_factory=dict)
     accelerator_host_usd: Mapping[str, Fact] = field(default_factory=dict)
-    rates: Mapping[str, float] = field(default_factory=dict)
+    rates: Mapping[str, Rate] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
     replaced: tuple[tuple[Fact, Fact], ...] = ()
 
@@ -326,14 +326,17 @@ def _day(entry: Entry) -> datetime.date:
         raise entry.wrong(f"{AS_OF} '{written}'", remedy, AS_OF) from cause
 
 
-def _rates(entry: Entry) -> dict[str, float]:
-    """What a list says that other currencies are worth in USD."""
+def _rates(entry: Entry) -> dict[str, Rate]:
+    """What a list says that other currencies are worth in USD, on the day that it says of the rate,
+    else on the one that it is for."""
     group = entry.section("currencies")
+    day = entry.text(AS_OF, TODAY) if group.labels() else TODAY
     found = {}
     for code in group.labels():
         if not CODE.fullmatch(code) or code == USD:
             raise group.wrong(f"'{code}' is no code of a currency", "write EUR, GBP, JPY", code)
-        found[code] = group.positive(code, "usd")
+        usd = group.positive(code, "usd")
+        found[code] = Rate(usd, group.facts[-1].date or (day if day != TODAY else ""))
     return found
 
 

@@ -13,7 +13,7 @@ from dse import units
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
 from dse.catalog.price_terms import CLASSES, CLOUD, LIST, QUOTE, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
-from dse.currencies import USD, named_usd, rate_of
+from dse.currencies import USD, Rate, named_usd, rate_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 
@@ -60,11 +60,11 @@ class Entry:
         data: Mapping[str, Any],
         trail: tuple[str | int, ...] = (),
         facts: list[Fact] | None = None,
-        rates: Mapping[str, float] | None = None,
+        rates: Mapping[str, Rate] | None = None,
         root: int = 0,
     ) -> None:
         self.path, self.trail, self.root = Path(file.path), trail, root
-        self.rates: dict[str, float] = dict(rates or {})
+        self.rates: dict[str, Rate] = dict(rates or {})
         self._file = file
         self.facts: list[Fact] = [] if facts is None else facts
         self._data, self._used, self._asked = data, set[str](), set[str]()
@@ -279,14 +279,15 @@ class Entry:
             value = f"{value} {given}{'' if '/' in given else per}"
         rates = dict(self.rates)
         mistakes = Mistakes()
+        made = mistakes.part(lambda: self._date(written, "date", steps))
         if "rate" in written:
             own = mistakes.part(lambda: self._rate(written["rate"], given, steps))
 
-        def converting() -> tuple[str, float]:
-            if "rate" in written:
-                rates[given[:3]] = own()
+        def converting() -> tuple[str, Rate]:
+            if "rate" in written:  # the rate of an offer is of the offer's day
+                rates[given[:3]] = Rate(own(), made.otherwise(""))
             if not isinstance(value, str) or value == "unknown":
-                return "", 1.0
+                return "", Rate(1.0)
             try:
                 code, rate = rate_of(value, rates)
             except units.UnitError as cause:
@@ -298,7 +299,6 @@ class Entry:
         parsed = mistakes.part(lambda: self._amount(value, dimension, steps))
         classed = mistakes.part(lambda: self._class(written, dimension, steps))
         reduced = mistakes.part(lambda: self._discount(written, steps))
-        made = mistakes.part(lambda: self._date(written, "date", steps))
         ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
         mistakes.part(lambda: self._check_days(made(), ended(), steps))
         mistakes.told()
@@ -307,7 +307,7 @@ class Entry:
         if number is not None:
             # A price to pay is one of whole cents, so that a bill adds up as it is shown.
             places = 2 if dimension == "usd" and (currency or discount) else 15
-            number = round(number * rate, places) if currency else number
+            number = round(number * rate.usd, places) if currency else number
             if discount:
                 before, number = number, round(number * (1 - discount), places)
         offer = PriceTerms(
@@ -318,7 +318,8 @@ class Entry:
             before_discount=before,
             discount=discount,
             currency=currency,
-            rate=rate,
+            rate=rate.usd,
+            rate_date=rate.date,
             file="" if self.shipped else self.path.name,
             includes=str(written.get("includes", "")),
         )

@@ -13,7 +13,8 @@ from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import Standing, age_years
-from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE, converted
+from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE
+from dse.currencies import Rate
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
@@ -40,8 +41,8 @@ class Terms:
     """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
     without one. quote: its number. valid_until: its last day, empty where it has none. expired:
     whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). currency,
-    rate: in which it is given, and USD for one of it; empty and 1 where that is USD. vendor: who
-    sells it, where that is known."""
+    rate: in which it is given, and USD for one of it; empty and 1 where that is USD; rate_date: of
+    what day that is, where it is known. vendor: who sells it, where that is known."""
 
     list_usd: float | None = None
     discount: float = 0.0
@@ -50,12 +51,13 @@ class Terms:
     expired: bool = False
     currency: str = ""
     rate: float = 1.0
+    rate_date: str = field(default="", metadata=_IF_ANY)
     vendor: str = ""
 
     @property
     def converted(self) -> str:
-        """``EUR at USD 1.08``; empty where nothing is converted."""
-        return converted(self.currency, self.rate)
+        """``EUR at USD 1.08 of 2026-11-02``; empty where nothing is converted."""
+        return Rate(self.rate, self.rate_date).of(self.currency) if self.currency else ""
 
 
 _NO_TERMS = Terms()
@@ -351,6 +353,7 @@ def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
         expired=catalog.lapsed(fact, problem.prices.valid_on),
         currency=offer.currency,
         rate=offer.rate,
+        rate_date=offer.rate_date,
         vendor=offer.vendor,
     )
     return None if found == _NO_TERMS else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -14,6 +14,7 @@ from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.catalog.store import shipped_studies
+from dse.currencies import Rate
 from dse.errors import DseError, StudyError
 from dse.mistakes import Mistakes, Part, each
 from dse.model.goodput import HOPELESS
@@ -59,7 +60,13 @@ def known_names() -> Names:
         regions=catalog.names("regions"),
         aliases=catalog.aliases(),
         usual_optimizer=_usual_optimizer,
+        rates=_rates,
     )
+
+
+def _rates(source: Source, lists: Sequence[GivenPrices]) -> Mapping[str, Rate]:
+    """What the price lists of a study say that currencies are worth."""
+    return catalog.read_prices(*(_opened(source, given) for given in lists)).rates
 
 
 def _usual_optimizer(workload: object) -> str | None:
@@ -101,7 +108,12 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
     if mistakes.any:
         _note_files(source, mistakes)
     mistakes.told()
-    return resolve((questions or Questions()).asked_of(study()))
+    return with_questions(study(), questions or Questions())
+
+
+def with_questions(study: Study, questions: Questions) -> Problem:
+    """A study with what is asked beside it, resolved; likewise."""
+    return resolve(questions.asked_of(study, lambda: _rates(study.source, study.prices)))
 
 
 def _note_files(source: Source, mistakes: Mistakes) -> None:

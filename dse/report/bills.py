@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.catalog.price_terms import QUOTE
+from dse.currencies import Rate
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
@@ -264,31 +265,30 @@ def in_currency_of_quotes(items: Sequence[Item]) -> str:
     """The sum in the currency of the buyer's own quotes, as a sentence: the whole where all of them
     for hardware are of one other than USD at one rate, else that of the lines in each, and how much
     the other lines are. Empty where all are in USD. Extras may be shares of the hardware."""
-    quoted: dict[tuple[str, float], float] = {}
+    quoted: dict[tuple[str, Rate], float] = {}
     for item in items:
         if item.usd and item.terms and item.terms.currency:
-            key = item.terms.currency, item.terms.rate
+            key = item.terms.currency, Rate(item.terms.rate, item.terms.rate_date)
             quoted[key] = quoted.get(key, 0.0) + item.usd
     if not quoted:
         return ""
     whole, own = total(items), [item for item in items if item.usd and not item.extra]
-    parts = [f"{code} {usd / rate:,.2f} at {_rate(code, rate)}"
+    parts = [f"{code} {usd / rate.usd:,.2f} at {_at_rate(code, rate)}"
              for (code, rate), usd in quoted.items()]  # fmt: skip
     said = f"Lines that are quoted in another currency come to {enumerated(parts)}"
-    said += (
-        ", a rate that counts as certain" if len(parts) == 1 else ", rates that count as certain"
-    )
-    ((code, rate), _), *more = quoted.items()
+    certain = "a rate that counts" if len(parts) == 1 else "rates that count"
+    said += f", {certain} as certain"
+    ((code, rate), converted), *more = quoted.items()
     quotes = {item.terms.currency if item.terms else ""
               for item in own if item.price_class == QUOTE}  # fmt: skip
     if whole is not None and not more and quotes == {code}:
         said = (
-            f"In the currency of your quotes the sum is {code} {whole / rate:,.2f}, at the rate "
-            f"that they state, {_rate(code, rate)}, which counts as certain"
+            f"In the currency of your quotes the sum is {code} {whole / rate.usd:,.2f}, at the "
+            f"rate that they state, {_at_rate(code, rate)}, which counts as certain"
         )
         if all(item.terms and item.terms.currency for item in own):
             return f"{said}."
-        said += f"; {code} {quoted[code, rate] / rate:,.2f} of it are quoted in {code}"
+        said += f"; {code} {converted / rate.usd:,.2f} of it are quoted in {code}"
     rest = sum(item.usd or 0.0 for item in items) - sum(quoted.values())
     said += f"; the other lines are {to_the_cent(rest)}" if round(rest, 2) else ""
     if unknown := sum(item.usd is None for item in items):
@@ -296,9 +296,9 @@ def in_currency_of_quotes(items: Sequence[Item]) -> str:
     return f"{said}."
 
 
-def _rate(code: str, rate: float) -> str:
-    """``USD 1.08 for 1 EUR``."""
-    return f"USD {rate:.10g} for 1 {code}"
+def _at_rate(code: str, rate: Rate) -> str:
+    """``USD 1.08 for 1 EUR on 2026-11-02``."""
+    return f"USD {rate.usd:.10g} for 1 {code}{f' on {rate.date}' * bool(rate.date)}"
 
 
 def doubtful_share(items: Sequence[Item]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dse.pricing.load import known_names, resolve
+from dse.pricing.load import known_names, with_questions
 from dse.pricing.problem import Problem
 from dse.report.document import Inputs, RunDocument
 from dse.report.inputs import inputs
@@ -23,7 +23,7 @@ def problem_of(document: RunDocument) -> Problem:
     not where the study says.
     """
     study = study_of(parse_yaml(document.study_text, document.study.path), known_names())
-    return resolve(of_written(document.questions or {}).asked_of(study))
+    return with_questions(study, of_written(document.questions or {}))
 
 
 def changed(document: RunDocument, problem: Problem) -> list[str]:

@@ -172,6 +172,8 @@ def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
     for name, fact in (*facts, *general):
         amount = "unknown" if fact.value is None else f"{fact.value:,.12g} {fact.unit}".strip()
         yield name, amount
+    for code, rate in prices.rates.items():
+        yield f"rate of {code}", f"{rate.usd:.12g} USD"
     for extra in prices.extras.values():
         yield f"extra {extra.name}", f"{extra.fact.value:,.12g} {extra.fact.unit}"
     for name, fact in prices.sold_until.items():

@@ -5,14 +5,18 @@
     product    := factor (("*" | "/") factor)*
     factor     := "-" factor | "(" sum ")" | quantity name | number ["%" | unit (("/" | "*") unit)*]
 
-Dimensions are checked on the way.
+Dimensions are checked on the way. An amount of money may be in any currency of which a rate is
+known; the text then ends in that rate, so that it can be read again without a price list:
+``capital <= 2 MEUR (EUR at USD 1.08 of 2026-11-02)``.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
 
+from dse.currencies import USD, Rate, guess, parted, with_rates
 from dse.study import dimensions
 from dse.study.dimensions import Dimension
 from dse.study.expressions import Binary, Expression, Name, Node, Number, apply
@@ -25,7 +29,8 @@ MAX_DEPTH = 30
 _PERCENT = "%"
 _COMPARISONS = ("<=", ">=", "==", "<", ">")
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
-_CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}\b")  # as prices have it, see catalog/currencies.py
+_CURRENCY = re.compile(r"([kKMGT]?)([A-Z]{3})\b")  # of an amount, with the prefix of its unit
+Rates = Callable[[], Mapping[str, Rate]]  # of currencies, by code; asked for where one is needed
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|=<|=>|!=|[-+*/()<>=])|(?P<odd>\S))"
@@ -47,21 +52,23 @@ class ExpressionError(ValueError):
         super().__init__(f"{problem}; {remedy}")
 
 
-def parse_constraint(text: str) -> Expression:
-    """Read one constraint; raises :class:`ExpressionError`."""
+def parse_constraint(text: str, rates: Rates = dict) -> Expression:
+    """Read one constraint; raises :class:`ExpressionError`. rates: what is known beside those at
+    the end of the text, where a new one is added."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError(0, f"a constraint of {len(text)} characters", "split it")
-    return _Parser(text).constraint()
+    return _Parser(text, rates).constraint()
 
 
 class _Parser:
     """Recursive descent; ``self.at`` is the next token as (kind, text, offset)."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.depth = text, 0
+    def __init__(self, written: str, rates: Rates) -> None:
+        self.text, self.stated = parted(written)
+        self.rates, self.depth = rates, 0
         self.tokens = [
             (str(match.lastgroup), match[str(match.lastgroup)], match.start(str(match.lastgroup)))
-            for match in _TOKEN.finditer(text)
+            for match in _TOKEN.finditer(self.text)
         ]
         self.names: set[str] = set()
 
@@ -95,7 +102,8 @@ class _Parser:
         if isinstance(left, Name) and isinstance(right, Number):
             # the common form costs one pass over the column: convert the constant, not the array
             left, right = Name(left.name, 1.0), Number(float(f"{right.value / left.scale:.15g}"))
-        return Expression(self.text, sign, left, right, frozenset(self.names))
+        said = with_rates(self.text, self.stated)
+        return Expression(said, sign, left, right, frozenset(self.names))
 
     def sum(self) -> tuple[Node, Dimension]:
         node, dimension = self.product()
@@ -173,15 +181,34 @@ class _Parser:
                 self.tokens.pop(0)
                 self.unit_word("in the unit")
             unit = self.text[start : self.end].strip()
-        try:
-            scale, dimension = dimensions.of_unit("".join(unit.split()))
-        except UnitError as cause:
-            remedy = cause.remedy or "use units such as MUSD, kW, ms, GB, USD/hour"
-            if _CURRENCY.match(unit):
-                remedy = "limits are in USD, whatever currency prices are in: write 2 MUSD"
-            raise ExpressionError(offset, cause.problem, remedy) from cause
+        scale, dimension = self.unit("".join(unit.split()), offset)
         value = float(f"{float(text.replace('_', '')) * scale:.15g}")
         return Number(self.finite(value, offset)), dimension
+
+    def unit(self, unit: str, offset: int) -> tuple[float, Dimension]:
+        """The size of a unit in base units, at its rate where it is of another currency."""
+        try:
+            return dimensions.of_unit(unit)
+        except UnitError as cause:
+            found = _CURRENCY.match(unit)
+            if found is None:
+                remedy = cause.remedy or "use units such as MUSD, kW, ms, GB, USD/hour"
+                raise ExpressionError(offset, cause.problem, remedy) from cause
+        prefix, code = found.groups()
+        known = self.stated if code in self.stated else self.rates()
+        if code not in known:
+            problem = f"'{unit}' is in a currency of which no rate is given"
+            remedy = (
+                f"{guess(code, known)}add 'currencies: {{{code}: ... USD}}' with what one {code} "
+                "is worth to a price list of the study (prices:), or write it in USD"
+            )
+            raise ExpressionError(offset, problem, remedy)
+        self.stated[code] = known[code]
+        try:
+            scale, dimension = dimensions.of_unit(f"{prefix}{USD}{unit[found.end() :]}")
+        except UnitError as cause:
+            raise ExpressionError(offset, cause.problem, cause.remedy) from cause
+        return scale * known[code].usd, dimension
 
     def unit_word(self, where: str) -> None:
         _, word, offset = self.tokens.pop(0)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
+from dse.currencies import Rate
 from dse.spelling import MOST, alike, alternatives, like, real_name, same, told
 from dse.study.aggregation_name import AggregationName
+from dse.yaml_source import Source
 
 MOST_LISTED = 12
 ALIAS_LIKE = 0.7  # of difflib's ratio: below, a word is no misspelt alias
@@ -29,6 +31,10 @@ class Names:
     regions: tuple[str, ...] = ()
     aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     usual_optimizer: Callable[[object], str | None] = lambda _: None  # by what is trained
+    # of currencies, by a study and its price lists
+    rates: Callable[[Source, Sequence[str | tuple[str | int, ...]]], Mapping[str, Rate]] = (
+        lambda *_: {}
+    )
 
     def real(self, kind: str, word: str, known: Iterable[str] | None = None) -> str:
         """The name that a word means; the word itself where it means none.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Unread, each
 from dse.spelling import enumerated
-from dse.study.constraints import ExpressionError, parse_constraint
+from dse.study.constraints import ExpressionError, Rates, parse_constraint
 from dse.study.cursor import Cursor
 from dse.study.definition import Baseline, Constraint, Goal, Objective, Target
 from dse.study.inline import read_quality
@@ -49,8 +49,11 @@ def _measure(place: Cursor, goal: Goal) -> str:
     return place.named("objective", allowed, f"use {', '.join(allowed)}")
 
 
-def read_constraint(at: Cursor, baseline: Callable[[], Baseline]) -> Constraint:
-    """A comparison, or a word for one. baseline: what ``equal_batch`` compares with."""
+def read_constraint(
+    at: Cursor, baseline: Callable[[], Baseline], rates: Rates = dict
+) -> Constraint:
+    """A comparison, or a word for one. baseline: what ``equal_batch`` compares with; rates: of
+    currencies."""
     text = str(at.value)
     word = text.strip()
     line, column = at.source.mark(at.loc)
@@ -60,7 +63,8 @@ def read_constraint(at: Cursor, baseline: Callable[[], Baseline]) -> Constraint:
     if word in BUILTINS:
         return Constraint(word, None, line, column)
     try:
-        return Constraint(word, parse_constraint(text), line, column)
+        found = parse_constraint(text, rates)
+        return Constraint(found.text.strip(), found, line, column)
     except ExpressionError as cause:
         place = at.source.mark_inside(at.loc, cause.offset)
         problem = f"constraint: {cause.problem}"

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from dse.currencies import named_usd, parted
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 from dse.study.choices import too_sure
-from dse.study.constraints import parse_constraint
+from dse.study.constraints import ExpressionError, Rates, parse_constraint
 from dse.study.definition import Constraint, Study
 from dse.study.quantities import QUANTITIES
 from dse.units import UnitError, parse
@@ -75,11 +76,11 @@ class Questions:
         """Those that are asked, by name."""
         return {name: str(value) for name, value in vars(self).items() if value is not None}
 
-    def asked_of(self, study: Study) -> Study:
-        """The study with the questions among its constraints.
+    def asked_of(self, study: Study, rates: Rates = dict) -> Study:
+        """The study with the questions among its constraints. rates: of currencies.
 
-        Raises :class:`ArgumentError` for a deadline of a study without a target, and for a
-        confidence of one that limits nothing.
+        Raises :class:`ArgumentError` for a deadline of a study without a target, for a budget in a
+        currency without a rate, and for a confidence of one that limits nothing.
         """
         if not self:
             return study
@@ -89,7 +90,7 @@ class Questions:
                 f"{study.path} does not say how long a run is",
                 "add target: {samples: 115e6} to it",
             )
-        new = tuple(self._constraints(study))
+        new = tuple(self._constraints(study, rates))
         limited = {constraint.limit.name for constraint in new if constraint.limit}
         kept = tuple(old for old in study.constraints if not _caps(old, limited))
         constraints = (*kept, *new)
@@ -145,10 +146,14 @@ class Questions:
             if text is not None
         )
 
-    def _constraints(self, study: Study) -> Iterator[Constraint]:
+    def _constraints(self, study: Study, rates: Rates) -> Iterator[Constraint]:
         aims = [objective.name for objective in study.objectives if objective.goal == "minimize"]
         for said in self.limits(aims, bool(study.owned)):
-            yield Constraint(said, parse_constraint(said), 0, 0)
+            try:
+                found = parse_constraint(said, rates)
+            except ExpressionError as cause:  # amounts are checked but for the rate of a budget
+                raise ArgumentError(f"--{BUDGET}", cause.problem, cause.remedy) from None
+            yield Constraint(found.text, found, 0, 0)
 
 
 def probability(given: str | float) -> float:
@@ -168,13 +173,14 @@ def probability(given: str | float) -> float:
 
 
 def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> tuple[str, float]:
-    """The dimension of an amount, and its number, which is positive, of a budget at least 0; raises
-    :class:`ArgumentError` for another."""
+    """The dimension of an amount, and its number, which is positive, of a budget at least 0, in
+    whatever currency it is; raises :class:`ArgumentError` for another."""
     option, example = f"--{name}", f'write for example --{name} "{_EXAMPLES[name]}"'
     wrong: UnitError | None = None
+    read = named_usd(parted(text)[0]) if name == BUDGET and isinstance(text, str) else text
     for dimension in dimensions:
         try:
-            found = parse(text, dimension, _EXAMPLES[name])
+            found = parse(read, dimension, _EXAMPLES[name])
         except UnitError as cause:
             wrong = wrong or cause
             continue
@@ -182,9 +188,7 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> tuple[str, flo
             raise ArgumentError(option, "must be positive", example)
         return dimension, found
     assert wrong is not None
-    problem = wrong.problem
-    if name == BUDGET and "currency" in problem:
-        example = f"budgets are in USD, whatever currency prices are in: {example}"
+    problem = wrong.problem.replace(f"'{read}'", f"'{text}'")
     if name == BUDGET and wrong.problem.endswith("has no unit"):
         example = (
             f"write an amount of money, such as {option} \"2 MUSD\"; how many points a guided "

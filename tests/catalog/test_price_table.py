@@ -9,6 +9,7 @@ import pytest
 
 from dse.catalog import default_prices, read_prices
 from dse.catalog.price_terms import CLOUD, QUOTE, USED
+from dse.currencies import Rate
 from dse.errors import StudyError
 
 HEADER = "item,price,currency,date,valid_until,quote,discount,class,rate\n"
@@ -159,6 +160,28 @@ def test_other_currencies_count_at_the_stated_rate(tmp_path: Path) -> None:
     offer = prices.accelerator_usd["t4"].offer
     assert offer is not None
     assert offer.converted == "EUR at USD 1.08"
+
+
+def test_a_rate_has_the_day_that_is_said_of_it_else_that_of_its_list(tmp_path: Path) -> None:
+    """A rate in a row is of the day of the row; of a list for today nobody says the day."""
+
+    def rates(text: str, rows: str = "t4,900,EUR,,,,,,\n") -> tuple[str, dict[str, Rate]]:
+        (tmp_path / "rates.yaml").write_text(text)
+        prices = read_prices(tmp_path / "rates.yaml", table(tmp_path, rows))
+        offer = prices.accelerator_usd["t4"].offer
+        assert offer is not None
+        return offer.converted, dict(prices.rates)
+
+    own = "currencies: {EUR: {value: 1.08 USD, date: 2026-11-02}}\nas_of: 2026-11-20\n"
+    assert rates(own) == ("EUR at USD 1.08 of 2026-11-02", {"EUR": Rate(1.08, "2026-11-02")})
+    listed = "currencies: {EUR: 1.08 USD}\nas_of: 2026-11-20\n"
+    assert rates(listed)[0] == "EUR at USD 1.08 of 2026-11-20"
+    assert rates(listed.replace("2026-11-20", "today"))[0] == "EUR at USD 1.08"
+    assert rates("pue: 1.3\n", "t4,900,EUR,2026-11-05,,,,,1.1\n") == (
+        "EUR at USD 1.1 of 2026-11-05", {}
+    )  # fmt: skip
+    row = "currencies EUR,1.08 USD,,2026-11-03,,,,,\nt4,900,EUR,,,,,,\n"
+    assert rates("pue: 1.3\n", row)[0] == "EUR at USD 1.08 of 2026-11-03"
 
 
 def test_a_price_is_one_of_whole_cents(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ EDITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "mismatched units": ("200 kUSD", "200 kW", ("'capital' is in USD", "'200 kW' is in W")),
     "constraint as code": ('"global_batch <= 2048"', '"__import__(1) <= 2"', ("__import__",)),
     "limit in another currency": ("200 kUSD", "2 MEUR",
-        ("'MEUR' has a unit", "limits are in USD", "write 2 MUSD")),
+        ("'MEUR' is in a currency of which no rate", "add 'currencies: {EUR: ... USD}'")),
     "price in no section": ("search:", "prices: {dgx-h100: 268 kUSD}\nsearch:",
         ("'dgx-h100' is one of the nodes", "write its price under nodes: {dgx-h100: ..}")),
     "profile nobody made": ("search:", "calibration: [mine]\nsearch:",

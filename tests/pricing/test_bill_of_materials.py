@@ -363,7 +363,9 @@ def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
     assert (device.unit_usd, device.price_class, device.source) == (1_980, USED, "vendor.csv")
     assert device.terms is not None
     assert (device.terms.list_usd, device.terms.discount) == (2_200, 0.1)
-    assert (device.terms.quote, device.terms.converted) == ("Q-17", "EUR at USD 1.1")
+    assert (device.terms.quote, device.terms.converted) == (
+        "Q-17", "EUR at USD 1.1 of 2026-10-02"
+    )  # fmt: skip
     assert (device.terms.valid_until, device.terms.expired) == ("2026-10-31", True)
     assert host.terms is None
     assert switch.terms is not None

@@ -13,6 +13,7 @@ from dse.errors import StudyError
 from dse.pricing.load import EQUAL_LAYERS, load, study_path
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
+from dse.study.questions import Questions
 from tests.pricing import priced, studies
 
 
@@ -37,6 +38,31 @@ def test_mistakes_of_a_study_its_profiles_and_prices_are_told_at_once(tmp_path: 
     with pytest.raises(StudyError) as caught:  # a study that is right by itself
         changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
     assert len(caught.value.mistakes) == 4
+
+
+def test_a_limit_in_another_currency_counts_at_the_rate_of_the_studys_own_list(
+    tmp_path: Path,
+) -> None:
+    """By hand: 185 kEUR at 1.08; a mistake in the list is told alone, and a rate that is missing
+    at its place."""
+    (tmp_path / "rates.yaml").write_text("currencies: {EUR: {value: 1.08 USD, date: 2026-11-02}}\n")
+    limit = ("capital <= 200 kUSD", "capital <= 185 kEUR")
+    named = ("search: {", "prices: rates.yaml\nsearch: {")
+    (found,) = (one for one in changed(tmp_path, limit, named).study.constraints
+                if one.text.startswith("capital"))  # fmt: skip
+    assert found.text == "capital <= 185 kEUR (EUR at USD 1.08 of 2026-11-02)"
+    assert found.limit == ("capital", "<=", 199_800.0)
+    with pytest.raises(StudyError, match=r":18:40: constraint: 'kEUR' .* no rate is given"):
+        changed(tmp_path, limit)
+    (tmp_path / "rates.yaml").write_text("currencies: {EUR: 0 USD}\n")
+    with pytest.raises(StudyError) as caught:
+        changed(tmp_path, limit, named)
+    (line,) = str(caught.value).splitlines()
+    assert "rates.yaml:1:" in line
+    asked = Questions(budget="100 kEUR")
+    (tmp_path / "rates.yaml").write_text("currencies: {EUR: 1.08 USD}\n")
+    problem = load(studies.written(tmp_path, f"{studies.SMALL}prices: rates.yaml\n"), asked)
+    assert problem.study.constraints[-1].text == "capital <= 100 kEUR (EUR at USD 1.08)"
 
 
 def test_every_value_that_cannot_be_priced_is_told(tmp_path: Path) -> None:

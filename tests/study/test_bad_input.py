@@ -135,7 +135,7 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
     "unknown constraint word": ("fits_memory", "fit_memory", 15, 15, ("did you mean fits_memory",)),
     "mismatched units": ("2 MUSD", "2 kW", 15, 40, ("'capital' is in USD but '2 kW' is in W",)),
     "constraint without a unit": ("2 MUSD", "2", 15, 40, ("'2' is a plain number", "<= 2 MUSD")),
-    "constraint with a wrong unit": ("2 MUSD", "2 MEUR", 15, 40, ("'MEUR'", "not")),
+    "constraint with a wrong unit": ("2 MUSD", "2 MEUR", 15, 40, ("'MEUR'", "no rate is given")),
     "sum of unlike": ("capital <= 2", "capital + step <= 2", 15, 37, ("cannot be added",)),
     "no comparison": ("capital <= 2 MUSD", "capital", 15, 36, ("comparison",)),
     "half a comparison": ("capital <= 2 MUSD", "capital <=", 15, 39, ("the end where",)),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.currencies import Rate
 from dse.study import QUANTITIES, ExpressionError, parse_constraint, quantities
 from dse.units import UnitError, base
 
@@ -52,6 +53,45 @@ def test_units(text: str, column: str, just_inside: float, just_outside: float) 
     assert constraint.names == {column}
     columns = {column: np.array([just_inside, just_outside])}
     assert constraint.evaluate(columns).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "limit"),
+    [
+        ("capital <= 2 MEUR", "capital <= 2 MEUR (EUR at USD 1.08 of 2026-11-02)", 2.16e6),
+        ("hourly<=50EUR/hour", "hourly<=50EUR/hour (EUR at USD 1.08 of 2026-11-02)", 54.0),
+        ("capital <= 1 MEUR (EUR at USD 1.2)", "capital <= 1 MEUR (EUR at USD 1.2)", 1.2e6),
+        ("capital <= 300 MJPY", "capital <= 300 MJPY (JPY at USD 0.0065)", 1.95e6),
+        ("capital <= 2 MUSD", "capital <= 2 MUSD", 2e6),
+    ],
+)
+def test_amounts_in_other_currencies_carry_their_rate(text: str, said: str, limit: float) -> None:
+    rates = {"EUR": Rate(1.08, "2026-11-02"), "JPY": Rate(0.0065)}
+    found = parse_constraint(text, lambda: rates)
+    assert found.text == said
+    assert found.limit is not None
+    assert found.limit.value == pytest.approx(limit, rel=1e-15)
+    assert parse_constraint(found.text) == found, "without a price list"
+
+
+def test_two_currencies_in_one_limit_each_have_their_rate() -> None:
+    rates = {"EUR": Rate(1.1), "GBP": Rate(1.3)}
+    found = parse_constraint("capital <= 1 MEUR + 1 MGBP", lambda: rates)
+    assert found.text == "capital <= 1 MEUR + 1 MGBP (EUR at USD 1.1, GBP at USD 1.3)"
+    assert parse_constraint(found.text).limit == ("capital", "<=", 2.4e6)
+
+
+def test_a_currency_without_a_rate_says_how_to_give_one() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_constraint("capital <= 2 MEUX", lambda: {"EUR": Rate(1.1)})
+    assert caught.value.offset == 11
+    assert str(caught.value) == (
+        "'MEUX' is in a currency of which no rate is given; did you mean EUR? Else add "
+        "'currencies: {EUX: ... USD}' with what one EUX is worth to a price list of the study "
+        "(prices:), or write it in USD"
+    )
+    with pytest.raises(ExpressionError, match="'capital' is in USD"):
+        parse_constraint("capital <= 2 MEUR/hour", lambda: {"EUR": Rate(1.1)})
 
 
 def test_rounding_does_not_decide() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from dse.currencies import Rate
 from dse.pricing.problem import Problem
 from dse.report.live.prices import repriced
 from dse.report.live.questions import LIVE_RULES, Question, Refused
@@ -22,16 +24,17 @@ def changed(problem: Problem, asked: Question) -> Problem:
     study = replace(study, confidence=asked.confidence)
     if asked.limits is not None:
         own = {constraint.text: constraint for constraint in study.constraints}
-        limits = tuple(own.get(text) or _limit(text) for text in asked.limits)
+        limits = tuple(own.get(text) or _limit(text, problem.prices.rates) for text in asked.limits)
         study = replace(study, constraints=limits)
     return replace(problem, study=study, prices=repriced(problem, asked.prices))
 
 
-def _limit(text: str) -> Constraint:
+def _limit(text: str, rates: Mapping[str, Rate]) -> Constraint:
     if text == FITS:
         return Constraint(text, None, 0, 0)
     try:
-        return Constraint(text, parse_constraint(text), 0, 0)
+        found = parse_constraint(text, lambda: rates)
+        return Constraint(found.text, found, 0, 0)
     except ExpressionError as cause:
         said = [f"'{text}': {cause.problem}", cause.remedy]
         raise Refused("; ".join(filter(None, said))) from None
