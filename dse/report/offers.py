@@ -227,7 +227,7 @@ def _of_run(document: RunDocument, point: Point) -> tuple[str, str]:
         if name == training_runs.COST.name
         else training_runs.amount(name, point.quantity(name))
         for name in training_runs.beside(document)
-        if name != time and point.quantity(name) is not None
+        if name != time and training_runs.known(document, point, name)
     ]
     lasts, ends = words.with_interval(
         point.quantity(time), training_runs.bounds_of(point, time), training_runs.BESIDE[time].unit

@@ -130,7 +130,11 @@ def _beside_training(problem: Problem, values: Mapping[str, Value | None]) -> tu
 def said(owned: Owned) -> str:
     """From which use on buying pays, in a sentence."""
     if owned.rent_usd_per_hour is None:
-        return "Whether buying pays cannot be said: the rent is not known."
+        return (
+            "Whether buying pays cannot be said, nor what a rented run costs: nobody knows what "
+            f"such machines rent for {rents.term(owned.term)}. Give their rent in a price list "
+            "(hourly)."
+        )
     rent = f"renting {rents.term(owned.term)} at {shown(owned.rent_usd_per_hour, 'USD/hour')}"
     rent += f" ({owned.rent_price})" * bool(owned.rent_price)
     billed, anew = owned.beside_training or (), owned.kept_usd_per_hour is not None

@@ -108,13 +108,21 @@ def owned_usd(document: RunDocument, point: Point) -> float | None:
 
 def costs(document: RunDocument, point: Point, *, briefly: bool = False) -> str:
     """``USD 12 to own if the machines are busy for all 4 years (USD 20 to rent)``, or the rent
-    alone where the study rents. briefly: without the condition, which was told just before."""
+    alone where the study rents; that a rent is unknown where it is. briefly: without the condition, which was told just before."""
     rent, own = amount(COST.name, point.quantity(COST.name)), owned_usd(document, point)
     if own is None:
         return f"{rent} to rent"
-    beside = f" ({rent} to rent)" * (point.quantity(COST.name) is not None)
+    known = point.quantity(COST.name) is not None
+    beside = f" ({rent} to rent)" if known else " (what they rent for is unknown)"
     under = "" if briefly else f" {ownership.if_busy(document)}"
     return f"{words.shown(own, BESIDE[COST.name].unit)} to own{under}{beside}"
+
+
+def known(document: RunDocument, point: Point, name: str) -> bool:
+    """Whether something can be told of a quantity of a run: of its cost also where nobody knows the
+    rent, but what owning costs."""
+    owned = name == COST.name and owned_usd(document, point) is not None
+    return owned or point.quantity(name) is not None
 
 
 def start(point: Point) -> str:
@@ -147,7 +155,7 @@ def _told(document: RunDocument, point: Point, name: str, *, briefly: bool = Fal
 def answer_lines(document: RunDocument) -> list[str]:
     """What the run of the recommended point takes, beside the baseline's."""
     best, base = document.recommended, document.baseline
-    names = [name for name in beside(document) if best.quantity(name) is not None]
+    names = [name for name in beside(document) if known(document, best, name)]
     if not names or document.target is None or best.run is None:
         return []
     mine = [f"{_VERBS[name]} {_told(document, best, name)}" for name in names]

@@ -43,6 +43,25 @@ def timed(batch: int, base_batch: int, *, fitted: bool = True) -> RunDocument:
     )
 
 
+def test_what_a_run_costs_to_own_is_told_though_its_rent_is_unknown() -> None:
+    run = timed(512, 128)
+    best = run.recommended
+    assert best.run is not None
+    costs = {name: value for name, value in best.costs.items() if name != "per_run"}
+    unknown = replace(best, costs=costs, run=replace(best.run, per_run=None))
+    assert unknown.quantity("per_run") is None
+    run = replace(run, recommended=unknown)
+    own = (
+        "USD 691 to own if the machines are busy for all the years that their price is spread over"
+    )
+    told = f"{own} (what they rent for is unknown)"
+    (line,) = (one for one in answer(run) if one.startswith("Training to"))
+    assert f"takes 3.2 days, costs {told} and uses 2 MWh (the baseline's: 33 days, USD" in line
+    assert "(USD 1.23 k to rent)" in line, "the baseline's is known"
+    (fact,) = (one for one in offers.facts(run, unknown) if one.label == "Time of the run")
+    assert told in fact.note
+
+
 def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     said = answer(timed(512, 128))
     assert (
