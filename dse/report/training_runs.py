@@ -108,7 +108,8 @@ def owned_usd(document: RunDocument, point: Point) -> float | None:
 
 def costs(document: RunDocument, point: Point, *, briefly: bool = False) -> str:
     """``USD 12 to own if the machines are busy for all 4 years (USD 20 to rent)``, or the rent
-    alone where the study rents; that a rent is unknown where it is. briefly: without the condition, which was told just before."""
+    alone where the study rents; that a rent is unknown where it is. briefly: without the condition,
+    which was told just before."""
     rent, own = amount(COST.name, point.quantity(COST.name)), owned_usd(document, point)
     if own is None:
         return f"{rent} to rent"
