@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.store import models_file
 
 DECODING = "decoding.yaml"
 
@@ -26,7 +26,7 @@ class Decoding:
 
 def decoding() -> Decoding:
     """That of the catalogue."""
-    return read_decoding(models_dir() / DECODING)
+    return read_decoding(models_file(DECODING))
 
 
 @cache

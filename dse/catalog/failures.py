@@ -10,7 +10,7 @@ from pathlib import Path
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.scale import Spread
-from dse.catalog.store import models_dir
+from dse.catalog.store import models_file
 
 FILE = "failures.yaml"
 # Terms that differ from cluster to cluster, as a study calls them -> their dimension.
@@ -38,7 +38,7 @@ class FailureTerms:
 
 def failure_terms() -> FailureTerms:
     """Those of the catalogue."""
-    return read_failure_terms(models_dir() / FILE)
+    return read_failure_terms(models_file(FILE))
 
 
 @cache

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.store import models_file
 
 LINK_POWER = "link_power.yaml"
 
@@ -58,12 +58,7 @@ class LinkPower:
 
 def link_power() -> LinkPower:
     """That of the catalogue."""
-    return _of_catalogue(models_dir())
-
-
-@cache  # by the folder, since paths are slow to join, and this is asked for every bandwidth
-def _of_catalogue(folder: Path) -> LinkPower:
-    return read_link_power(folder / LINK_POWER)
+    return read_link_power(models_file(LINK_POWER))
 
 
 @cache

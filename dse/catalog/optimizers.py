@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.store import models_file
 from dse.catalog.workloads import Workload
 
 OPTIMIZERS = "optimizers.yaml"
@@ -18,7 +18,7 @@ OPTIMIZERS = "optimizers.yaml"
 def usual_optimizer(workload: Workload) -> Fact | None:
     """The optimizer that a network is usually trained with, as the text of a fact; None where that
     is not known."""
-    networks, families = _read(models_dir() / OPTIMIZERS)
+    networks, families = _read(models_file(OPTIMIZERS))
     return networks.get(workload.network) or families.get(workload.family)
 
 

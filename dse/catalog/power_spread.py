@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dse.catalog.facts import UNCHECKED, Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir, sources
+from dse.catalog.store import models_file, sources
 
 FILE = "power_spread.yaml"
 
@@ -35,7 +35,7 @@ class PowerSpread:
 
 def power_spread() -> PowerSpread:
     """That of the catalogue."""
-    return read_power_spread(models_dir() / FILE)
+    return read_power_spread(models_file(FILE))
 
 
 @cache

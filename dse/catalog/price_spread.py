@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.price_terms import ESTIMATE
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir, sources
+from dse.catalog.store import models_file, sources
 
 FILE = "price_spread.yaml"
 DAYS_PER_YEAR = 365.25
@@ -140,7 +140,7 @@ def lapsed(price: Fact, day: datetime.date) -> bool:
 
 def price_spread() -> PriceSpread:
     """That of the catalogue."""
-    return read_price_spread(models_dir() / FILE)
+    return read_price_spread(models_file(FILE))
 
 
 @cache

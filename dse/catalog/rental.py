@@ -10,7 +10,7 @@ from pathlib import Path
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.scale import Spread
-from dse.catalog.store import models_dir
+from dse.catalog.store import models_file
 
 FILE = "rental.yaml"
 
@@ -38,7 +38,7 @@ class RentalFacts:
 
 def rental_facts() -> RentalFacts:
     """Those of the catalogue."""
-    return read_rental_facts(models_dir() / FILE)
+    return read_rental_facts(models_file(FILE))
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.store import models_file
 
 FILE = "scale.yaml"
 
@@ -42,7 +42,7 @@ class ScaleTerms:
 
 def scale_terms() -> ScaleTerms:
     """Those of the catalogue."""
-    return read_scale_terms(models_dir() / FILE)
+    return read_scale_terms(models_file(FILE))
 
 
 @cache

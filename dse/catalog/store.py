@@ -81,6 +81,17 @@ def models_dir() -> Path:
     return _shipped_dir()
 
 
+def models_file(name: str) -> Path:
+    """A file or folder of the catalogue; the same object every time, so that it is a cheap key of
+    what was read."""
+    return _below(models_dir(), name)
+
+
+@cache
+def _below(folder: Path, name: str) -> Path:
+    return folder / name
+
+
 def shipped_studies() -> Path:
     """The folder search_spaces beside that of the catalogue, of the wheel or of the checkout."""
     return models_dir().parent / "search_spaces"
@@ -101,8 +112,8 @@ def names(kind: str) -> tuple[str, ...]:
         near = alike(kind, KINDS) or entries_like(kind)
         raise UnknownName("kind of catalogue entry", kind, near or tuple(KINDS))
     if kind in TABLES:
-        return tuple(_rows(models_dir() / TABLES[kind]))
-    return tuple(_entries(models_dir() / kind))
+        return tuple(_rows(models_file(TABLES[kind])))
+    return tuple(_entries(models_file(kind)))
 
 
 def entries_like(name: str) -> tuple[str, ...]:
@@ -124,14 +135,14 @@ def find(kind: str, name: str) -> Path:
     """The file of an entry. Raises :class:`UnknownName` with the nearest names."""
     _check_known(kind, name)
     if kind in TABLES:
-        return models_dir() / TABLES[kind]
-    return _entries(models_dir() / kind)[name]
+        return models_file(TABLES[kind])
+    return _entries(models_file(kind))[name]
 
 
 def row(kind: str, name: str) -> Row:
     """The row of an entry in its table. Raises :class:`UnknownName` with the nearest names."""
     _check_known(kind, name)
-    return _rows(models_dir() / TABLES[kind])[name]
+    return _rows(models_file(TABLES[kind]))[name]
 
 
 def _check_known(kind: str, name: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -68,7 +69,8 @@ def varied(variation: Variation) -> Iterator[Variation]:
 
 
 def normal(name: str, draws: int, columns: int | None = None) -> Array:
-    """Standard normal draws, the same under the same name, (draws,) or (draws, columns)."""
+    """Standard normal draws, the same under the same name, (draws,) or (draws, columns); not to be
+    written to."""
     how = _VARIATION.get()
     shape = (draws,) if columns is None else (draws, columns)
     if name in how.given:
@@ -76,10 +78,16 @@ def normal(name: str, draws: int, columns: int | None = None) -> Array:
     elif how.alone is not None and name not in how.alone:
         drawn = np.zeros(shape)
     else:
-        seed = crc32(f"{name}{_ANEW * (name in how.anew)}".encode())
-        drawn = np.random.default_rng(seed).standard_normal(shape)
+        drawn = _standard(f"{name}{_ANEW * (name in how.anew)}", shape)
     if how.record is not None:
         how.record.asked[name] = columns
+    return drawn
+
+
+@lru_cache(maxsize=256)  # of 8 kB each, as a rule: a report asks for the same ones again and again
+def _standard(name: str, shape: tuple[int, ...]) -> Array:
+    drawn = np.random.default_rng(crc32(name.encode())).standard_normal(shape)
+    drawn.flags.writeable = False
     return drawn
 
 
