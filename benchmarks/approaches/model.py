@@ -25,7 +25,7 @@ alone hides nothing: p = 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import least_squares, minimize_scalar
@@ -199,11 +199,13 @@ class Model:
     stacks: Mapping[str, Stack]
     lab: Profile
     slip: float
+    _demands: dict[tuple[str, Cell], Demand] = field(default_factory=dict, compare=False)
 
     def seconds(self, approach: str, cell: Cell) -> float:
         """Of a round of the approach in the cell."""
-        demand = demand_of(approach, cell, self.lab, self.slip)
-        return self.stacks[stack_of(approach)].seconds(demand)
+        if (approach, cell) not in self._demands:
+            self._demands[approach, cell] = demand_of(approach, cell, self.lab, self.slip)
+        return self.stacks[stack_of(approach)].seconds(self._demands[approach, cell])
 
     def best(self, approaches: Iterable[str], cell: Cell) -> str:
         """The approach of the least predicted time."""

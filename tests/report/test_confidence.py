@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -38,19 +40,26 @@ def draws_of(result: dse.Result) -> StudyDraws:
     return drawn_answer(result.outcome, result.recommended.rule, {})[0]
 
 
+Search = Callable[..., dse.Result]
+
+
 @pytest.fixture(scope="module")
-def deadline(study: dse.Study) -> str:
+def search(study: dse.Study) -> Search:
+    """A search of the study, once for tests that ask the same."""
+    return cache(study.search)
+
+
+@pytest.fixture(scope="module")
+def deadline(search: Search) -> str:
     """A deadline that a point in the middle of the front just meets."""
-    front = study.search().front
+    front = search().front
     times = np.sort(front["time_to_target_s"])
     return f"{times[2 * len(times) // 3] * 1.0001:.6f} s"
 
 
-def test_the_probability_is_the_share_of_draws_that_meet_all(
-    study: dse.Study, deadline: str
-) -> None:
+def test_the_probability_is_the_share_of_draws_that_meet_all(search: Search, deadline: str) -> None:
     """Against one draw and one point after the other."""
-    result = study.search(deadline=deadline)
+    result = search(deadline=deadline)
     problem, points = result.study.problem, [p.values for p in result.outcome.front]
     found = drawn_quantities(problem, points, ["capital"]).meets_all.mean(axis=0)
     limits = [c.expression for c in problem.study.constraints if c.expression]
@@ -80,9 +89,9 @@ def test_a_speedup_is_compared_with_the_same_draws_of_the_baseline(study: dse.St
     assert found.meets_all.mean(axis=0) == [1.0]
 
 
-def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -> None:
-    plain = study.search(deadline=deadline)
-    sure = study.search(deadline=deadline, confidence=0.95)
+def test_a_sure_point_is_taken_even_if_dearer(search: Search, deadline: str) -> None:
+    plain = search(deadline=deadline)
+    sure = search(deadline=deadline, confidence=0.95)
     assert plain.document.confidence is None
     found = sure.document.confidence
     assert found is not None
@@ -103,10 +112,10 @@ def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -
 
 
 def test_a_surer_point_says_why_it_is_though_its_interval_be_wider(
-    study: dse.Study, deadline: str
+    search: Search, deadline: str
 ) -> None:
     """A time of 15 to 31 minutes may keep to half an hour more often than one of 17 to 33."""
-    result = study.search(deadline=deadline, confidence=0.9)
+    result = search(deadline=deadline, confidence=0.9)
     document = result.document
     found = document.confidence
     assert found is not None
@@ -130,7 +139,7 @@ def test_a_surer_point_says_why_it_is_though_its_interval_be_wider(
     )
     (older,) = confidence.said(replace(document, confidence=replace(found, keeps=None, each=None)))
     assert older.endswith("probability.")
-    again = study.search(confidence=0.9).document.confidence
+    again = search(confidence=0.9).document.confidence
     assert again is not None
     assert again.keeps is None or again.keeps.quantity == "capital"
 
@@ -164,9 +173,9 @@ def test_of_several_limits_the_probability_of_each_is_told(deadline: str, tmp_pa
 
 
 def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
-    study: dse.Study, deadline: str
+    search: Search, deadline: str
 ) -> None:
-    run = study.search(deadline=deadline, confidence=0.8).document
+    run = search(deadline=deadline, confidence=0.8).document
     found = run.certainty
     assert found is not None
     own, *others = found.choices
@@ -205,12 +214,12 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     (share,) = (share for text, share in own.met.items() if text.startswith("time_to_target"))
     assert f"time_to_target <= {deadline} ({share:.0%}".replace("%", " %)") in limits(run)
     assert "each with the probability that the recommended offer meets it" in render_page(run)
-    alone = study.search(deadline=deadline, confidence=0.95).document
+    alone = search(deadline=deadline, confidence=0.95).document
     assert "no other purchase that might be the best meets the limits" in sentences(alone)[0]
 
 
-def test_it_is_the_best_by_its_rule_of_those_that_are_sure(study: dse.Study, deadline: str) -> None:
-    result = study.search(deadline=deadline, confidence=0.8)
+def test_it_is_the_best_by_its_rule_of_those_that_are_sure(search: Search, deadline: str) -> None:
+    result = search(deadline=deadline, confidence=0.8)
     outcome = result.outcome
     found = draws_of(result)
     sure = np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= 0.8)
@@ -222,10 +231,10 @@ def test_it_is_the_best_by_its_rule_of_those_that_are_sure(study: dse.Study, dea
 
 
 def test_where_none_is_sure_the_surest_is_taken_and_said_to_be(
-    study: dse.Study,
+    search: Search,
 ) -> None:
-    fastest = study.search().front["time_to_target_s"].min()
-    result = study.search(deadline=f"{fastest * 1.001:.6f} s", confidence=0.999)
+    fastest = search().front["time_to_target_s"].min()
+    result = search(deadline=f"{fastest * 1.001:.6f} s", confidence=0.999)
     found = result.document.confidence
     assert found is not None
     assert not found.reached
@@ -236,17 +245,17 @@ def test_where_none_is_sure_the_surest_is_taken_and_said_to_be(
 
 
 def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
-    study: dse.Study, deadline: str, tmp_path_factory: pytest.TempPathFactory
+    search: Search, deadline: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("study") / "study.yaml"
     text = TARGET.replace("constraints: [", f'constraints: ["time_to_target <= {deadline}", ')
     path.write_text(text + "confidence: 0.95\n", encoding="utf-8")
-    asked = study.search(deadline=deadline, confidence=0.95)
+    asked = search(deadline=deadline, confidence=0.95)
     assert dse.load_study(path).search().recommended.config == asked.recommended.config
 
 
-def test_without_a_confidence_the_rule_decides_alone(study: dse.Study) -> None:
-    result = study.search()
+def test_without_a_confidence_the_rule_decides_alone(search: Search) -> None:
+    result = search()
     found, likely = drawn_answer(result.outcome, "fastest", {})
     chosen = confidence.chosen(found, result.outcome, "fastest", likely)
     assert chosen.position == likely
