@@ -5,10 +5,10 @@ from __future__ import annotations
 from dse.pricing import constraints
 from dse.report import words
 from dse.report.document import NoneFeasible, RunDocument
-from dse.search.infeasibility import quantity_text
 from dse.search.rejected_values import RejectedValue, rejected_values
 from dse.search.run import Outcome
 from dse.spelling import enumerated
+from dse.study.quantities import QUANTITIES
 
 MOST = 3  # that are told
 _SAID = (constraints.SOLD, constraints.COMPUTABLE)  # demands of which notes tell
@@ -39,7 +39,7 @@ def _because(found: RejectedValue) -> str:
     name, value = found.nearest
     if first == constraints.FITS:
         return f"{_missed(first)} (short by {-value / 2**30:,.3g} GiB at least)"
-    return f"{_missed(first)} (the nearest has {quantity_text(name, value)})"
+    return f"{_missed(first)} (the nearest has {QUANTITIES[name].text(value)})"
 
 
 def _missed(demand: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,7 @@ from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.spelling import enumerated
 from dse.study import Constraint, Study
+from dse.study.quantities import QUANTITIES
 
 
 @dataclass(frozen=True)
@@ -96,25 +97,22 @@ def _past(limit: Constraint, evaluation: Evaluation, others: Sequence[Mask]) -> 
     return np.asarray(np.where(met & ~np.isnan(past), past, np.inf))
 
 
-def sentence(found: Sequence[Excluded], quantity: Callable[[str, float], str]) -> str:
-    """What cannot be met and what could be, or what excludes what; empty where nothing does.
-
-    quantity: a value of a quantity with its unit.
-    """
+def sentence(found: Sequence[Excluded]) -> str:
+    """What cannot be met and what could be, or what excludes what; empty where nothing does."""
     if not found:
         return ""
     if not all(one.met for one in found):
-        return " and ".join(_never(one, quantity) for one in found)
+        return " and ".join(_never(one) for one in found)
     if len(found) == 1:
         (one,) = found
         within = f"{one.limit.text} is met by none that meets the other limits"
         if one.name is None or one.value is None:
             return within
-        return f"{within}: the best is {quantity(one.name, one.value)}"
+        return f"{within}: the best is {QUANTITIES[one.name].text(one.value)}"
     texts = [one.limit.text for one in found]
     both = "both" if len(texts) == 2 else "all"
     reached = [
-        f"{one.name} {quantity(one.name, one.value)}"
+        f"{one.name} {QUANTITIES[one.name].text(one.value)}"
         for one in found
         if one.name is not None and one.value is not None
     ]
@@ -122,13 +120,13 @@ def sentence(found: Sequence[Excluded], quantity: Callable[[str, float], str]) -
     return f"{enumerated(texts)} can each be met, but not {both} at once{best}"
 
 
-def _never(one: Excluded, quantity: Callable[[str, float], str]) -> str:
+def _never(one: Excluded) -> str:
     """``time_to_target <= 5 min is met by none: the best of all is 8.31 min, within the other
     limits 47.15 min``."""
     said = f"{one.limit.text} is met by none"
     if one.name is None or one.alone is None:
         return said
-    said += f": the best of all is {quantity(one.name, one.alone)}"
+    said += f": the best of all is {QUANTITIES[one.name].text(one.alone)}"
     if one.value is None or one.value == one.alone:
         return said
-    return f"{said}, within the other limits {quantity(one.name, one.value)}"
+    return f"{said}, within the other limits {QUANTITIES[one.name].text(one.value)}"

@@ -15,15 +15,6 @@ from dse.search import conflict
 from dse.search.tally import Tally
 from dse.study import Study, Value
 from dse.study.quantities import QUANTITIES
-from dse.units import DIMENSIONS
-
-# Of units that people do not think in: from how many, divided by what, called what.
-_LARGER = {
-    "s": ((2 * 86_400.0, 86_400.0, "days"), (3_600.0, 3_600.0, "h"), (60.0, 60.0, "min")),
-    "J": ((3.6e9, 3.6e9, "MWh"), (0.0, 3.6e6, "kWh")),
-    "B": ((0.0, 1e9, "GB"),),
-    "W": ((1e6, 1e6, "MW"), (1e3, 1e3, "kW")),
-}
 
 
 def nothing_feasible(
@@ -51,7 +42,7 @@ def nothing_feasible(
     if rejected.get(constraints.FITS) == tally.points:
         most = f"{problem.workload.name} fits on no accelerator of the space"
     if together:
-        most = conflict.sentence(together, quantity_text)
+        most = conflict.sentence(together)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
         f"nearest is {_named(problem.study, labels)}, which {' and '.join(missed)}"
@@ -80,7 +71,7 @@ def _missed(evaluation: Evaluation, study: Study, demand: str, short: str) -> st
     if constraint is None or constraint.expression is None:
         return f"is rejected because {constraints.unmet(demand)}"
     names = sorted(constraint.expression.names)
-    reached = [quantity_text(name, _value(evaluation, name)) for name in names]
+    reached = [QUANTITIES[name].text(_value(evaluation, name)) for name in names]
     said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]
     it_is = f"it is {reached[0]}" if len(names) == 1 else " and ".join(said)
     return f"misses '{demand}': {it_is}"
@@ -88,18 +79,3 @@ def _missed(evaluation: Evaluation, study: Study, demand: str, short: str) -> st
 
 def _value(evaluation: Evaluation, name: str) -> float:
     return float(np.ravel(evaluation[name])[0])
-
-
-def quantity_text(name: str, value: float) -> str:
-    """A value of a quantity with its unit, to four digits: ``30,660 USD``, ``13.2 days``."""
-    if not np.isfinite(value):
-        return "unknown"
-    dimension = QUANTITIES[name].dimension
-    unit, _ = DIMENSIONS[dimension]
-    if dimension == "share":
-        value, unit = 100 * value, "%"
-    for least, size, called in _LARGER.get(unit, ()):
-        if abs(value) >= least:
-            value, unit = value / size, called
-            break
-    return f"{float(f'{value:.4g}'):,.12g} {unit}".rstrip()

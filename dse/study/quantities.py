@@ -13,10 +13,19 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.units import DIMENSIONS
+
 SECONDS_PER_HOUR = 3600.0
 JOULES_PER_KWH = 3.6e6
 PURCHASE, RENT, POWER = "purchase price", "rent", "power"
 FACTS = (PURCHASE, RENT, POWER)
+# Of units that people do not think in: from how many, divided by what, called what.
+_LARGER = {
+    "s": ((2 * 86_400.0, 86_400.0, "days"), (3_600.0, 3_600.0, "h"), (60.0, 60.0, "min")),
+    "J": ((3.6e9, 3.6e9, "MWh"), (0.0, 3.6e6, "kWh")),
+    "B": ((0.0, 1e9, "GB"),),
+    "W": ((1e6, 1e6, "MW"), (1e3, 1e3, "kW")),
+}
 
 
 class PricedPoints(Protocol):
@@ -91,6 +100,19 @@ class Quantity:
     facts: frozenset[str] = frozenset()
     needs_target: bool = False
     whole: bool = False
+
+    def text(self, value: float) -> str:
+        """A value with its unit, to four digits: ``30,660 USD``, ``13.2 days``, ``97.3 %``."""
+        if not np.isfinite(value):
+            return "unknown"
+        unit, _ = DIMENSIONS[self.dimension]
+        if self.dimension == "share":
+            value, unit = 100 * value, "%"
+        for least, size, called in _LARGER.get(unit, ()):
+            if abs(value) >= least:
+                value, unit = value / size, called
+                break
+        return f"{float(f'{value:.4g}'):,.12g} {unit}".rstrip()
 
 
 _MAX: Literal["maximize"] = "maximize"
