@@ -9,7 +9,7 @@ from typing import Protocol
 
 from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
-from dse.search import conflict, exhaustive, pareto
+from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Archive, Block, Guide, Guided, Points, record
@@ -141,8 +141,7 @@ def _exhaustive(
         boxes = [*problem.space.boxes(exhaustive.BOX_POINTS)]
         values = problem.space.point(exhaustive.least_violating(problem, boxes))
         every = (found for box in boxes for _, found in exhaustive.judged(problem, box))
-        together = conflict.excluded(problem.study, every)
-        raise nothing_feasible(problem, tally, labels_of(problem, values), values, together)
+        raise nothing_feasible(problem, tally, labels_of(problem, values), values, every)
     return tally, repeated
 
 
@@ -179,8 +178,8 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
     if not archive.feasible:
         values = archive.space.values(archive.points[archive.best()[0]])
         priced = problem.rows([archive.space.values(point) for point in archive.points])
-        together = conflict.excluded(problem.study, (found for _, found in priced))
-        raise nothing_feasible(problem, tally, labels_of(problem, values), values, together)
+        every = (found for _, found in priced)
+        raise nothing_feasible(problem, tally, labels_of(problem, values), values, every)
     found = []
     for at in range(len(front)):
         positions = [archive.position[int(index)] for index in front.indices[at]]

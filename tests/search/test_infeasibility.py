@@ -12,7 +12,7 @@ from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.search import conflict
+from dse.search import infeasibility
 from dse.search.run import run
 from dse.study import Study
 from tests.pricing import studies
@@ -81,7 +81,7 @@ def test_a_limit_that_nothing_meets_is_blamed_alone(
     problem = problem_of(tmp_path, *limits)
     line = refusal(problem, "exhaustive")
     assert "can each be met" not in line
-    found = conflict.excluded(problem.study, every)
+    found = infeasibility.excluded(problem.study, every)
     assert [one.limit.text for one in found] == [
         limit for limit in limits if limit != "speedup >= 2"
     ]
