@@ -12,13 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from dse.pricing import constraints
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive
+from dse.search.screening import counted
 from dse.study import Axis, Value
 from dse.study.space import Space
 
@@ -64,17 +62,13 @@ def feasible(problem: Problem) -> Feasible:
     """Of a study."""
     priced = bool(bounds.steps_decide(problem.study))
     whole = problem.points is not None and problem.points <= (WHOLE_PRICED if priced else WHOLE)
-    counted, passed, rejected = 0, 0, Counter[str]()
+    points, passed, rejected = 0, 0, Counter[str]()
     for evaluation, shape in _whole(problem, priced) if whole else _sampled(problem):
-        meets = np.ones((), dtype=bool)
-        for demand, mask in constraints.demands(evaluation, problem.study):
-            if not mask.all():
-                failing = np.broadcast_to(~mask, shape)
-                rejected[demand] += int(np.count_nonzero(failing))
-                meets = meets & mask
-        counted += math.prod(shape)
-        passed += int(np.count_nonzero(np.broadcast_to(meets, shape)))
-    return Feasible(counted, passed, rejected, whole)
+        found = counted(evaluation, problem, shape)
+        points += math.prod(shape)
+        passed += found.feasible
+        rejected.update(found.rejected)
+    return Feasible(points, passed, rejected, whole)
 
 
 def _whole(problem: Problem, priced: bool) -> Iterator[tuple[Evaluation, tuple[int, ...]]]:
