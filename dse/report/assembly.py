@@ -15,7 +15,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.pricing import caveats, constraints, market, rents, stock, validity
+from dse.pricing import caveats, constraints, market, price_doubts, rents, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
 from dse.pricing.part_prices import part_prices
@@ -209,9 +209,9 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[N
     return (
         *noted(rents.of_two_sellers(problem, recommended), COMPARED),
         *noted(rents.notes(problem, recommended)), *noted(caveats.caveats(problem)),
-        *noted(validity.notes(problem), EXPIRED),
-        *noted(_unlikely_rents(problem), COMPARED), *noted(validity.rates(problem), COMPARED),
-        *noted(validity.replaced(problem), COMPARED),
+        *noted(price_doubts.expired(problem), EXPIRED),
+        *noted(_unlikely_rents(problem), COMPARED), *noted(price_doubts.rates(problem), COMPARED),
+        *noted(price_doubts.replaced(problem), COMPARED),
         *noted(caveats.unsupported(problem), LEFT_OUT), *noted([f"{own}."] if own else ()),
         *noted(rental.start_note(problem, recommended)), *noted(rental.spot_note(problem)),
     )  # fmt: skip
@@ -219,7 +219,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[N
 
 def _unlikely_rents(problem: Problem) -> list[str]:
     """Prices that are hardly meant, of which readiness knows those to buy and those in the bill."""
-    return validity.unlikely(problem) if market.rents(problem.study) else []
+    return price_doubts.unlikely(problem) if market.rents(problem.study) else []
 
 
 def _objectives(problem: Problem) -> Objectives:

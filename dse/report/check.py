@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import constraints, profiles_at_hand, validity
+from dse.pricing import constraints, price_doubts, profiles_at_hand
 from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
 from dse.search import bounds
@@ -57,10 +57,10 @@ def checked(problem: Problem) -> Checked:
         engine=engine,
         reason=reason,
         caveats=(
-            *validity.unlikely(problem),
-            *validity.rates(problem),
-            *validity.replaced(problem),
-            *validity.notes(problem),
+            *price_doubts.unlikely(problem),
+            *price_doubts.rates(problem),
+            *price_doubts.replaced(problem),
+            *price_doubts.expired(problem),
             *caveats(problem),
             *unsupported(problem),
         ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import OWNED, Item
-from dse.pricing.validity import part
+from dse.pricing.price_doubts import part
 from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument

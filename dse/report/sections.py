@@ -17,7 +17,7 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.pricing.validity import part
+from dse.pricing.price_doubts import part
 from dse.report import (
     alternatives,
     answer,

@@ -1,4 +1,4 @@
-"""dse.pricing.market and validity: what is sold new, what only used, which offers are past."""
+"""dse.pricing.market and price_doubts: what is sold new, what only used, which offers are past."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dse.catalog.price_terms import USED
-from dse.pricing import constraints, rents, validity
+from dse.pricing import constraints, price_doubts, rents
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import caveats
 from dse.pricing.load import load
@@ -108,7 +108,7 @@ def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
         "host: {value: 9 kUSD, valid_until: 2026-12-31}}\n"
     )
     problem = problem_of(tmp_path, BOTH, offers)
-    assert validity.notes(problem) == [
+    assert price_doubts.expired(problem) == [
         "Past their validity on 2026-11-20: a10 (quotation Q-3, study.yaml, valid until "
         "2026-10-31). Ask for new offers."
     ], "the H100 is not of this study, the host's offer is valid"
@@ -172,7 +172,7 @@ def test_what_one_quotation_offers_is_told_together(tmp_path: Path) -> None:
         f"prices: {{as_of: 2026-11-20, fabrics: {{10gbe: {{nic: {quote}, switch_port: {quote}}}}}, "
         "host: {value: 9 kUSD, quote: Q-4, valid_until: 2026-11-19}}\n"
     )
-    (line,) = validity.notes(problem_of(tmp_path, BOTH, offers))
+    (line,) = price_doubts.expired(problem_of(tmp_path, BOTH, offers))
     assert line == (
         "Past their validity on 2026-11-20: 10gbe nic, 10gbe switch port (quotation Q-3, "
         "study.yaml, valid until 2026-10-31); host (quotation Q-4, study.yaml, valid until "

@@ -10,7 +10,7 @@ import pytest
 
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.catalog.prices import NEVER
-from dse.pricing import caveats, market, rents, validity
+from dse.pricing import caveats, market, price_doubts, rents
 from dse.pricing.bill_of_materials import OF_SITE, UNSOLD, Item, Terms, bill_of_materials
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -58,7 +58,7 @@ class Notes(NamedTuple):
 
 @pytest.fixture(scope="module")
 def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
-    (past,) = validity.notes(problem)
+    (past,) = price_doubts.expired(problem)
     gone = bill_of_materials(problem.points_at(problem.study.baseline.values))[0]
     base = replace(document().baseline, misses=baseline_misses(problem))
     short = answer.notes(replace(document(), baseline=base))[0]

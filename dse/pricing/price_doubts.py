@@ -1,5 +1,6 @@
-"""Prices of the user's lists that are no good offers: past their last day, or old without one; far
-from what the catalogue lets one expect; in one currency at several rates."""
+"""What is to doubt of the prices that a study counts with: offers past their last day, or old
+without one; prices far from what the catalogue lets one expect; one currency at several rates; two
+offers for one part."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ MOST_PARTS = 2  # that are named, of those that are converted at one rate
 _AXES = ("accelerator", "node", "inter_node", "intra_node")
 
 
-def notes(problem: Problem) -> list[str]:
+def expired(problem: Problem) -> list[str]:
     """That offers which the study counts with are no longer valid, one line for all of them."""
     day = problem.prices.valid_on
     past = [fact for fact in prices_of(problem) if lapsed(fact, day)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dse.pricing import validity
+from dse.pricing import price_doubts
 from dse.pricing.load import load
 from dse.report.check import checked
 from tests.pricing import studies
@@ -26,14 +26,16 @@ def test_two_offers_for_one_part_are_told_of(tmp_path: Path) -> None:
         "(north.csv, USD 9,000.00), though that is cheaper. Of several price lists the later "
         "counts."
     ]
-    assert validity.replaced(two) == said
+    assert price_doubts.replaced(two) == said
     assert said[0] in checked(two).caveats
     other = load(studies.written(tmp_path, study % "zeta.csv, north.csv", "b.yaml"))
     assert (
         "North's (north.csv, USD 9,000.00) replaces Zeta's (zeta.csv, USD 9,500.00). Of"
-        in (validity.replaced(other)[0])
+        in (price_doubts.replaced(other)[0])
     )
-    assert validity.replaced(load(studies.written(tmp_path, study % "north.csv", "c.yaml"))) == []
+    assert (
+        price_doubts.replaced(load(studies.written(tmp_path, study % "north.csv", "c.yaml"))) == []
+    )
 
 
 def test_offers_of_what_only_the_baseline_has_are_named_last(tmp_path: Path) -> None:
@@ -41,5 +43,5 @@ def test_offers_of_what_only_the_baseline_has_are_named_last(tmp_path: Path) -> 
     past = "item,price,date,valid_until\np100-sxm2-16gb,3000 USD,2024-01-02,2024-02-01\n"
     (tmp_path / "q.csv").write_text(f"{past}v100-sxm2-16gb,9000 USD,2024-01-02,2024-02-01\n")
     problem = load(studies.written(tmp_path, f"{studies.SMALL}prices: [q.csv]\n"))
-    (note,) = validity.notes(problem)
+    (note,) = price_doubts.expired(problem)
     assert ": v100-sxm2-16gb, p100-sxm2-16gb (q.csv, valid until 2024-02-01)." in note
