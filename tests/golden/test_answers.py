@@ -20,6 +20,7 @@ ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
 LONG = ("tf-aggregation-nasnet", "tf-aggregation-resnet101")
 EVIDENCE = (
     "billion",
+    "guided-continuous",
     "guided-example",
     "tf-aggregation",
 )  # they take long, too
