@@ -25,7 +25,7 @@ ENDINGS = (".csv", ".tsv")  # of files that are tables
 ITEM, PRICE = "item", "price"
 # Columns; those besides the first two may be left out, and be empty in a row.
 COLUMNS = (ITEM, PRICE, "currency", "rate", "date", "valid_until", "quote", "discount", "class",
-           "vendor", "status", "source", "detail")  # fmt: skip
+           "vendor", "term", "status", "source", "detail")  # fmt: skip
 _NUMBERS = (PRICE, "rate", "discount")  # columns of numbers
 _EURO = ("€", "EURO", "EUROS")  # what people write for EUR
 _MOST_BYTES = 1_000_000
@@ -36,6 +36,7 @@ _PRICED = {
     "accelerators": ("purchase", "hourly", "used", "host", "includes", "sold_in", "sold_until"),
     "nodes": ("purchase", "hourly"),
 }
+_HOURLY = "hourly"
 _UNKNOWN = "unknown"
 _NAMELESS = "extras"  # where anything may be, and so a row whose item is not known
 Loc = tuple[str | int, ...]
@@ -199,7 +200,11 @@ class PriceTable:
             self._places.setdefault(loc[: loc.index(step) + 1], place)
         rest = {key: value for key, value in found.items() if value and key not in (ITEM, PRICE)}
         leaf = str(loc[-1])
-        section[leaf] = written if leaf in _TEXTS else {"value": found[PRICE], **rest}
+        if loc[0] in _PRICED and leaf == _HOURLY:  # one for each term
+            section.setdefault(leaf, []).append({"value": found[PRICE], **rest})
+            loc, leaf = (*loc, len(section[leaf]) - 1), ""
+        if leaf:
+            section[leaf] = written if leaf in _TEXTS else {"value": found[PRICE], **rest}
         self._places[loc] = at.get(PRICE, place)
         self._texts[loc] = self._texts[(*loc, "value")] = written
         for key in rest:

@@ -9,6 +9,8 @@ from dse.currencies import Rate
 
 LIST, QUOTE, USED, CLOUD, ESTIMATE = "list", "quote", "used", "cloud", "estimate"
 CLASSES = (LIST, QUOTE, USED, CLOUD, ESTIMATE)
+ON_DEMAND = "on-demand"
+RENTAL_TERMS = (ON_DEMAND, "1-year", "3-year", "spot")  # as a study says them
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class PriceTerms:
     that was USD. rate_date: the day of the rate, empty where nobody says it. file: name of the
     buyer's own price list, or of the study, that has it; empty for the catalogue's. includes: what
     of a node it pays, ``card`` or ``node-share``; empty where that is not said.
+    term: of a rent, one of :data:`RENTAL_TERMS`; empty where that is not said, so that it counts as
+    one on demand.
     """
 
     price_class: str
@@ -36,6 +40,7 @@ class PriceTerms:
     rate_date: str = ""
     file: str = ""
     includes: str = ""
+    term: str = ""
 
     @property
     def converted(self) -> str:

@@ -15,7 +15,7 @@ from dse.catalog.fabrics import PARTS, UPLINK
 from dse.catalog.facts import Fact, day_of
 from dse.catalog.price_spread import own as of_buyer
 from dse.catalog.price_table import ENDINGS, PriceTable
-from dse.catalog.price_terms import USED, PriceTerms
+from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
 from dse.currencies import CODE, USD, Rate
@@ -97,7 +97,8 @@ class PriceList:
     the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
     without its host. ``rates``: USD for one of each other
     currency. ``extras``: what is bought beside the hardware, by name. ``replaced``: offers of one
-    list of the user that a later one has another of, each with that.
+    list of the user that a later one has another of, each with that. ``accelerator_terms_usd``,
+    ``node_terms_usd``: rents for other terms than on demand, by name and term.
     """
 
     title: str
@@ -131,6 +132,22 @@ class PriceList:
     rates: Mapping[str, Rate] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
     replaced: tuple[tuple[Fact, Fact], ...] = ()
+    accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+
+    def rented(self, term: str) -> PriceList:
+        """The same with rents of a term in place of those on demand, where a list has them."""
+
+        def of_term(
+            listed: Mapping[str, Fact], terms: Mapping[str, Mapping[str, Fact]]
+        ) -> Mapping[str, Fact]:
+            return {**listed, **{name: own[term] for name, own in terms.items() if term in own}}
+
+        return replace(
+            self,
+            accelerator_hourly_usd=of_term(self.accelerator_hourly_usd, self.accelerator_terms_usd),
+            node_hourly_usd=of_term(self.node_hourly_usd, self.node_terms_usd),
+        )
 
     def host_of(self, accelerator: str) -> Fact:
         """The price of a host for cards of an accelerator: its own, else that of all hosts."""
@@ -213,10 +230,12 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
     boards = dict(base.boards)
+    terms = {name: dict(own) for name, own in base.accelerator_terms_usd.items()}
+    machine_terms = {name: dict(own) for name, own in base.node_terms_usd.items()}
 
     def accelerator(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, bought)
-        _set(own, "hourly", "usd_per_hour", name, rented)
+        _set_rents(own, name, rented, terms)
         if own.has("sold_in"):
             sold_in[name] = own.number("sold_in", "count")
             many = sold_in[name].value or 0.0
@@ -259,7 +278,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
 
     def node(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, machines)
-        _set(own, "hourly", "usd_per_hour", name, machine_hours)
+        _set_rents(own, name, machine_hours, machine_terms)
         own.finish()
 
     for kind, read in zip(_MACHINES, (accelerator, fabric, node), strict=True):
@@ -278,6 +297,8 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         sold_in=sold_in,
         sold_until=sold_until,
         boards=boards,
+        accelerator_terms_usd=terms,
+        node_terms_usd=machine_terms,
         used_usd=used,
         accelerator_host_usd=hosts,
         rates=entry.rates,
@@ -404,6 +425,21 @@ def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact
     if fact.value is not None and fact.value > most:
         raise own.wrong(f"{fact.text} is absurd for one", "write the price of one item", key)
     prices[name] = fact
+
+
+def _set_rents(
+    own: Entry, name: str, on_demand: dict[str, Fact], terms: dict[str, dict[str, Fact]]
+) -> None:
+    if not own.has("hourly"):
+        return
+    for term, fact in own.rents("hourly").items():
+        if fact.value is not None and fact.value > _MOST_USD_PER_HOUR:
+            raise own.wrong(f"{fact.text} is absurd for one", "write the price of one item",
+                            "hourly")  # fmt: skip
+        if term == ON_DEMAND:
+            on_demand[name] = fact
+        else:
+            terms.setdefault(name, {})[term] = fact
 
 
 def _replaced(base: Iterable[Fact], new: Iterable[Fact]) -> Iterator[tuple[Fact, Fact]]:

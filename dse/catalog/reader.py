@@ -6,12 +6,13 @@ import datetime
 import difflib
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from dse import units
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
-from dse.catalog.price_terms import CLASSES, CLOUD, LIST, QUOTE, PriceTerms
+from dse.catalog.price_terms import CLASSES, CLOUD, LIST, ON_DEMAND, QUOTE, RENTAL_TERMS, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.currencies import USD, Rate, named_usd, rate_of
 from dse.errors import StudyError
@@ -24,7 +25,7 @@ _PLAIN = "plain"  # source of a name written without one
 _OR_UNKNOWN = "add '{0}:', with value unknown if it is"
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor", "includes")
 # Keys of a price besides: the terms of an offer.
-_PRICE_KEYS = ("currency", "rate", "discount", "valid_until", "quote", "class")
+_PRICE_KEYS = ("currency", "rate", "discount", "valid_until", "quote", "class", "term")
 # Dimensions of prices, and how what they are per is written.
 _PER = {"usd": "", "usd_per_hour": "/hour", "usd_per_kwh": "/kWh"}
 _DAY = "write 2026-11-16, 2026-11 or 2026"
@@ -173,6 +174,24 @@ class Entry:
         self.facts.extend(found)
         return found
 
+    def rents(self, key: str) -> dict[str, Fact]:
+        """Prices by the hour by the term that they are for, on demand where that is not said: one,
+        or a list with one for each term."""
+        value = self._take(key, remedy=_OR_UNKNOWN.format(key))
+        listed = value if isinstance(value, list) else [value]
+        found: dict[str, Fact] = {}
+        for at, one in enumerate(listed):
+            steps = (key, at) if isinstance(value, list) else (key,)
+            fact = self._fact(one, "usd_per_hour", key, steps)
+            term = (fact.offer.term if fact.offer else "") or ON_DEMAND
+            if term in found:
+                raise self.wrong(f"a second price {term}", "keep one for each term", *steps)
+            if term != ON_DEMAND:
+                fact = replace(fact, name=f"{fact.name}.{term}")
+            found[term] = fact
+            self.facts.append(fact)
+        return found
+
     def section(self, key: str) -> Entry:
         """The mapping under ``key``; empty where the key is absent."""
         value = self._take(key, {})
@@ -299,6 +318,7 @@ class Entry:
         parsed = mistakes.part(lambda: self._amount(value, dimension, steps))
         classed = mistakes.part(lambda: self._class(written, dimension, steps))
         reduced = mistakes.part(lambda: self._discount(written, steps))
+        termed = mistakes.part(lambda: self._term(written, dimension, steps))
         ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
         mistakes.part(lambda: self._check_days(made(), ended(), steps))
         mistakes.told()
@@ -322,6 +342,7 @@ class Entry:
             rate_date=rate.date,
             file="" if self.shipped else self.path.name,
             includes=str(written.get("includes", "")),
+            term=termed(),
         )
         return number, unit, offer
 
@@ -334,6 +355,19 @@ class Entry:
         if found not in CLASSES:
             remedy = f"write {', '.join(CLASSES[:-1])} or {CLASSES[-1]}"
             raise self.wrong(f"class '{found}'", remedy, *steps, "class")
+        return found
+
+    def _term(
+        self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
+    ) -> str:
+        """The term that a rent is for; empty where that is not said."""
+        found = str(written.get("term", ""))
+        if found and dimension != "usd_per_hour":
+            raise self.wrong("term is of rents", "drop it, or give the rent (hourly)", *steps,
+                             "term")  # fmt: skip
+        if found and found not in RENTAL_TERMS:
+            remedy = f"write {', '.join(RENTAL_TERMS[:-1])} or {RENTAL_TERMS[-1]}"
+            raise self.wrong(f"term '{found}'", remedy, *steps, "term")
         return found
 
     def _check_days(self, date: str, until: str, steps: tuple[str | int, ...]) -> None:

@@ -73,7 +73,7 @@ class CostArrays(LayoutArrays):
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
         prices = self.problem.prices
-        share = self.drawn(self.problem.rental.billing.price_share)
+        share = self._rent_share
         number = hardware.number
         return money.cost(
             self.bill,
@@ -99,6 +99,20 @@ class CostArrays(LayoutArrays):
             ),
             self.owned,
         )
+
+    @property
+    def _rent_share(self) -> ArrayLike:
+        """Of their prices by the hour that is paid, or as many draws of it as are priced: the whole
+        of what is one of the study's term already."""
+        rental = self.problem.rental
+        share = self.drawn(rental.billing.price_share)
+        own = [rental.has(m.usd_per_hour.fact or m.host_usd_per_hour.fact) for m in self.machines]
+        if not any(own):
+            return share
+        of_term = self.machine(
+            lambda m: float(rental.has(m.usd_per_hour.fact or m.host_usd_per_hour.fact))
+        )
+        return np.where(of_term > 0, 1.0, share)
 
     def goodput(self) -> Goodput:
         """What failures and checkpoints leave of a run's time."""

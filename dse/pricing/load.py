@@ -229,6 +229,7 @@ def _shares(given: InlineWorkload) -> tuple[NDArray[np.float64], str]:
 def _prices(study: Study) -> catalog.PriceList:
     """The catalogue's price list with those of the study over it."""
     found = catalog.read_prices(*(_opened(study.source, given) for given in study.prices))
+    found = found.rented(study.rental.term)
     return catalog.with_used_prices(found) if study.market == USED else found
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dse import catalog
+from dse.catalog import Fact
 from dse.catalog.scale import Spread
 from dse.model.arrays import ArrayLike
 from dse.model.goodput import Failures
 from dse.model.rental import Billing
 from dse.pricing.draws import normal
-from dse.study.rental import SPOT, StudyRental
+from dse.study.rental import ON_DEMAND, SPOT, StudyRental
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,16 @@ class Rental:
     def price_share(self) -> float:
         """Of the price on demand that the term costs, by the best estimate."""
         return float(np.ravel(replace(self, draws=0).billing.price_share)[0])
+
+    def share_of(self, price: Fact | None) -> float:
+        """Of a price by the hour that is paid, by the best estimate: the whole where it is one of
+        the study's term already."""
+        return 1.0 if self.has(price) else self.price_share
+
+    def has(self, price: Fact | None) -> bool:
+        """Whether a price by the hour is one of the study's term, of which nothing is off."""
+        term = price.offer.term if price and price.offer else ""
+        return term == self.study.term and term != ON_DEMAND
 
     def rented_in(self, accelerator: str) -> float:
         """How many are rented at once: those of a machine that is rented whole."""

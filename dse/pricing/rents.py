@@ -11,6 +11,7 @@ from dse.catalog.price_spread import age_years
 from dse.pricing.hardware import Machine
 from dse.pricing.market import rents
 from dse.pricing.problem import Problem
+from dse.spelling import enumerated
 from dse.study import Value
 
 _APART_YEARS = 2.0
@@ -23,6 +24,7 @@ def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str
         return []
     return [
         *_own_on_demand(problem, recommended),
+        *for_other_terms(problem),
         *_by_the_accelerator(problem, recommended),
         *_elsewhere(problem, recommended),
     ]
@@ -35,15 +37,39 @@ def _own_on_demand(problem: Problem, values: Mapping[str, Value | None]) -> list
     rental = problem.study.rental
     if fact is None or not fact.value or not catalog.own(fact) or "discount" in rental.given:
         return []
-    share = problem.rental.price_share
+    share = problem.rental.share_of(fact)
     if share == 1:
         return []
     of = (machine.node or machine.accelerator).title
+    stated = fact.offer is not None and bool(fact.offer.term)
+    remedy = "If it is a price of that term already, say so in the price list"
+    told = "" if stated else f" {remedy} (term: {rental.term})."
+    counts = "is" if stated else "counts as"
     return [
-        f"Your USD {fact.value:,.2f} an hour for {of} counts as a price on demand, so the bill has "
-        f"{100 * share:.0f} % of it, USD {fact.value * share:,.2f}, for the term {rental.term}. If "
-        "it is a price of that term already, write discount: 0 under rental, which takes nothing "
-        "off other prices, either."
+        f"Your USD {fact.value:,.2f} an hour for {of} {counts} a price on demand, so the bill has "
+        f"{100 * share:.0f} % of it, USD {fact.value * share:,.2f}, for the term {rental.term}."
+        f"{told}"
+    ]
+
+
+def for_other_terms(problem: Problem) -> list[str]:
+    """That the study's own lists have rents of what it may choose for other terms alone, which do
+    not count."""
+    study, prices, term = problem.study, problem.prices, problem.study.rental.term
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for axis, listed, terms in (
+        ("accelerator", prices.accelerator_hourly_usd, prices.accelerator_terms_usd),
+        ("node", prices.node_hourly_usd, prices.node_terms_usd),
+    ):
+        for name in dict.fromkeys((*study.values(axis), study.baseline.values.get(axis))):
+            own, counts = terms.get(str(name), {}), listed.get(str(name))
+            if own and term not in own and not (counts and catalog.own(counts)):
+                files = dict.fromkeys(fact.offer.file for fact in own.values() if fact.offer)
+                found.setdefault(tuple(own), {})[str(name)] = enumerated([*files])
+    return [
+        f"The rent of {enumerated([*names])} in {enumerated([*dict.fromkeys(names.values())])} is "
+        f"for {enumerated(terms)} alone, and the study rents {term}: it is not used."
+        for terms, names in found.items()
     ]
 
 

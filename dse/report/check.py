@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import constraints, price_doubts, profiles_at_hand
+from dse.pricing import constraints, market, price_doubts, profiles_at_hand, rents
 from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
 from dse.search import bounds
@@ -61,6 +61,7 @@ def checked(problem: Problem) -> Checked:
             *price_doubts.rates(problem),
             *price_doubts.replaced(problem),
             *price_doubts.expired(problem),
+            *(rents.for_other_terms(problem) if market.rents(problem.study) else ()),
             *caveats(problem),
             *unsupported(problem),
         ),

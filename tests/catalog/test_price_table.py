@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import default_prices, read_prices
-from dse.catalog.price_terms import CLOUD, QUOTE, USED
+from dse.catalog.price_terms import CLOUD, QUOTE, RENTAL_TERMS, USED
 from dse.currencies import Rate
 from dse.errors import StudyError
+from dse.study.rental import TERMS
 
 HEADER = "item,price,currency,date,valid_until,quote,discount,class,rate\n"
 
@@ -182,6 +183,47 @@ def test_a_rate_has_the_day_that_is_said_of_it_else_that_of_its_list(tmp_path: P
     )  # fmt: skip
     row = "currencies EUR,1.08 USD,,2026-11-03,,,,,\nt4,900,EUR,,,,,,\n"
     assert rates("pue: 1.3\n", row)[0] == "EUR at USD 1.08 of 2026-11-03"
+
+
+def test_rents_for_several_terms_are_read_from_tables_and_yaml_alike(tmp_path: Path) -> None:
+    rows = ("h100-sxm hourly,2.1,USD,\nh100-sxm hourly,1.5,USD,1-year\n"
+            "dgx-h100 hourly,9,USD,spot\nt4,900,USD,\n")  # fmt: skip
+    (tmp_path / "own.yaml").write_text(
+        "accelerators: {t4: {purchase: 900 USD}, h100-sxm: {hourly: [2.1 USD/hour, "
+        "{value: 1.5 USD/hour, term: 1-year}]}}\n"
+        "nodes: {dgx-h100: {hourly: {value: 9 USD/hour, term: spot}}}\n"
+    )
+    for prices in (
+        read_prices(table(tmp_path, rows, "item,price,currency,term\n")),
+        read_prices(tmp_path / "own.yaml"),
+    ):
+        assert prices.accelerator_hourly_usd["h100-sxm"].value == 2.1
+        assert prices.accelerator_terms_usd["h100-sxm"]["1-year"].value == 1.5
+        assert prices.node_terms_usd["dgx-h100"]["spot"].value == 9
+        assert "dgx-h100" not in prices.node_hourly_usd
+        assert prices.rented("1-year").accelerator_hourly_usd["h100-sxm"].value == 1.5
+        assert prices.rented("spot").accelerator_hourly_usd["h100-sxm"].value == 2.1
+    assert RENTAL_TERMS == TERMS, "the words of a study"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("h100-sxm,20000,USD,1-year\n", ":2:20: term is of rents; drop it, or give the rent"),
+        ("h100-sxm hourly,2,USD,monthly\n", ":2:23: term 'monthly'; write on-demand, 1-year, 3-"),
+        ("h100-sxm hourly,2,USD,spot\nh100-sxm hourly,3,USD,spot\n",
+         ":3:17: a second price spot; keep one for each term"),
+        ("h100-sxm hourly,2,USD,\nh100-sxm hourly,3,USD,on-demand\n",
+         ":3:17: a second price on-demand"),
+    ],
+)  # fmt: skip
+def test_what_is_no_term_of_a_rent_is_told_in_one_line(
+    tmp_path: Path, rows: str, said: str
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, rows, "item,price,currency,term\n"))
+    (line,) = str(caught.value).splitlines()
+    assert said in line
 
 
 def test_a_price_is_one_of_whole_cents(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
     dated = [age for age in ages if age is not None]
     sellers = {fact.offer.vendor if fact.offer else "" for fact in facts}
     return KnownPrice(
-        usd=_paid(problem, part, usd) if usd is not None and len(facts) == 1 else None,
+        usd=_paid(problem, part, usd, facts[0]) if usd is not None and len(facts) == 1 else None,
         bounds=(exp(-_DEVIATIONS * spread), exp(_DEVIATIONS * spread)),
         own=all(catalog.own(fact) for fact in facts),
         expired=any(catalog.lapsed(fact, prices.valid_on) for fact in facts),
@@ -80,9 +80,10 @@ def seen_prices(
             )
 
 
-def _paid(problem: Problem, part: str, usd: float) -> float:
-    """A price as it is paid: a rent at its share of the price on demand."""
-    return usd * problem.rental.price_share if rented(part) else usd
+def _paid(problem: Problem, part: str, usd: float, fact: catalog.Fact | None = None) -> float:
+    """A price as it is paid: a rent at its share of the price on demand, unless the fact is of the
+    study's term."""
+    return usd * problem.rental.share_of(fact) if rented(part) else usd
 
 
 def _alone(

@@ -10,6 +10,7 @@ from typing import Any
 from dse import catalog
 from dse.catalog.fabrics import UPLINK
 from dse.catalog.facts import Fact
+from dse.catalog.price_terms import QUOTE, PriceTerms
 from dse.catalog.prices import PriceList
 from dse.pricing.hardware import fabrics_of
 from dse.pricing.problem import Problem
@@ -110,6 +111,9 @@ def repriced(problem: Problem, asked: Mapping[str, float]) -> PriceList:
                   ("accelerator", "host"): "accelerator_host_usd",
                   ("node", "purchase"): "node_usd",
                   ("node", "hourly"): "node_hourly_usd"}[kind, part]  # fmt: skip
-            other = {of: {**getattr(prices, of), name: fact}}
+            listed = getattr(prices, of)
+            if name in listed and (offer := listed[name].offer) and offer.term:
+                fact = replace(fact, offer=PriceTerms(QUOTE, term=offer.term))  # as what it is for
+            other = {of: {**listed, name: fact}}
             prices = replace(prices, **other)
     return prices

@@ -68,9 +68,7 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
         limits=movable(study),
         uncertain=tuple(uncertain(study)),
         near=len(looked.near),
-        parts=tuple(
-            Part(part=price.part, usd=_finite(price.usd), rented=rented) for price, rented in priced
-        ),
+        parts=tuple(_part(found.problem, price, rented) for price, rented in priced),
         terms=_terms(found),
         points=tuple(
             RepricedPoint(
@@ -120,6 +118,14 @@ def _priced(parts: Iterable[Composition]) -> list[tuple[UnitPrice, bool]]:
             for price, _ in items:
                 found.setdefault(_key(price, rented), (price, rented))
     return [found[key] for key in sorted(found, key=lambda key: (key[2], key[0], key[1]))]
+
+
+def _part(problem: Problem, price: UnitPrice, rented: bool) -> Part:
+    """A part as the page holds it: of a rent the price on demand."""
+    if not (rented and problem.rental.has(price.fact) and problem.rental.price_share):
+        return Part(part=price.part, usd=_finite(price.usd), rented=rented)
+    on_demand = _finite(price.usd / problem.rental.price_share)
+    return Part(part=price.part, usd=on_demand, rented=True, of_term=True)
 
 
 def _key(price: UnitPrice, rented: bool) -> tuple[str, str, bool]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dse.report.json_form import IF_ANY
+
 Quantities = tuple[tuple[int, float | None], ...]  # (position among the parts, how many)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """What has a price: for one, in USD, or in USD per hour where it is rented; None where it is
-    not known."""
+    not known. of_term: whether its rent is one of the study's term, of which ``usd`` is the price
+    on demand that the term would have."""
 
     part: str
     usd: float | None
     rented: bool = False
+    of_term: bool | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,9 +171,11 @@ def note(document: RunDocument, found: Repricing) -> str:
         f"differ from them by {_by_chance(found.drawn.count)} points of a percentage."
     ]
     if RENTS in moved and found.terms.rent_share != 1:
+        own = any(part.of_term for part in found.parts)
         parts.append(
             f"Rents are what is paid {rents.term(document.study.rental or ON_DEMAND)}, "
-            f"{words.percent(found.terms.rent_share)} of the price on demand that a study holds."
+            f"{words.percent(found.terms.rent_share)} of the price on demand that a study holds"
+            f"{', but where a price list has one for that term' * own}."
         )
     gone = {one.retired for one in found.points if one.retired is not None}
     if found.sells_new and gone:

@@ -170,8 +170,10 @@
     for (let draw = 0; draw < drawn.count; draw += 1) {
       const share = shares ? shares[draw] : terms.rent_share;
       const certain = (usd, at) => (parts[at].rented && share ? usd * terms.rent_share / share : usd);
-      const prices = state.prices.map((usd, at) =>
-        (state.moved[at] ? certain(usd, at) : usd * factors[draw * parts.length + at]));
+      const prices = state.prices.map((usd, at) => { // a rent of the term has no uncertain discount
+        const price = state.moved[at] ? usd : usd * factors[draw * parts.length + at];
+        return state.moved[at] || parts[at].of_term ? certain(price, at) : price;
+      });
       const rates = { ...state.rates }; // one that is typed is certain
       for (const [name, column] of rateFactors) {
         if (Object.is(rates[name], usual[name])) rates[name] *= column[draw];

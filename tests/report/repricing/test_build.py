@@ -62,6 +62,19 @@ def owned(found: Repricing, at: int) -> dict[str, float]:
     return {"capital": capital, "hourly": hourly, "tco": tco, "power": power}
 
 
+def test_a_rent_of_the_studys_term_is_embedded_as_paid(tmp_path: Path) -> None:
+    """By hand: USD 2 an hour for a year; the page multiplies prices on demand by the share that
+    the term costs, and draws no discount of this one."""
+    own = "prices: {accelerators: {v100-sxm2-16gb: {hourly: {value: 2 USD/hour, term: 1-year}}}}\n"
+    found = of(searched(tmp_path, study("hourly", f"{own}rental: 1-year\n")))
+    rented = {part.part: part for part in found.parts if part.rented}
+    part = rented.pop("v100-sxm2-16gb for rent")
+    assert part.of_term
+    assert (part.usd or 0.0) * found.terms.rent_share == pytest.approx(2.0)
+    assert found.terms.rent_share < 1
+    assert not any(other.of_term for other in rented.values())
+
+
 OWN_HOST = """\
 prices: {host: 9 kUSD, accelerators: {v100-sxm2-16gb: {host: 31 kUSD}}}
 """
