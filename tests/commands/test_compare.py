@@ -12,6 +12,7 @@ import pytest
 from tests.commands.command import dse
 from tests.commands.reports import document
 from tests.pricing.studies import SMALL
+from tests.report.brief import briefly
 
 QUOTE = "prices: {accelerators: {p100-sxm2-16gb: {purchase: 20000 USD}}}\n"
 OTHERS = {
@@ -34,7 +35,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for name, text in {"plain": SMALL, **OTHERS}.items():
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
-        done = dse("run", f"{name}.yaml", "--out", name, cwd=folder)
+        with briefly():
+            done = dse("run", f"{name}.yaml", "--out", name, cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
 

@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import dse
 from dse.fleet import answer, read_fleet
 from dse.fleet import plain as plain_fleet
 from dse.pricing.load import load
-from dse.report.document import Sample
 from dse.report.json_form import plain
 from dse.report.points import explained
 from dse.search.run import run
+from tests.report.brief import briefly
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -31,9 +30,6 @@ ANSWERS = HERE / "answers"
 GUIDED_BUDGET = 1500
 POINTS = 10
 GOLDEN_RATIO = 0.6180339887498949  # its multiples spread evenly
-
-# Parts of a report that no answer is from, and that take longer than all that is.
-LEFT_OUT = {"certainty": None, "repricing": None, "sample": Sample()}
 
 Record = dict[str, Any]
 
@@ -84,8 +80,7 @@ def _study(path: Path, engine: str | None = None) -> Record:
     with tempfile.TemporaryDirectory() as place, chdir(place):
         os.symlink(HERE / "calibrations", "calibrations")
         budget = GUIDED_BUDGET if engine else None
-        parts = {name: lambda *_, left=left: left for name, left in LEFT_OUT.items()}
-        with mock.patch.multiple("dse.report.assembly", **parts):
+        with briefly():  # no answer is from what is left out
             found = dse.run(path, out="out", engine=engine, points=budget, executor="local")
         problem = load(path)
         chosen = {name: _place(found[name]) for name in

@@ -11,13 +11,13 @@ import pytest
 from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import alternatives, assembly, markdown, page
+from dse.report import alternatives, markdown, page
 from dse.report.document import RunDocument
 from dse.report.json_form import plain
 from dse.search.guided import Guide
 from dse.search.run import Outcome, labels_of, run
 from tests.pricing import studies
-from tests.report import documents
+from tests.report import brief, documents
 from tests.report.test_fleet import Page
 
 HEADING = "The recommended point with another aggregation"
@@ -29,7 +29,7 @@ def searched(problem: Problem, engine: str = "exhaustive") -> Outcome:
 
 def made(outcome: Outcome) -> RunDocument:
     """The document as a program reads it from the file."""
-    return documents.read(plain(assembly.build(outcome, "dse run small", 0, 1.0, {})))
+    return documents.read(plain(brief.build(outcome)))
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from dse.pricing.load import load
+from dse.report import assembly
 from dse.report.answer import answer
-from dse.report.assembly import build
 from dse.report.recommendation import needed, recommended
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
 from dse.search.run import FrontPoint, Outcome, run
 from tests.pricing import studies
+from tests.report.brief import build
 
 LIMIT = '"capital <= 200 kUSD"'
 BUDGETS = (50, 60, 70, 100, 140, 200, 300, 400, 600, 1_000, 2_000, 10_000)  # kUSD
@@ -101,7 +102,7 @@ def test_an_answer_slower_than_the_baseline_says_so(tmp_path: Path) -> None:
     text = re.sub(r"(?s)baseline: .*?\n(?=constraints)", f"baseline: {strong}", studies.SMALL)
     problem = load(studies.written(tmp_path, text.replace(LIMIT, '"gpus <= 2"')))
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 6000, 0)
-    document = build(outcome, "dse run study.yaml", 0, 1.0, {})
+    document = build(outcome)
     assert document.recommended.speedup is not None
     assert document.recommended.speedup < 1
     first, _, third, *_ = answer(document)
@@ -120,7 +121,7 @@ def test_the_rule_is_told_with_its_reason(tmp_path: Path) -> None:
         text = studies.SMALL.replace(LIMIT, f'"{constraint}"') + rule
         problem = load(studies.written(tmp_path, text))
         outcome = run(problem, "exhaustive", None, None, lambda *_: None, 6000, 0)
-        (line,) = (line for line in answer(build(outcome, "dse run study.yaml", 0, 1.0, {}))
+        (line,) = (line for line in answer(assembly.build(outcome, "", 0, 1.0, {}))
                    if line.startswith("This is "))  # fmt: skip
         return line
 

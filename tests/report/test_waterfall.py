@@ -19,7 +19,6 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import waterfall
 from dse.report.answer import answer
-from dse.report.assembly import build
 from dse.report.design_point import Change, WaterfallStep
 from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
@@ -29,6 +28,7 @@ from dse.search.run import run
 from dse.study import Value
 from dse.study.axes import HARDWARE, SOFTWARE
 from tests.pricing import studies
+from tests.report.brief import build
 from tests.report.documents import document
 
 NODES = """\
@@ -169,7 +169,7 @@ def test_what_does_not_matter_at_the_end_is_no_step(folder: Path) -> None:
 def found(folder: Path) -> RunDocument:
     problem = problem_of(studies.SMALL, folder)
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    return build(outcome, "dse run small", 0, 1.0, {})
+    return build(outcome)
 
 
 def test_the_document_has_it_and_the_answer_says_it(found: RunDocument) -> None:

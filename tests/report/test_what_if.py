@@ -12,7 +12,6 @@ import pytest
 from dse.pricing.load import load
 from dse.report import what_if, without_buying
 from dse.report.answer import answer
-from dse.report.assembly import build
 from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
@@ -22,6 +21,7 @@ from dse.search import best_software
 from dse.search.run import Outcome, run
 from tests.evidence import beyond
 from tests.pricing import studies
+from tests.report import brief
 
 ASKED = studies.SMALL + "what_if: inter_node\n"
 ENGINES = ("exhaustive", "guided")
@@ -34,7 +34,7 @@ def searched(folder: Path, text: str, engine: str = "exhaustive") -> Outcome:
 
 
 def written(outcome: Outcome) -> RunDocument:
-    return build(outcome, "dse run small", 0, 1.0, {})
+    return brief.build(outcome)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

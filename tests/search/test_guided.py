@@ -18,7 +18,6 @@ from dse.model.arrays import Array
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.report import markdown, page, sections
-from dse.report.assembly import build
 from dse.report.comparison_of_runs import RunComparison, compared
 from dse.report.document import AxisRange, Judged
 from dse.report.words import percent
@@ -40,6 +39,7 @@ from dse.search.run import labels_of, run
 from dse.search.runlog import RunLog
 from dse.study.definition import Wire
 from tests.pricing import studies
+from tests.report.brief import build
 
 HUGE = (
     studies.SMALL.replace("study: small", "study: huge")
@@ -580,13 +580,13 @@ def test_a_budget_beyond_the_space_prices_all_and_aims_at_no_more(small: Problem
     found = run(small, "guided", None, None, lambda _, whole: goals.add(whole), 10**9, 1)
     assert goals == {small.space.size}
     assert found.tally.points == small.space.size
-    counts = build(found, "", 1, 0.0, {}).counts
+    counts = build(found).counts
     assert (counts.space, counts.budget) == (small.space.size, 10**9)
 
 
 def test_the_document_of_a_continuous_space_has_its_exact_numbers(continuous: Problem) -> None:
     found = run(continuous, "guided", None, None, lambda *_: None, 150, 1)
-    made = build(found, "", 1, 0.0, {})
+    made = build(found)
     assert made.counts.space is None
     spans = {axis.name: axis.range for axis in made.axes if axis.range}
     name = "inter_node_bytes_per_s"
@@ -637,8 +637,8 @@ def test_losses_count_gains_down_and_costs_up() -> None:
 
 
 def test_what_binds_is_told_of_the_whole_space_not_of_what_was_priced(small: Problem) -> None:
-    whole = build(run(small, "exhaustive", None, None, lambda *_: None, 1, 0), "", 1, 0.0, {})
-    found = build(run(small, "guided", None, None, lambda *_: None, 300, 1), "", 1, 0.0, {})
+    whole = build(run(small, "exhaustive", None, None, lambda *_: None, 1, 0))
+    found = build(run(small, "guided", None, None, lambda *_: None, 300, 1))
     priced = found.counts.points
     assert small.points is not None
     assert priced < small.points
@@ -655,7 +655,7 @@ def test_what_binds_is_told_of_the_whole_space_not_of_what_was_priced(small: Pro
 
 
 def test_of_a_continuous_space_a_sample_tells_what_binds(continuous: Problem) -> None:
-    found = build(run(continuous, "guided", None, None, lambda *_: None, 150, 1), "", 1, 0.0, {})
+    found = build(run(continuous, "guided", None, None, lambda *_: None, 150, 1))
     drawn = feasible(continuous)
     assert found.judged == Judged(points=drawn.points, feasible=drawn.feasible, whole=False)
     assert dict(found.rejected) == dict(drawn.rejected)
