@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.calibration import synthetic
 from tests.commands.command import dse
 from tests.pricing.studies import written
+from tests.report.brief import briefly
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +36,10 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return folder / "reports" / "small", done.stdout
+
+
+@pytest.fixture
+def brief() -> Iterator[None]:
+    """Runs in this process leave out of their reports what takes longest."""
+    with briefly():
+        yield

@@ -68,6 +68,7 @@ def stopped_midway(folder: Path, how: signal.Signals, *options: str) -> tuple[in
 @pytest.mark.parametrize(
     "how", beyond([signal.SIGKILL], [signal.SIGINT, signal.SIGKILL]), ids=("ctrl-c", "kill -9")
 )
+@pytest.mark.usefixtures("brief")
 def test_a_run_that_was_stopped_goes_on(
     how: signal.Signals, uninterrupted: bytes, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ main()
     assert files(tmp_path) == before
 
 
+@pytest.mark.usefixtures("brief")
 def test_ctrl_c_leaves_the_previous_report(tmp_path: Path) -> None:
     written(tmp_path)
     assert dse("run", "study.yaml", "--out", "reports/large", cwd=tmp_path).returncode == 0
@@ -170,6 +172,7 @@ def test_json_after_ctrl_c_is_nothing(tmp_path: Path) -> None:
     assert "--resume" in err
 
 
+@pytest.mark.usefixtures("brief")
 def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
     stopped_midway(tmp_path, signal.SIGKILL)
     written(tmp_path, LARGE.replace("200 kUSD", "100 kUSD"))
@@ -181,6 +184,7 @@ def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.evidence
+@pytest.mark.usefixtures("brief")
 def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
     uninterrupted: bytes, tmp_path: Path
 ) -> None:
@@ -201,6 +205,7 @@ def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
 
 
 @pytest.mark.parametrize("engine", beyond([EXHAUSTIVE], ENGINES))
+@pytest.mark.usefixtures("brief")
 def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None:
     """The second is refused, whatever it searches and however; the first goes on."""
     written(tmp_path, LARGE)
@@ -223,6 +228,7 @@ def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("damage", beyond([CUT], [CUT, "the last line", "a line in the midst"]))
+@pytest.mark.usefixtures("brief")
 def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: Path) -> None:
     stopped_midway(tmp_path, signal.SIGKILL)
     log = tmp_path / "reports" / "large" / LOG
@@ -278,6 +284,7 @@ def seed() -> int:
     return random.randrange(2**32)
 
 
+@pytest.mark.usefixtures("brief")
 def test_resuming_what_never_ran_is_a_run(tmp_path: Path) -> None:
     written(tmp_path)
     assert dse("run", "study.yaml", "--resume", cwd=tmp_path).returncode == 0

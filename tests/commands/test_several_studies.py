@@ -48,6 +48,7 @@ def test_many_studies_are_run_whatever_becomes_of_one(
     assert re.search(r"\nstudies/d.yaml +failed: .*unknown key 'gpsu'", table)
 
 
+@pytest.mark.usefixtures("brief")
 def test_many_studies_as_json_are_a_list(tmp_path: Path) -> None:
     several(tmp_path)
     (tmp_path / "studies" / "d.yaml").unlink()
@@ -61,6 +62,7 @@ def test_many_studies_as_json_are_a_list(tmp_path: Path) -> None:
     assert infeasible["exit_status"] == 3
 
 
+@pytest.mark.usefixtures("brief")
 def test_many_studies_are_resumed_without_doing_one_twice(tmp_path: Path) -> None:
     several(tmp_path)
     studies = ("studies/a.yaml", "studies/b.yaml")
@@ -78,6 +80,7 @@ def test_many_studies_are_resumed_without_doing_one_twice(tmp_path: Path) -> Non
     assert "is kept in reports/small.1" in done.stdout
 
 
+@pytest.mark.usefixtures("brief")
 def test_studies_of_one_name_are_refused(tmp_path: Path) -> None:
     written(tmp_path, name="a.yaml")
     written(tmp_path, name="b.yaml")

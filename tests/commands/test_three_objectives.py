@@ -49,6 +49,7 @@ def test_the_front_has_a_column_for_each_objective(ran: Path) -> None:
     assert document["fastest"]["speedup"] == max(float(row["speedup"]) for row in rows)
 
 
+@pytest.mark.usefixtures("brief")
 def test_two_of_its_objectives_have_no_better_front(ran: Path, tmp_path: Path) -> None:
     """Whatever is on the front of speedup and one cost is as good on that of all three."""
     three = table(ran / "out" / "front.csv")

@@ -12,6 +12,7 @@ from tests.commands.command import dse, refused
 from tests.pricing.studies import CONTINUOUS, written
 
 
+@pytest.mark.usefixtures("brief")
 def test_runners_up_are_listed_on_request(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("run", "study.yaml", "--out", "out", "--within", "5%", cwd=tmp_path)
@@ -30,6 +31,7 @@ def test_runners_up_are_listed_on_request(tmp_path: Path) -> None:
         assert float(row["capital"]) <= best["capital"] * (1 + behind) * (1 + 1e-12)
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_run_that_does_not_ask_leaves_no_old_list(tmp_path: Path) -> None:
     written(tmp_path)
     near = tmp_path / "out" / "near.csv"
