@@ -25,7 +25,7 @@ ENDINGS = (".csv", ".tsv")  # of files that are tables
 ITEM, PRICE = "item", "price"
 # Columns; those besides the first two may be left out, and be empty in a row.
 COLUMNS = (ITEM, PRICE, "currency", "rate", "date", "valid_until", "quote", "discount", "class",
-           "vendor", "term", "status", "source", "detail")  # fmt: skip
+           "vendor", "includes", "term", "status", "source", "detail")  # fmt: skip
 _NUMBERS = (PRICE, "rate", "discount")  # columns of numbers
 _EURO = ("€", "EURO", "EUROS")  # what people write for EUR
 _MOST_BYTES = 1_000_000

@@ -16,7 +16,7 @@ from dse.catalog.facts import Fact, day_of
 from dse.catalog.price_spread import own as of_buyer
 from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, only_of_accelerators
 from dse.catalog.store import UnknownName, find, names
 from dse.currencies import CODE, USD, Rate
 from dse.mistakes import Mistakes, Part, each
@@ -98,7 +98,9 @@ class PriceList:
     without its host. ``rates``: USD for one of each other
     currency. ``extras``: what is bought beside the hardware, by name. ``replaced``: offers of one
     list of the user that a later one has another of, each with that. ``accelerator_terms_usd``,
-    ``node_terms_usd``: rents for other terms than on demand, by name and term.
+    ``node_terms_usd``: rents for other terms than on demand, by name and term. ``unsaid``:
+    accelerators whose own price does not say what it includes, and is taken to be a share of a
+    complete node, as that of the catalogue is.
     """
 
     title: str
@@ -134,6 +136,7 @@ class PriceList:
     replaced: tuple[tuple[Fact, Fact], ...] = ()
     accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    unsaid: frozenset[str] = frozenset()
 
     def rented(self, term: str) -> PriceList:
         """The same with rents of a term in place of those on demand, where a list has them."""
@@ -229,7 +232,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
-    boards = dict(base.boards)
+    boards, unsaid = dict(base.boards), set(base.unsaid)
     terms = {name: dict(own) for name, own in base.accelerator_terms_usd.items()}
     machine_terms = {name: dict(own) for name, own in base.node_terms_usd.items()}
 
@@ -249,14 +252,14 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
             boards[name] = _boards(own.section("boards"))
         if own.has("sold_until"):
             sold_until[name] = _sold_until(own)
-        if own.has("includes"):
-            includes[name] = own.text("includes")
+        if said := _included(own, bought.get(name)):
+            includes[name] = said
         elif own.has("purchase") and (own.has("host") or entry.has("host")):
-            includes[name] = CARD  # hosts are offered beside it
+            includes[name] = said = CARD  # hosts are offered beside it
         includes.setdefault(name, CARD)
-        if includes[name] not in INCLUDES:
-            remedy = f"write {' or '.join(INCLUDES)}"
-            raise own.wrong(f"includes '{includes[name]}'", remedy, "includes")
+        if said or own.has("purchase"):
+            taken = not (said or entry.shipped) and includes[name] == NODE_SHARE
+            (unsaid.add if taken else unsaid.discard)(name)
         if includes[name] == NODE_SHARE:
             hosts.pop(name, None)
             if own.has("host"):
@@ -278,6 +281,10 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
 
     def node(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, machines)
+        if own.has("purchase") and (offer := machines[name].offer) and offer.includes:
+            raise own.wrong(
+                *only_of_accelerators(f"{name}, which is sold whole"), "purchase", "includes"
+            )
         _set_rents(own, name, machine_hours, machine_terms)
         own.finish()
 
@@ -308,6 +315,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         node_hourly_usd=machine_hours,
         facts=tuple(_newest(base.facts, entry.facts)),
         replaced=(*base.replaced, *_replaced(base.facts, entry.facts)),
+        unsaid=frozenset(unsaid),
         **_fields(general),
     )
 
@@ -368,6 +376,21 @@ def _general(entry: Entry, key: str, dimension: str) -> Fact:
     if fact.value is not None and fact.value > most:
         raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
     return fact
+
+
+def _included(own: Entry, bought: Fact | None) -> str:
+    """What of a node the price of an accelerator pays, as a list says beside it or in it; empty
+    where it does not."""
+    beside = own.text("includes") if own.has("includes") else ""
+    offer = bought.offer if bought and own.has("purchase") else None
+    within = offer.includes if offer else ""
+    for word, steps in ((beside, ("includes",)), (within, ("purchase", "includes"))):
+        if word and word not in INCLUDES:
+            raise own.wrong(f"includes '{word}'", f"write {' or '.join(INCLUDES)}", *steps)
+    if beside and within and beside != within:
+        problem = f"includes '{within}', and '{beside}' elsewhere in this list"
+        raise own.wrong(problem, "keep one of them", "purchase", "includes")
+    return beside or within
 
 
 def _as_used(fact: Fact) -> Fact:

@@ -23,9 +23,11 @@ _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
 _OR_UNKNOWN = "add '{0}:', with value unknown if it is"
-_FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor", "includes")
+_FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor")
 # Keys of a price besides: the terms of an offer.
 _PRICE_KEYS = ("currency", "rate", "discount", "valid_until", "quote", "class", "term")
+# What of a node a price pays, and the key of the prices that may say so.
+_INCLUDES, _PURCHASE = "includes", "purchase"
 # Dimensions of prices, and how what they are per is written.
 _PER = {"usd": "", "usd_per_hour": "/hour", "usd_per_kwh": "/kWh"}
 _DAY = "write 2026-11-16, 2026-11 or 2026"
@@ -249,7 +251,11 @@ class Entry:
                 raise self.wrong(f"{name} has no source", "write {value: .., source: ..}", *steps)
             written = {"value": written, "source": _PLAIN if self.shipped else self.path.name}
         money = callable(dimension) or dimension in _PER
-        allowed = (*_FACT_KEYS, *_PRICE_KEYS) if money else _FACT_KEYS
+        allowed = (*_FACT_KEYS, *(_PRICE_KEYS if money else ()))
+        if key == _PURCHASE:
+            allowed = (*allowed, _INCLUDES)
+        elif _INCLUDES in written:
+            raise self.wrong(*only_of_accelerators(name), *steps, _INCLUDES)
         for extra in written:
             if extra not in allowed:
                 remedy = f"use {', '.join(allowed)}"
@@ -341,7 +347,7 @@ class Entry:
             rate=rate.usd,
             rate_date=rate.date,
             file="" if self.shipped else self.path.name,
-            includes=str(written.get("includes", "")),
+            includes=str(written.get(_INCLUDES, "")),
             term=termed(),
         )
         return number, unit, offer
@@ -464,6 +470,15 @@ class Entry:
         near = difflib.get_close_matches(key, sources(), n=1)
         remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
         raise self.wrong(f"{name} cites unknown source '{key}'", remedy, *steps)
+
+
+def only_of_accelerators(name: str) -> tuple[str, str]:
+    """What is wrong with a price that says what of a node it pays and is none of an accelerator to
+    buy, and what to write."""
+    return (
+        f"'{_INCLUDES}' does not apply to {name}",
+        "it belongs to an accelerator's purchase price",
+    )
 
 
 def _day_meant(written: str) -> str:

@@ -28,12 +28,14 @@ from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
 # What stands in the way of an order: nobody sells it new, a rack feeds too little, a network has
-# too few tiers, a price is far from what the catalogue lets one expect.
-Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price"]
+# too few tiers, a price is far from what the catalogue lets one expect, or is taken to pay servers,
+# though its list does not say so.
+Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price", "unsaid server"]
 UNSOLD: Obstacle = "unsold"
 RACK: Obstacle = "rack"
 TIERS: Obstacle = "tiers"
 UNLIKELY: Obstacle = "unlikely price"
+UNSAID: Obstacle = "unsaid server"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +172,11 @@ def _items(points: Points) -> Iterator[Item]:
         idle = item.quantity - int(np.ravel(bill.training)[0])
         boards = _boards(points, machine, item.to_buy)
         said: dict[str, Any] = {}
-        if machine.with_server and boards is None and not item.obstacle:
+        taken = device.name in points.problem.prices.unsaid
+        if machine.with_server and taken and item.to_buy and not item.obstacle:
+            remark = "its part of a server is taken to be in the price, as in the catalogue's"
+            said = {"remark": remark, "obstacle": UNSAID}
+        elif machine.with_server and boards is None and not item.obstacle:
             said = {"remark": "its part of a server is in the price"}
         yield replace(item, idle=idle, boards=boards, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
@@ -227,7 +233,8 @@ def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | Non
             return None
     said = [_counted(count, machine.boards[size]) for size, count in found.items() if count]
     server = f" with {'its server' if sum(found.values()) == 1 else 'their servers'}"
-    return f"{enumerated(said)}{server * machine.with_server}"
+    paid = machine.with_server and machine.accelerator.name not in points.problem.prices.unsaid
+    return f"{enumerated(said)}{server * paid}"
 
 
 def _counted(count: int, name: str) -> str:

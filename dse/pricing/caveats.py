@@ -121,17 +121,29 @@ def _hosts(problem: Problem) -> list[str]:
     others = [name for name in bought if name not in shares]
     if not shares or not others:
         return []
-    prices_of, part = ("prices", "their part") if len(shares) > 1 else ("price", "its part")
-    verb = "contain" if len(shares) > 1 else "contains"
+    taken = [name for name in shares if name in prices.unsaid]
+    contained = _contained([name for name in shares if name not in taken])
+    contained += _contained(taken, taken=True)
     hosts: dict[float, list[str]] = {}
     for name in others:
         hosts.setdefault(hardware.host_price(prices, name).usd, []).append(name)
     added = [f"for {_listed(names)} a server of USD {usd:,.0f}" for usd, names in hosts.items()]
     each, verb_added = enumerated(added), "are" if added[1:] else "is"
-    return [
-        f"The {prices_of} of {_listed(shares)} already {verb} {part} of the server. "
-        f"{each[:1].upper()}{each[1:]} per node {verb_added} added."
-    ]
+    return [f"{contained}{each[:1].upper()}{each[1:]} per node {verb_added} added."]
+
+
+def _contained(names: Sequence[str], taken: bool = False) -> str:
+    """That prices contain a part of a server, with a blank behind it; empty of none. taken: nobody
+    said so, but that of the catalogue does."""
+    if not names:
+        return ""
+    several = len(names) > 1
+    what, part = ("prices", "their part") if several else ("price", "its part")
+    verb = f"already contain{'' if several else 's'}"
+    if taken:
+        verb = f"{'are' if several else 'is'} taken to contain"
+    like = ", as in the catalogue" * taken
+    return f"The {what} of {_listed(names)} {verb} {part} of the server{like}. "
 
 
 def _unseen(problem: Problem) -> list[str]:

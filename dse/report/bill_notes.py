@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import OLD_YEARS
 from dse.catalog.price_terms import CLOUD, ESTIMATE, LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import HOST, SERVER, UNLIKELY, Item
+from dse.pricing.bill_of_materials import HOST, SERVER, UNLIKELY, UNSAID, Item
 from dse.report.bills import rent_of, total
 from dse.report.deal import buys
 from dse.report.document import RunDocument
@@ -127,7 +127,10 @@ def remark_notes(document: RunDocument) -> Iterator[Note]:
     found: dict[tuple[str, str, bool], list[str]] = {}
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
-            if item.remark and item.obstacle != UNLIKELY:  # which keeps it from being signed
+            if item.remark and item.obstacle not in (
+                UNLIKELY,
+                UNSAID,
+            ):  # which keeps it from being signed
                 said = (item.item, item.remark, item.obstacle is not None)
                 found.setdefault(said, []).append(whose)
     for (item_name, remark, hindered), whoses in found.items():

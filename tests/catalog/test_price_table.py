@@ -69,6 +69,48 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
     assert (prices.as_of, prices.stated) == (datetime.date(2026, 11, 20), True)
 
 
+def test_a_row_says_what_its_price_includes(tmp_path: Path) -> None:
+    header = "item,price,quote,includes\n"
+    prices = read_prices(table(tmp_path, "h200-sxm,31800 USD,Q-1,card\nt4,2 kUSD,,\n", header))
+    assert prices.includes["h200-sxm"] == "card"
+    both = "h200-sxm,31800 USD,Q-1,node-share\nb200-sxm,40 kUSD,Q-1,card\nt4,2 kUSD,,node-share\n"
+    prices = read_prices(table(tmp_path, both, header))
+    assert [prices.includes[name] for name in ("h200-sxm", "b200-sxm", "t4")] == [
+        "node-share", "card", "node-share",
+    ]  # fmt: skip
+    assert not prices.unsaid
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            "host,9 kUSD,card",
+            "vendor.csv:2:13: 'includes' does not apply to host; it belongs to an",
+        ),
+        ("pue,1.2,card", "vendor.csv:2:9: 'includes' does not apply to pue"),
+        ("extras support,6 %,card", "'includes' does not apply to extras.support"),
+        ("dgx-h100,290 kUSD,card", "'includes' does not apply to dgx-h100, which is sold whole"),
+        ("h200-sxm hourly,3 USD/hour,card", "'includes' does not apply to accelerators.h200-sxm."),
+        (
+            "h200-sxm,31 kUSD,servers",
+            "vendor.csv:2:18: includes 'servers'; write card or node-share",
+        ),
+        (
+            "h200-sxm,31 kUSD,card\nh200-sxm includes,node-share,",
+            "includes 'card', and 'node-share'",
+        ),
+    ],
+)
+def test_what_a_price_includes_is_said_of_accelerators_to_buy(
+    tmp_path: Path, row: str, message: str
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, f"{row}\n", "item,price,includes\n"))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_items_are_named_as_on_a_quotation(tmp_path: Path) -> None:
     rows = "NVIDIA H200,31000,USD\nH100 SXM hourly,2.5,USD\nInfiniBand NDR switch port,700,USD\n"
     prices = read_prices(table(tmp_path, rows, "item,price,currency\n"))

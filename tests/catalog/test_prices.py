@@ -59,6 +59,28 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
         ("accelerators:\n  h10: {hourly: 1 USD/hour}\n", "offer.yaml:2:8: h10: no such accel"),
         ("accelerators:\n  t4: {hourly: 1 USD}\n", "'1 USD' has the wrong unit"),
         ("accelerators:\n  t4: {includes: box}\n", "includes 'box'; write card or node-share"),
+        (
+            "accelerators:\n  t4: {purchase: {value: 1 kUSD, includes: box}}\n",
+            "offer.yaml:2:44: includes 'box'; write card or node-share",
+        ),
+        (
+            "accelerators:\n"
+            "  t4: {purchase: {value: 1 kUSD, includes: card}, includes: node-share}\n",
+            "offer.yaml:2:44: includes 'card', and 'node-share' elsewhere in this list; keep one",
+        ),
+        (
+            "accelerators:\n  t4: {hourly: {value: 1 USD/hour, includes: card}}\n",
+            "'includes' does not apply to accelerators.t4.hourly; it belongs to an accelerator's",
+        ),
+        (
+            "nodes:\n  dgx-h100: {purchase: {value: 1 kUSD, includes: card}}\n",
+            "'includes' does not apply to dgx-h100, which is sold whole; it belongs to",
+        ),
+        (
+            "host: {value: 9 kUSD, includes: card}\n",
+            "'includes' does not apply to host; it belongs",
+        ),
+        ("extras: {x: {value: 9 kUSD, includes: card}}\n", "'includes' does not apply to extras.x"),
         ("accelerators:\n  t4: {rent: 1 USD/hour}\n", "unknown key 'rent'"),
         (
             "accelerators:\n  b200-sxm: {host: 30 kUSD}\n",
@@ -109,6 +131,42 @@ def test_a_list_that_offers_hosts_beside_a_price_pays_no_host_with_it(
     prices = read_prices(path)
     assert prices.includes["b200-sxm"] == ("card" if host else "node-share")
     assert prices.includes["v100-sxm2-32gb"] == "node-share", "its price is the catalogue's"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{purchase: {value: 31800 USD, includes: card}}",
+        "{purchase: 31800 USD, includes: card}",
+        "{purchase: {value: 31800 USD, includes: card}, includes: card}",
+    ],
+)
+def test_what_a_price_includes_counts_in_it_and_beside_it(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "offer.yaml"
+    path.write_text(f"accelerators:\n  h200-sxm: {written}\n")
+    prices = read_prices(path)
+    assert prices.includes["h200-sxm"] == "card"
+    assert not prices.unsaid
+    path.write_text(f"accelerators:\n  t4: {written.replace('card', 'node-share')}\n")
+    assert read_prices(path).includes["t4"] == "node-share"
+
+
+def test_it_is_known_of_which_prices_nobody_says_whether_they_include_servers(
+    tmp_path: Path,
+) -> None:
+    """A later list may say it, and an offer of a later one may again not."""
+    silent, says, again = (tmp_path / f"{name}.yaml" for name in ("silent", "says", "again"))
+    silent.write_text("accelerators: {h200-sxm: {purchase: 31 kUSD}, t4: {purchase: 1 kUSD}}\n")
+    says.write_text("accelerators: {h200-sxm: {includes: node-share}}\n")
+    again.write_text("accelerators: {h200-sxm: {purchase: 30 kUSD}}\n")
+    assert not default_prices().unsaid
+    assert read_prices(silent).unsaid == {"h200-sxm"}, "that of a T4 is a card's in the catalogue"
+    assert not read_prices(silent, says).unsaid
+    assert read_prices(silent, says, again).unsaid == {"h200-sxm"}
+    for beside in ("h200-sxm: {purchase: 31 kUSD, host: 9 kUSD}", "h200-sxm: {includes: card}"):
+        again.write_text(f"accelerators: {{{beside}}}\n")
+        assert not read_prices(silent, again).unsaid
+        assert read_prices(silent, again).includes["h200-sxm"] == "card"
 
 
 def test_a_later_list_whose_price_includes_the_host_leaves_no_other(tmp_path: Path) -> None:

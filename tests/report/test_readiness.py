@@ -642,6 +642,42 @@ def test_own_prices_that_are_hardly_meant_are_checked_first(tmp_path: Path) -> N
         )
 
 
+SERVERS = (
+    "prices: {as_of: 2026-11-20, accelerators: {v100-sxm2-32gb: {purchase: {value: 3 kUSD, "
+    "quote: Q-1%s}, sold_in: 1%s}}, "
+    "fabrics: {10gbe: {nic: 100 USD, switch_port: 100 USD, cable: 20 USD}}}\n"
+)
+
+
+def test_whether_an_offer_includes_servers_is_asked_unless_the_list_says_it(tmp_path: Path) -> None:
+    """The catalogue's price of this accelerator includes them, and the bill follows."""
+    study = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]",
+                                  "[p100-sxm2-16gb, v100-sxm2-32gb]")  # fmt: skip
+    silent = built(studies.written(tmp_path, study + SERVERS % ("", "")))
+    ask = [line for line in readiness.actions(silent) if line.startswith("Ask whether quotation")]
+    assert ask == [
+        "Ask whether quotation Q-1 (study.yaml) of NVIDIA Tesla V100 SXM2 32 GB includes the "
+        "servers, and write includes: card or includes: node-share with it: it is taken to include "
+        "them, as the catalogue's price does."
+    ]
+    told = " ".join(answer.answer(silent))
+    assert (
+        "The price of v100-sxm2-32gb is taken to contain its part of the server, as in the "
+        "catalogue. For p100-sxm2-16gb a server of"
+    ) in told
+    assert "already contain" not in told
+    # What it advises settles it.
+    whole = built(studies.written(tmp_path, study + SERVERS % (", includes: node-share", "")))
+    assert "unsaid server" not in reasons(whole)
+    assert whole.recommended.quantity("capital") == silent.recommended.quantity("capital")
+    for said in ((", includes: card", ""), ("", ", includes: card"), ("", ", host: 9 kUSD")):
+        cards = built(studies.written(tmp_path, study + SERVERS % said))
+        assert "unsaid server" not in reasons(cards)
+        (of_hosts,) = (item for item in cards.bills["recommended"] if "Host for" in item.item)
+        assert of_hosts.usd
+    assert not any("Host for" in item.item for item in silent.bills["recommended"])
+
+
 def test_several_rates_of_one_currency_are_noted(tmp_path: Path) -> None:
     rates = (
         "prices: {as_of: 2026-11-20, currencies: {EUR: 1.08 USD}, host: 9 kEUR, accelerators: "

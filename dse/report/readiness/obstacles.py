@@ -14,6 +14,7 @@ from dse.pricing.bill_of_materials import (
     RACK,
     TIERS,
     UNLIKELY,
+    UNSAID,
     UNSOLD,
     UPLINK,
     Item,
@@ -137,6 +138,20 @@ def unpaid(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         because=f"{enumerated(list(dict.fromkeys(item.source for item in given)))} says USD 0, so "
         f"that this {deal(document).noun} seems to cost nothing",
     )
+
+
+def unsaid(document: RunDocument, _: Certainty) -> Iterator[Reason]:
+    """That nobody said whether a price of the buyer's own includes servers."""
+    for item in bill(document):
+        if item.obstacle == UNSAID:
+            quote = item.terms.quote if item.terms else ""
+            offer = f"quotation {quote} ({item.source})" if quote else f"the price in {item.source}"
+            yield Reason(
+                kind=UNSAID,
+                action=f"Ask whether {offer} of {line_title(item.item)} includes the servers, and "
+                "write includes: card or includes: node-share with it",
+                because="it is taken to include them, as the catalogue's price does",
+            )
 
 
 def unsold(document: RunDocument, _: Certainty) -> Iterator[Reason]:

@@ -94,7 +94,7 @@ def said(reason: Reason) -> str:
 
 # The weightiest first.
 _KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
-    obstacles.free, obstacles.unpaid, obstacles.unlikely, obstacles.expired, obstacles.unsold,
-    obstacles.unbuildable, obstacles.missed, doubts.uncertain, doubts.ages, doubts.large_prices,
-    obstacles.doubtful_limits, obstacles.idle,
+    obstacles.free, obstacles.unpaid, obstacles.unlikely, obstacles.unsaid, obstacles.expired,
+    obstacles.unsold, obstacles.unbuildable, obstacles.missed, doubts.uncertain, doubts.ages,
+    doubts.large_prices, obstacles.doubtful_limits, obstacles.idle,
 )  # fmt: skip
