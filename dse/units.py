@@ -127,6 +127,8 @@ SMALLEST, LARGEST = 1e-30, 1e30
 LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _NOT_KNOWN = "has a unit that is not known here"
 _CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}")  # how one begins, well spelt or not
+_MONTHLY = re.compile(r"([kKMGT]?[A-Z]{3})\s*(?:/|per\b|a\b)\s*(?:month|mo)\b\.?", re.IGNORECASE)
+_HOURS_PER_MONTH = 730  # a twelfth of a year of 8,760 hours
 _UNIT = re.compile(r"^[A-Za-zµμ]+(?:\s*[/*]\s*[A-Za-zµμ]+){0,3}$")
 # A comma only parts thousands: "2,5 ms" must not be read as 25 ms.
 _QUANTITY = re.compile(
@@ -183,7 +185,15 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
         factor = _factor(unit, target)
     except UnitError as cause:
         problem = cause.problem
-        if problem == _NOT_KNOWN and "USD" in target and _CURRENCY.match(unit):
+        monthly = _MONTHLY.fullmatch(unit)
+        if monthly and dimension == "usd_per_hour":
+            hourly = f"{number / _HOURS_PER_MONTH:.3g} {monthly[1]}/hour"
+            raise UnitError(
+                f"'{text}' is a rent by the month, and rents are by the hour",
+                f"write {hourly} if a month is meant as {_HOURS_PER_MONTH} hours",
+            ) from cause
+        money = _CURRENCY.match(unit)
+        if problem == _NOT_KNOWN and "USD" in target and money and money[0] not in _vocabulary():
             problem = "is in a currency that is not known here"
         raise UnitError(f"'{text}' {problem}", cause.remedy or remedy) from cause
     if number.is_integer() and factor.is_integer():  # as many digits as a PiB has

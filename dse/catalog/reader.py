@@ -15,6 +15,7 @@ from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
 from dse.catalog.price_terms import CLASSES, CLOUD, LIST, ON_DEMAND, QUOTE, RENTAL_TERMS, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.currencies import USD, Rate, named_usd, rate_of
+from dse.currencies import currency as currency_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 
@@ -301,7 +302,8 @@ class Entry:
         value, given = written["value"], str(written.get("currency", ""))
         per = "" if callable(dimension) else _PER[dimension]
         if given and value != "unknown":
-            value = f"{value} {given}{'' if '/' in given else per}"
+            amount, *rest = f"{value}".split("/", 1)  # 2.10/hour
+            value = f"{amount} {given}{f'/{rest[0]}' if rest else '' if '/' in given else per}"
         rates = dict(self.rates)
         mistakes = Mistakes()
         made = mistakes.part(lambda: self._date(written, "date", steps))
@@ -457,7 +459,8 @@ class Entry:
             return self._value(text, dimension, steps)
         except StudyError as cause:
             problem = cause.problem.replace(f"'{text}'", f"'{value}'")
-            raise self.wrong(problem, cause.remedy, *steps) from cause
+            remedy = cause.remedy.replace(USD, currency_of(value))
+            raise self.wrong(problem, remedy, *steps) from cause
 
     def _source(self, written: dict[str, Any], name: str, steps: tuple[str | int, ...]) -> Source:
         key = str(written.get("source", "" if self.shipped else self.path.name))

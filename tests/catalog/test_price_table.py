@@ -111,6 +111,41 @@ def test_what_a_price_includes_is_said_of_accelerators_to_buy(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            "h100-sxm hourly,2.60 USD/month,",
+            "vendor.csv:2:17: '2.60 USD/month' is a rent by the month, and rents are by the hour; "
+            "write 0.00356 USD/hour if a month is meant as 730 hours",
+        ),
+        (
+            "h100-sxm hourly,1900/month,EUR",
+            "'1900 EUR/month' is a rent by the month, and rents are",
+        ),
+        ("h100-sxm hourly,1900 EUR per month,", "write 2.6 EUR/hour if a month is meant as 730"),
+        ("dgx-h100 hourly,2 kUSD a month,", "write 0.00274 kUSD/hour if a month"),
+        (
+            "h100-sxm hourly,2.60 USD/fortnight,",
+            "'2.60 USD/fortnight' has a unit that is not known",
+        ),
+        ("h100-sxm hourly,2.60 USX/hour,", "USX"),
+    ],
+)
+def test_a_rent_by_another_time_is_told_as_one_by_the_hour(
+    tmp_path: Path, row: str, message: str
+) -> None:
+    rates = "currencies EUR,1.08 USD,\n"
+    header = "item,price,currency\n"
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, f"{row}\n{rates}", header))
+    assert message in str(caught.value)
+    # What it advises is read.
+    for good in ("h100-sxm hourly,2.6 EUR/hour,", "h100-sxm hourly,2.6/hour,EUR"):
+        prices = read_prices(table(tmp_path, f"{good}\n{rates}", header))
+        assert prices.accelerator_hourly_usd["h100-sxm"].value == pytest.approx(2.808)
+
+
 def test_items_are_named_as_on_a_quotation(tmp_path: Path) -> None:
     rows = "NVIDIA H200,31000,USD\nH100 SXM hourly,2.5,USD\nInfiniBand NDR switch port,700,USD\n"
     prices = read_prices(table(tmp_path, rows, "item,price,currency\n"))
