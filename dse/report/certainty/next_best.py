@@ -1,13 +1,19 @@
-"""Another choice that misses as little on average as the recommended one, or that is surer."""
+"""Another choice that misses as little on average as the recommended one, or that is surer.
+
+How much a choice misses is told but under the rule cheapest-within-5%: by that a choice is worth
+nothing in a simulated outcome in which it is a little too slow, though it brings nearly all that
+the best one does. There the answer tells how often each is the best choice.
+"""
 
 from __future__ import annotations
 
 from dse.report import words
 from dse.report.certainty.facts import Choice
 from dse.report.certainty.purchases import named
-from dse.report.certainty.words import OUTCOMES, chance, exactly
+from dse.report.certainty.words import OUTCOMES, alike_and_rivals, best_of, chance, exactly
 from dse.report.deal import deal
 from dse.report.document import RunDocument
+from dse.search.certainty.usefulness import WITHIN
 from dse.study.choices import RESOLUTION
 
 
@@ -20,6 +26,8 @@ def said(document: RunDocument) -> list[str]:
     other, own = found.next_best, found.choices[0]
     option = _option(other.confidence)
     least, usual = other.by_regret, other.usual if other.reached else None
+    if least and found.rule == WITHIN and least.best < _best(document):
+        least = None
     if least and usual and _named(document, least) == _named(document, usual):
         misses, meets = _misses(document, least, own), _meets(document, usual, own)
         return [f"{misses}, and is what {option} recommends: it {meets}."]
@@ -27,7 +35,10 @@ def said(document: RunDocument) -> list[str]:
     if usual:
         meets = _meets(document, usual, own)
         theirs, mine = (words.percent(one.regret) for one in (usual, own))
-        if theirs != mine:
+        if found.rule == WITHIN:
+            meets += f", and is the best choice in {chance(usual.best)}, this one in "
+            meets += chance(_best(document))
+        elif theirs != mine:
             gives_up = f"gives up {theirs} of what the best choice brings, this one {mine}"
             meets += f", and on average {gives_up}"
         lines.append(f"{option} recommends {_named(document, usual)}: it {meets}.")
@@ -75,7 +86,20 @@ def surest(document: RunDocument) -> str:
     return f"{none}: {which} in {chance(other.meets_all, found.next_best.confidence)}"
 
 
+def _best(document: RunDocument) -> float:
+    """In which share of the draws the recommended choice is the best."""
+    found = document.certainty
+    assert found is not None
+    return best_of(found, alike_and_rivals(document)[0])
+
+
 def _misses(document: RunDocument, other: Choice, own: Choice) -> str:
+    if document.certainty and document.certainty.rule == WITHIN:
+        theirs, mine = chance(other.best), chance(_best(document))
+        return (
+            f"{_named(document, other)}, is the best choice in {theirs} of {OUTCOMES}, this "
+            f"{deal(document).noun} in {mine}"
+        )
     less = "less" if own.regret - other.regret > RESOLUTION else "as little"
     theirs, mine = (words.percent(one.regret) for one in (other, own))
     return (

@@ -445,6 +445,33 @@ def test_a_choice_that_misses_as_little_or_is_surer_is_told_beside_the_certainty
     assert next_best.said(sure()) == []
 
 
+def test_what_is_all_or_nothing_is_told_by_how_often_it_is_the_best_choice() -> None:
+    """By the rule cheapest-within-5% a choice a little slower than that is worth nothing, though it
+    brings nearly as much: that it gives up most of what the best one brings would not be true."""
+    rival = of(sure()).choices[1]
+    other = replace(rival, cost=9e4, regret=0.89, best=0.13, meets_all=0.97)
+
+    def told(**found: Choice) -> str:
+        best = NextBest(confidence=0.9, **found)
+        return " ".join(next_best.said(sure(rule="cheapest-within-5%", next_best=best, best=0.72)))
+
+    assert told(usual=other) == (
+        "--confidence 90% recommends 64 x NVIDIA A100 SXM4 80 GB, for USD 90 k: it meets every "
+        "limit in 97 % of simulated outcomes, this purchase in 88 %, and is the best choice in "
+        "13 %, this one in 72 %."
+    )
+    oftener = replace(other, config={**other.config, "gpus": "32"}, best=0.8)
+    assert told(by_regret=oftener) == (
+        "32 x NVIDIA A100 SXM4 80 GB, for USD 90 k, is the best choice in 80 % of simulated "
+        "outcomes, this purchase in 72 %."
+    )
+    assert told(by_regret=oftener, usual=oftener).startswith(
+        "32 x NVIDIA A100 SXM4 80 GB, for USD 90 k, is the best choice in 80 % of simulated "
+        "outcomes, this purchase in 72 %, and is what --confidence 90% recommends: it meets"
+    )
+    assert told(by_regret=other) == "", "which is the best less often"
+
+
 def test_what_the_usual_confidence_recommends_is_what_it_does_recommend(
     small: RunDocument, tmp_path: Path
 ) -> None:
