@@ -26,6 +26,7 @@ from dse.errors import ArgumentError
 from dse.pricing.load import load
 from dse.report.training_runs import said
 from tests.commands.command import DEADLINE_S, dse, environment, files, refused
+from tests.report.brief import briefly
 
 ASKED = ["ask", "--workload", "bert-large", "--gpus", "8..256", "--on", "a100,h100"]
 ASKED += ["--network", "100,200,400", "--budget"]
@@ -48,7 +49,8 @@ def test_one_line_is_a_study_and_its_answer(tmp_path: Path) -> None:
     text = (tmp_path / "made" / "study.yaml").read_text()
     for line in text.splitlines():
         assert line in done.stdout
-    again = dse("run", "made/study.yaml", "--out", "again", "--json", cwd=tmp_path)
+    with briefly():
+        again = dse("run", "made/study.yaml", "--out", "again", "--json", cwd=tmp_path)
     assert json.loads(again.stdout)["recommended"] == document["recommended"]
     assert refused(dse(*ASKED, "2 MUSD", "--save", "made/study.yaml", cwd=tmp_path)).startswith(
         "dse: made/study.yaml: is there already"
@@ -142,6 +144,7 @@ def test_what_the_study_of_a_question_cannot_be_is_told_of_its_options(tmp_path:
     assert second.startswith("dse: --quality: mlperf-bert is a quality of bert-large-s512")
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_run_may_be_counted_in_epochs(tmp_path: Path) -> None:
     done = dse("ask", "--workload", "resnet50", "--on", "h100", "--gpus", "8,16", "--minimize",
                "run", "--epochs", "90", "--epoch-samples", "1.28e6", "--engine", "guided",
@@ -175,6 +178,7 @@ def test_tokens_are_read_as_they_are_printed(tokens: str) -> None:
     assert said(problem) == "100 B tokens"
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_sum_is_no_budget_for_rent_by_the_hour(tmp_path: Path) -> None:
     done = dse(*ASKED, "3 MUSD", "--minimize", "rent", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -313,6 +317,7 @@ def test_paths_count_from_where_the_study_lies(
     assert draft.problem("study.yaml").workload.name == "resnet50"
 
 
+@pytest.mark.usefixtures("brief")
 def test_answers_come_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "bert-large\nh100\n8..64\n100,ndr\nrent 200 USD/hour\n"
     done = typed(said, "init", "mine.yaml", cwd=tmp_path, monkeypatch=monkeypatch)
@@ -348,6 +353,7 @@ def test_a_wrong_answer_from_a_pipe_ends_it(
     assert files(tmp_path) == {}
 
 
+@pytest.mark.usefixtures("brief")
 def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
     (tmp_path / "rates.yaml").write_text("currencies: {EUR: 1.1 USD}\n")
     (tmp_path / "quotes.csv").write_text(
@@ -465,6 +471,7 @@ def test_answers_are_read_alike_from_python() -> None:
     assert Answers(network="hdr, NDR400, 25GbE").networks == ("ib-hdr", "ib-ndr", "25gbe")
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_question_in_python_is_that_of_the_command_line(tmp_path: Path) -> None:
     import dse as api
 

@@ -100,6 +100,7 @@ def test_a_run_is_not_resumed_with_another_question(tmp_path: Path) -> None:
     assert difference(asked, sure) == ""  # it decides what is recommended, not what is searched
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_finished_run_is_not_taken_for_the_answer_to_another_question(tmp_path: Path) -> None:
     put(tmp_path)
     assert dse("run", "study.yaml", "--out", "out", cwd=tmp_path).returncode == 0
@@ -115,6 +116,7 @@ def test_a_finished_run_is_not_taken_for_the_answer_to_another_question(tmp_path
     }
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_folder_of_studies_has_one_table(tmp_path: Path) -> None:
     (tmp_path / "studies").mkdir()
     for name in ("one", "two"):
