@@ -57,11 +57,7 @@ from dse.study.choices import RESOLUTION
 LEAST_SAVED = 0.001  # a share of the cost; less is not cheaper
 
 _AS_FAST = 0.005  # what is slower by less is as fast
-# Why a cost has an interval.
-_UNSURE = {
-    **dict.fromkeys(OF_COST, ": sellers differ, prices age, and some were never checked"),
-    "power": ": machines draw less than their makers allow, and sites differ in cooling",
-}
+_OF_POWER = ("machines draw less than their makers allow", "sites differ in cooling")
 
 
 def answer(document: RunDocument) -> list[str]:
@@ -384,7 +380,18 @@ def _money_interval(document: RunDocument) -> str:
     name = document.objectives.minimize
     whose = "The" if of_addition(document, name) else "Its"
     ends = interval(bounds, how.unit, cost(document, document.recommended))
-    return f" {whose} {how.title} is {ends}{_UNSURE.get(name, '')}."
+    return f" {whose} {how.title} is {ends}{_why_unsure(document, name)}."
+
+
+def _why_unsure(document: RunDocument, name: str) -> str:
+    """What of the recommended bill gives a cost its interval, with a colon before it."""
+    if name not in OF_COST:
+        return ""
+    items = [] if name == "power" else document.bills.get("recommended", ())
+    causes = bills.why_unsure(items)
+    if name == "power" or (name == "tco" and not causes):
+        causes = [*_OF_POWER]
+    return f": {enumerated(causes)}" if causes else ""
 
 
 def _beside_the_baseline(document: RunDocument) -> str:

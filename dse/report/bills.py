@@ -175,6 +175,23 @@ def lines(items: Sequence[Item]) -> list[str]:
     ]
 
 
+def why_unsure(items: Sequence[Item]) -> list[str]:
+    """Why the sum of a bill has an interval, as clauses; empty where all its prices are offers."""
+    unsure = [item.standing for item in items if not item.standing.offer]
+    others = any(not one.own or one.estimate for one in unsure)  # what others were asked for
+    unchecked = sum(not one.checked for one in unsure)
+    past = {(item.source, item.terms.quote) for item in items if item.terms and item.terms.expired}
+    causes = ["sellers differ", "prices age"] * others
+    if unchecked:
+        some = "some were" if unchecked > 1 else "one was"
+        if not others:
+            some = "prices were" if unchecked > 1 else "a price was"
+        causes.append(f"{some} never checked")
+    if past:
+        causes.append("offers have expired" if len(past) > 1 else "an offer has expired")
+    return causes
+
+
 def ordered(item: Item) -> str:
     """What is ordered, by its whole name: ``NVIDIA A100 SXM4 40 GB on one HGX A100 8-GPU
     baseboard``. Boards say in how many they are sold."""

@@ -642,6 +642,23 @@ def test_own_prices_that_are_hardly_meant_are_checked_first(tmp_path: Path) -> N
         )
 
 
+def test_a_sum_says_only_the_causes_of_its_interval_that_its_bill_has(tmp_path: Path) -> None:
+    def why(offers: str, name: str) -> str:
+        told = answer.answer(built(studies.written(tmp_path, studies.SMALL + offers, name)))
+        (said,) = [line for line in told if line.startswith("90 % confidence")]
+        return said.rpartition(" Its purchase price is ")[2]
+
+    assert why("", "listed.yaml").endswith(
+        ": sellers differ, prices age and one was never checked."
+    )
+    assert why(OFFERS, "own.yaml") == "computed with your own prices."
+    past = "{value: 9 kUSD, valid_until: 2026-11-19}"
+    late = OFFERS.replace("host: 9 kUSD", f"host: {past}")
+    assert why(late, "late.yaml").endswith(": an offer has expired.")
+    recalled = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, status: unverified}")
+    assert why(recalled, "recalled.yaml").endswith(": a price was never checked.")
+
+
 SERVERS = (
     "prices: {as_of: 2026-11-20, accelerators: {v100-sxm2-32gb: {purchase: {value: 3 kUSD, "
     "quote: Q-1%s}, sold_in: 1%s}}, "
