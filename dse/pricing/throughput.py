@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,31 +34,34 @@ def kind_of(
     return anchors.configured(anchors.levels(workload, accelerator, precision, stack))
 
 
-def corrected(known: Anchors, profiles: Iterable[Profile]) -> Anchors:
+def corrected(
+    known: Anchors,
+    profiles: Iterable[Profile],
+    supposed: Sequence[tuple[Throughput, Workload]] = (),
+) -> Anchors:
     """Anchors that have seen the rates in profiles, see :func:`.anchors.conditioned`.
 
-    Raises :class:`~dse.errors.DseError` where a rate is of a workload or stack that is not there.
+    supposed: rates that nobody measured, as if they were in a profile, with what they train. Raises
+    :class:`~dse.errors.DseError` where a rate is of a workload or stack that is not there.
     """
     profiles = tuple(profiles)
-    rows = [row for profile in profiles for row in applicable(profile)]
+    own = _merged(row for profile in profiles for row in applicable(profile))
+    rows = [
+        (row, workload)
+        for row, workload in (*((row, _workload(row)) for row in own), *supposed)
+        if not _launched(row, workload, profiles)
+    ]
     if not rows:
         return known
-    rows = [row for row in _merged(rows) if not by_host(row, profiles)]
-    if not rows:
-        return known
-    workloads = [_workload(row) for row in rows]
     kinds = [
         kind_of(workload, catalog.accelerator(row.accelerator), row.precision, row.stack)
-        for row, workload in zip(rows, workloads, strict=True)
+        for row, workload in rows
     ]
-    modelled = [
-        modelled_s(row, workload, profiles, launch=0.0)
-        for row, workload in zip(rows, workloads, strict=True)
-    ]
-    y = np.log([row.pass_s for row in rows]) - np.log(modelled)
+    modelled = [modelled_s(row, workload, profiles, launch=0.0) for row, workload in rows]
+    y = np.log([row.pass_s for row, _ in rows]) - np.log(modelled)
     noise = np.array([
         np.hypot(anchors.between_batches(known, workload.family), noise_of(row))
-        for row, workload in zip(rows, workloads, strict=True)
+        for row, workload in rows
     ])  # fmt: skip
     return anchors.conditioned(
         anchors.with_likeliest_source(known, kinds, y, noise), kinds, y, noise
@@ -104,8 +107,11 @@ def _workload(row: Throughput) -> Workload:
 def by_host(row: Throughput, profiles: Iterable[Profile]) -> bool:
     """Whether the host's launches decide how long it takes, so that the rate says nothing of the
     accelerator and corrects nothing."""
-    found, profiles = _workload(row), tuple(profiles)
-    return modelled_s(row, found, profiles) > modelled_s(row, found, profiles, launch=0.0)
+    return _launched(row, _workload(row), tuple(profiles))
+
+
+def _launched(row: Throughput, workload: Workload, profiles: tuple[Profile, ...]) -> bool:
+    return modelled_s(row, workload, profiles) > modelled_s(row, workload, profiles, launch=0.0)
 
 
 def modelled_s(

@@ -100,7 +100,7 @@ def _sure_enough(
     if not sure:
         return None
     if rule == LEAST_REGRET:
-        return min(sure, key=lambda one: float(found.regrets[one]))
+        return found.by_regret(sure)[0]
     return sure[recommended([points[one] for one in sure], rule)]
 
 

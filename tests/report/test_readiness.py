@@ -207,43 +207,24 @@ def test_what_was_never_measured_and_decides_is_asked_for() -> None:
     assert len(readiness.actions(made(knowledge=(ring, replace(ring, name="rate: a, b"))))) == 1
 
 
-def test_a_measurement_tells_at_which_value_the_answer_turns() -> None:
-    """Of communication in seconds, of computing in samples a second, and where."""
-    run = made()
-    own, slower = run.recommended.config, Turn(factor=1.5, config=OTHER, likely=0.2)
-    ring = Knowledge(
-        name="communication: ring, outside", title="communication by ring", worth=0.1,
-        how="runs", deciding=Deciding(quantity="comm", config=own, seconds=0.1, samples=64.0,
-                                      slower=slower),
+def test_a_rate_to_measure_tells_from_which_on_the_answer_is_another() -> None:
+    rate = Knowledge(
+        name="rate: a100-sxm4-40gb, fp16, vendor", title="the rate", worth=0.1, how="one rate",
+        deciding=Deciding(
+            accelerator="a100-sxm4-40gb", precision="fp16", batch=128.0, optimizer="adam",
+            samples_per_s=900.0, lower=Turn(factor=0.9, likely=0.2),
+            higher=Turn(factor=1.1, config=OTHER, likely=0.3),
+        ),
     )  # fmt: skip
-    other = named(run, OTHER)
-    (line,) = readiness.actions(made(knowledge=(ring,)))
-    assert line.endswith(
-        "10 % of the cost, on average; above 150 ms of communication in a step (estimated: 100 ms),"
-        f" as in 20 % of simulated outcomes, the answer is {other}."
+    run = made(knowledge=(rate,))
+    (line,) = readiness.actions(run)
+    assert line == (
+        "Get one rate: to know the rate before deciding is worth 10 % of the cost, on average; "
+        "estimated are 900 samples/s on one NVIDIA A100 SXM4 40 GB at batch 128 in fp16 with adam; "
+        f"from 990 up (30 % probability) the answer is another, first {named(run, OTHER)}; from "
+        "810 down (20 % probability) nothing meets the constraints."
     )
-    assert ring.deciding is not None
-    until = replace(ring.deciding, slower=replace(slower, until=1.6))
-    (line,) = readiness.actions(made(knowledge=(replace(ring, deciding=until),)))
-    assert "between 150 ms and 160 ms of communication in a step (estimated: 100 ms)" in line
-
-    faster = replace(until, slower=None, faster=replace(slower, factor=0.9, until=0.8))
-    (line,) = readiness.actions(made(knowledge=(replace(ring, deciding=faster),)))
-    assert "between 80 ms and 90 ms of communication in a step (estimated: 100 ms)" in line
-
-    none = Turn(factor=1.25, likely=0.1)  # nothing meets the limits then
-    some = Turn(factor=0.8, config=OTHER, likely=0.3)
-    rate = replace(ring, name="rate: a, b", deciding=Deciding(
-        quantity="compute", config=OTHER, seconds=0.1, samples=64.0, slower=none, faster=some,
-    ))  # fmt: skip
-    (line,) = readiness.actions(made(knowledge=(rate,)))
-    where = words.machines(OTHER)
-    assert line.endswith(
-        f"; above 800 samples/s per accelerator of {where} (estimated: 640 samples/s), as in 30 % "
-        f"of simulated outcomes, the answer is {other}; below 512 samples/s, as in 10 % of "
-        "simulated outcomes, nothing meets the constraints."
-    )
-    assert "the answer is" in "".join(knowledge.lines(made(knowledge=(rate,))))
+    assert any(text.endswith("nothing meets the constraints.") for text in knowledge.lines(run))
 
 
 def test_what_cannot_be_ordered_so_comes_first() -> None:

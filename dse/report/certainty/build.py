@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from dse.pricing import market
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
-from dse.report import words
 from dse.report.certainty.advice import LEAST_WORTH, means_for, raising
 from dse.report.certainty.facts import (
     Bounds,
@@ -30,6 +28,7 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.certainty.known_prices import known_price, seen_prices
+from dse.report.certainty.measured_rates import rate_turns
 from dse.report.certainty.titles import Place, how, price_title, title
 from dse.report.certainty.verdict import verdict
 from dse.report.certainty.words import SURE
@@ -39,9 +38,8 @@ from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
 from dse.search.certainty.information import value_of_all, values_of
 from dse.search.certainty.sensitivity import Effect, dead_axes, effects
-from dse.search.certainty.sources import COMMUNICATION, PRICE, sources
+from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
-from dse.search.certainty.turning_points import Turned, turning_points
 from dse.search.run import Outcome, labels_of
 from dse.study import AggregationName, Value, Wire
 
@@ -61,7 +59,11 @@ def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple
     best = [] if rule == LEAST_REGRET else [recommended(outcome.front, rule)]
     compared = by_need(outcome)[0] if rule == LEAST_REGRET else rule
     found = study_draws(outcome, compared, [*best, *named.values()])
-    at = found.near.front.index(best[0]) if best else int(np.argmin(found.regrets))
+    at = (
+        found.near.front.index(best[0])
+        if best
+        else found.by_regret(range(len(found.near.points)))[0]
+    )
     return found, at
 
 
@@ -108,7 +110,7 @@ def certainty(
         dead_sources=tuple(title(effect.source) for effect in by_source if effect.dead),
         dead_axes=tuple(dead_axes(problem, values)),
         knowledge=tuple(knowledge),
-        all_known=value_of_all(found.worths),
+        all_known=value_of_all(found.worths_of_purchases),
         flips=tuple(_flips(found, position, [*listed])),
         next_best=_next_best(found, position, told, reached),
         deciding=tuple(_deciding(problem, by_source, choices[0])) or None,
@@ -159,7 +161,7 @@ def _closest(found: StudyDraws, position: int) -> int | None:
     and as sure as was asked; None where there is no such."""
     others = ~found.choice(position)[found.purchases]
     others &= found.drawn.meets_all.mean(axis=0) >= (found.problem.study.confidence or 0.0)
-    return int(np.argmin(np.where(others, found.regrets, np.inf))) if others.any() else None
+    return found.by_regret(np.flatnonzero(others).tolist())[0] if others.any() else None
 
 
 def _next_best(
@@ -212,7 +214,7 @@ def _listed(
         told.add(int(found.purchases[near]))
     for purchase in [one for one in rivals if one in told or one in likely]:
         of_it = np.flatnonzero(found.purchases == purchase)
-        at = int(of_it[np.argmin(found.regrets[of_it])])
+        at = found.by_regret(of_it.tolist())[0]
         yield at, ""
 
 
@@ -272,57 +274,44 @@ def _knowledge(found: StudyDraws, position: int, place: Place) -> Iterator[Knowl
 
     What is worth less than LEAST_WORTH is left out, at the first look or then.
     """
-    problem, looked = found.problem, values_of(found.record.noted, found.worths)
+    problem, looked = found.problem, values_of(found.record.noted, found.worths_of_purchases)
     point = found.near.points[position]
     values = {name: found.value_of_knowing(name) for name in looked if looked[name] >= LEAST_WORTH}
     told = set[str]()
     for name in sorted(values, key=lambda name: -values[name]):
         if values[name] < LEAST_WORTH:
             return
-        deciding = None if name.startswith(PRICE) else _deciding_time(found, name, position)
-        means = (
-            _elsewhere(found, name, position, deciding)
-            or means_for(problem, point, frozenset({name}), place)
-            or how(name, place)
-        )
+        means = means_for(problem, point, frozenset({name}), place) or how(name, place)
         if means not in told and len(told) < MOST_KNOWLEDGE:
             told.add(means)
             yield Knowledge(
-                name=name, title=title(name), worth=values[name], how=means, deciding=deciding
+                name=name,
+                title=title(name),
+                worth=values[name],
+                how=means,
+                deciding=_deciding_rate(found, name, position),
             )
 
 
-def _deciding_time(found: StudyDraws, name: str, position: int) -> Deciding | None:
-    """The time that tells a number, where that changes the answer."""
-    sure = _sure(found)
-    turning = turning_points(found, name, position, sure) if position in sure else None
-    if turning is None:
+def _deciding_rate(found: StudyDraws, name: str, position: int) -> Deciding | None:
+    """From which measured rates on the answer is another."""
+    turns = rate_turns(found, name, position)
+    if turns is None or not (turns.lower or turns.higher):
         return None
-    problem = found.problem
-    values = problem.study.baseline.values if turning.at is None else found.near.points[turning.at]
-    evaluation = problem.point(values)
-    samples, gpus = (float(np.ravel(evaluation[one])[0]) for one in ("global_batch", "gpus"))
-    return Deciding(
-        quantity=turning.quantity,
-        config=labels_of(problem, values),
-        seconds=turning.estimate,
-        samples=samples / gpus,
-        slower=_turn(found, turning.slower),
-        faster=_turn(found, turning.faster),
+    rate = turns.rate
+    lower, higher = (
+        _turn(found, one.factor, one.values, one.likely) if one else None
+        for one in (turns.lower, turns.higher)
     )
-
-
-def _elsewhere(found: StudyDraws, name: str, position: int, deciding: Deciding | None) -> str:
-    """Whose network to measure, where that decides and is neither the recommended purchase's nor
-    the baseline's; empty else."""
-    ours = (found.near.points[position], found.problem.study.baseline.values)
-    if deciding is None or not name.startswith(COMMUNICATION):
-        return ""
-    if deciding.config in [labels_of(found.problem, values) for values in ours]:
-        return ""
-    joined = deciding.config.get("inter_node")
-    on = f" {words.phrase('inter_node', joined)}" if joined else ""
-    return f"a measurement of the network of {words.machines(deciding.config)}{on}"
+    return Deciding(
+        accelerator=rate.accelerator,
+        precision=rate.precision,
+        batch=rate.batch_per_gpu,
+        optimizer=rate.optimizer,
+        samples_per_s=rate.samples_per_s,
+        lower=lower,
+        higher=higher,
+    )
 
 
 def _sure(found: StudyDraws) -> list[int]:
@@ -344,7 +333,7 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
     rivals = [sure.index(at) for at in listed if at in sure and at != position]
     for flip in flips(found.problem, points, found.rule, found.purchases[sure], own, rivals):
         rise, fall = (
-            _turn(found, end and Turned(end[0], sure[end[1]] if end[1] >= 0 else end[1]))
+            end and _turn(found, end[0], points[end[1]] if end[1] >= 0 else None)
             for end in (flip.rise, flip.fall)
         )
         if not flip.share and not rise and not fall:
@@ -363,12 +352,14 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
         )
 
 
-def _turn(found: StudyDraws, turned: Turned | None) -> Turn | None:
-    if turned is None:
-        return None
-    turn = Turn(factor=turned.factor, until=turned.until, likely=turned.likely)
-    if turned.at < 0:
-        return turn
-    values = found.near.points[turned.at]
+def _turn(
+    found: StudyDraws,
+    factor: float,
+    values: Mapping[str, Value | None] | None,
+    likely: float | None = None,
+) -> Turn:
+    """values: of what is recommended then; None where nothing meets the limits."""
+    if values is None:
+        return Turn(factor=factor, likely=likely)
     config, ordered = labels_of(found.problem, values), _ordered(found.problem, values)
-    return replace(turn, config=config, ordered=ordered)
+    return Turn(factor=factor, config=config, ordered=ordered, likely=likely)

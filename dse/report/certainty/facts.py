@@ -87,46 +87,45 @@ class Decider:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """From which factor of a price, or of a time, on something else is recommended, and what.
-    ordered: None where that is what trains. until: the factor of a time at which yet another is
-    recommended, or the first one again; None for none. likely: the probability that a time is
-    between the two; None of a price."""
+    """From which factor of a price, or of a rate, on something else is recommended, and what.
+    ordered: None where that is what trains. likely: the probability of such a rate, or of one
+    farther from the estimate; None of a price."""
 
     factor: float
     config: Mapping[str, str] = field(default_factory=dict)
     ordered: Ordered | None = None
-    until: float | None = field(default=None, metadata=IF_ANY)
     likely: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deciding:
-    """The time that tells a number, and from which value on the answer is another one.
+    """A training rate of one accelerator, and from which on the answer is another.
 
-    quantity: ``compute``, ``comm`` or ``step``. config: of the point that it is a time of. seconds:
-    of a step, by the best estimate. samples: that one accelerator trains on in a step. slower,
-    faster: None where no value within the interval of the number changes the answer.
+    accelerator: a name of the catalogue. precision, batch, optimizer: of the training.
+    samples_per_s: the estimate. lower, higher: None where no rate within the interval changes the
+    answer.
     """
 
-    quantity: str
-    config: Mapping[str, str]
-    seconds: float
-    samples: float
-    slower: Turn | None = None
-    faster: Turn | None = None
+    accelerator: str
+    precision: str
+    batch: float
+    optimizer: str
+    samples_per_s: float
+    lower: Turn | None = None
+    higher: Turn | None = None
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Those that there are, the likeliest first."""
-        both = [turn for turn in (self.slower, self.faster) if turn]
+        both = [turn for turn in (self.lower, self.higher) if turn]
         return tuple(sorted(both, key=lambda turn: -(turn.likely or 0.0)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
     """What it is worth to know a number before deciding: of the rule's aim, the share that is
-    gained. how: to find it out, in words. deciding: None where no value of it alone changes the
-    answer, where it is a price, and where an older version wrote it."""
+    gained. how: to find it out, in words. deciding: what measured rates change the answer; None
+    where none is known to."""
 
     name: str
     title: str

@@ -95,6 +95,7 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
                 met=float(met[at]),
                 best=float(found.best[found.purchases[at]]),
                 regret=float(found.regrets[at]),
+                alone=float(found.regrets_alone[at]),
             )
             for met in [found.drawn.meets_all.mean(axis=0)]
             for at in looked.near

@@ -76,11 +76,13 @@ class RepricedPoint:
 @dataclass(frozen=True, kw_only=True)
 class Chances:
     """Of a point at the study's prices, in all draws: the probability to meet every limit, that of
-    its purchase to be the best by the rule, the expected regret."""
+    its purchase to be the best by the rule, the expected regret of its purchase, and its own if its
+    software stays. alone: None where an older version wrote it."""
 
     met: float
     best: float
     regret: float
+    alone: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

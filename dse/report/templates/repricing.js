@@ -165,7 +165,9 @@
   };
   const chances = (state) => {
     const count = points.length;
-    const found = { met: new Float64Array(count), regret: new Float64Array(count), best: new Map() };
+    const found = {
+      met: new Float64Array(count), regret: new Float64Array(count), alone: new Float64Array(count), best: new Map(),
+    };
     const sold = onSale(state);
     for (let draw = 0; draw < drawn.count; draw += 1) {
       const share = shares ? shares[draw] : terms.rent_share;
@@ -194,9 +196,13 @@
         const purchase = points[worth.indexOf(top)].purchase;
         found.best.set(purchase, (found.best.get(purchase) ?? 0) + 1 / drawn.count);
       }
+      const reached = new Map(); // of every purchase, with the best software for it in this draw
+      points.forEach(({ purchase }, at) => reached.set(purchase, Math.max(reached.get(purchase) ?? 0, worth[at])));
+      const missed = (value) => (top > 0 && value < top ? (1 - value / top) / drawn.count : 0);
       for (let at = 0; at < count; at += 1) {
         found.met[at] += met[at] / drawn.count;
-        if (top > 0 && worth[at] < top) found.regret[at] += (1 - worth[at] / top) / drawn.count;
+        found.regret[at] += missed(reached.get(points[at].purchase));
+        found.alone[at] += missed(worth[at]);
       }
     }
     return found;
@@ -258,8 +264,8 @@
     const { chances: all } = data;
     const met = points.map((_, at) =>
       clip(now.met[at] + (at < data.near ? all[at].met - before.met[at] : 0)));
-    const regret = points.map((_, at) =>
-      now.regret[at] + (at < data.near ? all[at].regret - before.regret[at] : 0));
+    const [regret, aloneOf] = ["regret", "alone"].map((name) => points.map((_, at) =>
+      now[name][at] + (at < data.near ? (all[at][name] ?? before[name][at]) - before[name][at] : 0)));
     const known = new Map(all.map((one, at) => [points[at].purchase, one.best]));
     const alone = (purchase) => clip((now.best.get(purchase) ?? 0)
       + (known.has(purchase) ? known.get(purchase) - (before.best.get(purchase) ?? 0) : 0));
@@ -283,18 +289,19 @@
     const [cost, ...also] = data.costs;
     const front = frontOf(numbers, every.filter((at) => ok[at]).sort(
       by([[cost, 1], ...also.map((name) => [name, 1]), [data.gain, -1]])));
-    const least = (at, values) => at.reduce((one, other) => (values[other] < values[one] ? other : one));
+    const least = (at, values, then) => at.reduce((one, other) =>
+      (values[other] < values[one] || (then && values[other] === values[one] && then[other] < then[one]) ? other : one));
     const rule = (at) => at[recommended(at.map((one) => numbers[one]))];
     let [chosen, reached] = [null, true];
     if (state.confidence === null) {
-      if (data.rule === "least-regret") chosen = least(likely, regret);
+      if (data.rule === "least-regret") chosen = least(likely, regret, aloneOf);
       else if (front.length) chosen = rule(front);
     } else {
       const order = [...likely].sort(by([[cost, 1], ...also.map((name) => [name, 1]), [data.gain, -1]]));
       const sure = order.filter((at) => met[at] >= state.confidence);
       reached = sure.length > 0;
       if (!reached) chosen = least(order, met.map((share) => -share));
-      else chosen = data.rule === "least-regret" ? least(sure, regret) : rule(sure);
+      else chosen = data.rule === "least-regret" ? least(sure, regret, aloneOf) : rule(sure);
     }
     return { numbers, sold, ok, met, regret, best, front, chosen, reached };
   };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,14 +56,28 @@ class StudyDraws:
 
     @cached_property
     def regrets(self) -> Array:
-        """The expected regret of each point, (points,)."""
+        """The expected regret of each point's purchase, (points,): its software is chosen when it
+        stands there, at no cost, so that of a purchase the best software of a draw counts."""
+        return np.asarray(regret(self.worths_of_purchases).mean(axis=0)[self.purchases])
+
+    @cached_property
+    def regrets_alone(self) -> Array:
+        """The expected regret of each point if its software stays, (points,)."""
         return np.asarray(regret(self.worths).mean(axis=0))
+
+    def by_regret(self, among: Iterable[int]) -> list[int]:
+        """Positions by the rising regret of their purchases, and of one purchase by their own."""
+        return sorted(among, key=lambda at: (self.regrets[at], self.regrets_alone[at]))
 
     @cached_property
     def worths_of_purchases(self) -> Array:
         """With the best software for it in each draw, (draws, purchases)."""
+        return self._by_purchase(self.worths)
+
+    def _by_purchase(self, worths: Array) -> Array:
+        """Worths of points as those of purchases, (draws, purchases)."""
         return np.asarray(np.stack(
-            [self.worths[:, self.purchases == one].max(axis=1) for one in self._each], axis=1
+            [worths[:, self.purchases == one].max(axis=1) for one in self._each], axis=1
         ))  # fmt: skip
 
     @property
@@ -92,15 +106,18 @@ class StudyDraws:
         return drawn_quantities(self.problem, self.near.points, names, alone, 1)
 
     def value_of_knowing(self, name: str) -> float:
-        """Of a number that the record has, see :func:`.information.value_apart`; 0 where neither
-        the objectives nor the limits ask for it."""
+        """Of a number that the record has, to whoever chooses a purchase, see
+        :func:`.information.value_apart`; 0 where neither the objectives nor the limits ask for
+        it."""
         objectives, record = [one.name for one in self.problem.study.objectives], Record()
         anew = Variation(anew=names_behind(name, self.record.asked), record=record)
         found = drawn_quantities(self.problem, self.near.points, objectives, anew, len(self.worths))
         if name not in record.noted:
             return 0.0
-        again = worth(self.rule, _priced(self.problem, found))
-        return value_apart(self.record.noted[name], self.worths, record.noted[name], again)
+        again = self._by_purchase(worth(self.rule, _priced(self.problem, found)))
+        return value_apart(
+            self.record.noted[name], self.worths_of_purchases, record.noted[name], again
+        )
 
     def choice(self, at: int) -> Mask:
         """Which purchases are the same choice as that of a point, (purchases,): its own, and those
