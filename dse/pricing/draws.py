@@ -29,10 +29,10 @@ _ANEW = " drawn anew"
 
 @dataclass
 class Record:
-    """What was drawn. asked: every name, and of how many columns it was. noted: by name, draws of
-    numbers that one could measure, (draws,)."""
+    """What was drawn. asked: every name. noted: by name, draws of numbers that one could measure,
+    (draws,)."""
 
-    asked: dict[str, int | None] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
     noted: dict[str, Array] = field(default_factory=dict)
 
 
@@ -41,14 +41,12 @@ class Variation:
     """How draws differ from the usual ones.
 
     anew: names drawn a second time, independently. alone: the only names that vary at all, all
-    others stay at the best fit; None for every name. given: what stands in place of the draws of a
-    name, in their shape. factors: by the part of a bill, by what its price is multiplied in each
-    draw, (draws,). record: told what is drawn.
+    others stay at the best fit; None for every name. factors: by the part of a bill, by what its
+    price is multiplied in each draw, (draws,). record: told what is drawn.
     """
 
     anew: frozenset[str] = frozenset()
     alone: frozenset[str] | None = None
-    given: Mapping[str, Array] = field(default_factory=dict)
     factors: Mapping[str, Array] = field(default_factory=dict)
     record: Record | None = None
 
@@ -73,14 +71,12 @@ def normal(name: str, draws: int, columns: int | None = None) -> Array:
     written to."""
     how = _VARIATION.get()
     shape = (draws,) if columns is None else (draws, columns)
-    if name in how.given:
-        drawn = how.given[name]
-    elif how.alone is not None and name not in how.alone:
+    if how.alone is not None and name not in how.alone:
         drawn = np.zeros(shape)
     else:
         drawn = _standard(f"{name}{_ANEW * (name in how.anew)}", shape)
     if how.record is not None:
-        how.record.asked[name] = columns
+        how.record.asked.add(name)
     return drawn
 
 
@@ -106,7 +102,7 @@ def replicas(available: int, draws: int) -> NDArray[np.intp]:
     """
     how = _VARIATION.get()
     if how.record is not None:
-        how.record.asked[FITTED_COSTS] = None
+        how.record.asked.add(FITTED_COSTS)
     if how.alone is not None and FITTED_COSTS not in how.alone:
         return np.full(draws, -1)
     if FITTED_COSTS in how.anew:
