@@ -27,6 +27,7 @@ from dse.fleet.document import (
     OwnModel,
     PaperFact,
     PopulationSummary,
+    Port,
     Timings,
 )
 from dse.fleet.facts import IDENTITY, facts
@@ -42,7 +43,8 @@ from dse.fleet.model_comparison import (
     step_s,
 )
 from dse.fleet.money import money
-from dse.fleet.other_models import by_other_models
+from dse.fleet.moved_jobs import AfterMove, after_move, best_target
+from dse.fleet.other_models import by_other_models, paper
 from dse.fleet.population import Population
 from dse.fleet.ports import move, ports
 from dse.fleet.recipe import population_names, population_path, read_recipe
@@ -104,8 +106,9 @@ def answer(
     moved = ports(found, study.ports, hardware, study.overlapped, study.gpu_memory_bytes)
     gains = sensitivity(found, hardware, study.overlapped)
     whole = ALL if len(found) > 1 else found[0].group.architecture
-    worth, behind = money(study, upgraded, moved, whole)
-    sure = intervals(study, found, hardware)
+    after = _after_move(study, found, hardware, moved)
+    worth, behind = money(study, upgraded, moved, whole, after)
+    sure = intervals(study, found, hardware, "" if after is None else after.target)
     known = measured(study.profiles)
     classes, named = breakdown(found), named_jobs(study, found, hardware, known)
     machine = [] if study.machine is None else [*study.machine.facts()]
@@ -145,6 +148,7 @@ def answer(
             hardware,
             known,
             {row.name: row.speedup[whole].gpu_hours for row in upgraded},
+            after,
         ),
         whole=whole,
         classes=classes,
@@ -170,6 +174,19 @@ def answer(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions or {},
     )
+
+
+def _after_move(
+    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, moved: Sequence[Port]
+) -> AfterMove | None:
+    """What upgrades gain after the move that frees most GPU-hours; None where nothing can be bought
+    or no move frees any."""
+    to = best_target(moved) if study.money is not None else ""
+    if not to:
+        return None
+    jobs = [(entry.group, 1.0) for entry in found]
+    seconds, memory = paper(study.overlapped), study.gpu_memory_bytes
+    return after_move(jobs, to, hardware, study.upgrades, seconds, memory)
 
 
 def _of_weights(log: LogSummary, found: Sequence[Priced]) -> LogSummary:

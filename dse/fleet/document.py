@@ -212,8 +212,30 @@ class Port:
 
 
 @dataclass(frozen=True)
+class WorthAfterMove:
+    """What an upgrade saves beside what the move to ``target`` has saved
+    (:mod:`dse.fleet.moved_jobs`), and leaves after its cost; None where it has no price.
+
+    speedup: of all jobs, by GPU-hours, over that after the move.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("target")
+
+    target: str
+    speedup: float
+    saved_usd_per_year: float
+    worth_usd_per_gpu: float
+    net_usd_per_year: float | None
+    payback_years: float | None
+
+
+@dataclass(frozen=True)
 class UpgradeWorth:
-    """What an upgrade costs and saves; None where it has no price. basis: how that adds up."""
+    """What an upgrade costs and saves; None where it has no price. basis: how that adds up.
+
+    after_move: what it does after the move that frees most GPU-hours; None where none frees any,
+    and in documents of before that was asked.
+    """
 
     name: str
     capital_usd: float | None
@@ -224,6 +246,7 @@ class UpgradeWorth:
     cost_usd_per_year: float | None
     net_usd_per_year: float | None
     payback_years: float | None
+    after_move: WorthAfterMove | None = None
 
 
 @dataclass(frozen=True)
@@ -261,13 +284,14 @@ class ByModel:
 
     model: ``ideal`` or ``none``, the paper's with the other overlap; ``own``, dse's, or
     ``own-unhidden``, without overlap. speedup: of all jobs, by GPU-hours. net_usd_per_year: None
-    where it has no price.
+    where it has no price. after_move: see :class:`UpgradeWorth`.
     """
 
     model: str
     upgrade: str
     speedup: float
     net_usd_per_year: float | None
+    after_move: WorthAfterMove | None = None
 
 
 Ends: TypeAlias = tuple[float, float]  # of a 90 % interval
@@ -293,6 +317,8 @@ class Band:
 @dataclass(frozen=True)
 class MoneyBand:
     """90 % intervals of what an upgrade or a port is worth; None where a price is not known.
+
+    kind: of an upgrade, of an upgrade after the move of :class:`WorthAfterMove`, or of a port.
 
     payback_years: the upper end None where it may never be paid back. pays: with what probability
     it saves more than it costs; leads: that it leaves most of all whose price is known.

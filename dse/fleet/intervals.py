@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dse.fleet.breakdown import LEVELS, Priced, shares, weights
 from dse.fleet.population import Group
-from dse.fleet.ports import move
+from dse.fleet.ports import Move, move
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import FIELDS
 from dse.model.arrays import Array, ArrayLike
@@ -44,6 +44,7 @@ SPREADS = {"gpu": SHARES_SPREAD, "memory": SHARES_SPREAD,
            "pcie": LINKS_SPREAD, "ethernet": LINKS_SPREAD, "nvlink": LINKS_SPREAD}  # fmt: skip
 # Kinds of numbers, and the names of those that have several.
 TIME, UPGRADE, PORT = "time", "upgrade", "port"
+AFTER_MOVE = "after move"  # an upgrade, once the jobs have moved that gain from it
 COMPUTING = "computing"  # compute-bound and memory-bound work together
 MEAN_OF_RATIOS, AGGREGATE, GPU_HOURS = "mean_of_ratios", "aggregate", "gpu_hours"
 GAIN_PER_CNODE, GAIN_THROUGHPUT, FLEET = "gain_per_cnode", "gain_throughput", "fleet_speedup"
@@ -96,14 +97,19 @@ def ends(best: float, draws: Array) -> tuple[float, float]:
 
 
 def drawn(
-    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int = DRAWS
+    study: FleetStudy,
+    found: Sequence[Priced],
+    hardware: Hardware,
+    draws: int = DRAWS,
+    moving: str = "",
 ) -> dict[Number, Drawn]:
     """Every headline number of a fleet: shares of time, speedups by upgrade, gains by port.
 
-    found: its jobs priced on ``hardware``.
+    found: its jobs priced on ``hardware``. moving: the architecture after a move to which upgrades
+    are priced as well (:mod:`.moved_jobs`); empty for none.
     """
-    best, jobs = _over_jobs(study, found, hardware, draws)
-    constants = _over_constants(study, [entry.group for entry in found], hardware, draws)
+    best, jobs = _over_jobs(study, found, hardware, draws, moving)
+    constants = _over_constants(study, [entry.group for entry in found], hardware, draws, moving)
     out = {}
     for number, value in best.items():
         way: Callable[[Array], Array] = _ratio if _is_speedup(number) else _share
@@ -115,12 +121,16 @@ def drawn(
 
 
 def parts(
-    entry: Priced, study: FleetStudy, hardware: Hardware, factors: dict[str, Array] | None = None
+    entry: Priced,
+    study: FleetStudy,
+    hardware: Hardware,
+    factors: dict[str, Array] | None = None,
+    moving: str = "",
 ) -> Iterator[Part]:
     """What the jobs of a class add to each number.
 
     entry: priced on ``hardware`` at these factors. factors: by resource, by what it is slower,
-    (draws, 1).
+    (draws, 1). moving: see :func:`drawn`.
     """
     group, before = entry.group, entry.total_s
     found = shares(entry.times)
@@ -130,6 +140,13 @@ def parts(
         for component, share in found.items():
             yield Part(Number(TIME, component, level), share * counted, counted)
     hours, run_hours, ones = group.gpu_hours, group.run_hours, np.ones(group.size)
+    place = slowed(hardware, factors)
+
+    def moved(step_s: Array, to: str, on: Hardware) -> Move:
+        return move(group, step_s, to, on, study.overlapped, study.gpu_memory_bytes)
+
+    moves = bool(moving) and group.architecture == PS_WORKER
+    stay = moved(before, moving, place).gpu_hours_left if moves else ones
     for upgrade in study.upgrades:
         faster = slowed(upgrade.applied(hardware), factors)
         after = step_times(group.architecture, group.jobs, faster).total_s(study.overlapped)
@@ -138,15 +155,17 @@ def parts(
         yield Part(Number(UPGRADE, name, MEAN_OF_RATIOS), 1 / left, ones)
         yield Part(Number(UPGRADE, name, AGGREGATE), run_hours, run_hours * left)
         yield Part(Number(UPGRADE, name, GPU_HOURS), hours, hours * left)
-    place = slowed(hardware, factors)
+        if moving:
+            both = left * moved(after, moving, faster).gpu_hours_left if moves else left
+            yield Part(Number(AFTER_MOVE, name, GPU_HOURS), hours * stay, hours * both)
     for to in study.ports:
         left = ones
         if group.architecture == PS_WORKER:
-            moved = move(group, before, to, place, study.overlapped, study.gpu_memory_bytes)
-            faster_each, more = moved.gains_per_cnode, moved.gains_throughput
-            yield Part(Number(PORT, to, GAIN_PER_CNODE), faster_each.astype(float), ones)
-            yield Part(Number(PORT, to, GAIN_THROUGHPUT), more.astype(float), ones)
-            left = np.where(faster_each, 1 / moved.per_cnode, 1.0)
+            gains = moved(before, to, place)
+            yield Part(Number(PORT, to, GAIN_PER_CNODE), gains.gains_per_cnode.astype(float), ones)
+            more = gains.gains_throughput.astype(float)
+            yield Part(Number(PORT, to, GAIN_THROUGHPUT), more, ones)
+            left = gains.gpu_hours_left
         yield Part(Number(PORT, to, FLEET), hours, hours * left)
 
 
@@ -172,7 +191,7 @@ def factors_of(hardware: Hardware, draws: int) -> dict[str, Array]:
 
 
 def _over_jobs(
-    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int
+    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int, moving: str
 ) -> tuple[dict[Number, float], dict[Number, Array]]:
     """Best estimates, and draws over which jobs were seen, (draws,)."""
     size = sum(entry.group.size for entry in found)
@@ -183,7 +202,7 @@ def _over_jobs(
     sums: dict[Number, Array] = {}
     for entry, first in zip(found, ends, strict=False):
         block = order[first : first + entry.group.size]
-        for number, *columns in parts(entry, study, hardware):
+        for number, *columns in parts(entry, study, hardware, None, moving):
             own = np.stack([_by_block(column, block, count) for column in columns])
             sums[number] = sums.get(number, 0.0) + own
     picked = random.multinomial(count, np.full(count, 1 / count), draws).astype(float)
@@ -199,7 +218,7 @@ def _by_block(values: ArrayLike, block: NDArray[np.intp], count: int) -> Array:
 
 
 def _over_constants(
-    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, draws: int
+    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, draws: int, moving: str
 ) -> dict[Number, Array]:
     """On some of the jobs: at the best constants, and by draws of them, (1 + draws,)."""
     factors = {
@@ -209,7 +228,8 @@ def _over_constants(
     place = slowed(hardware, factors)
     sums: dict[Number, Array] = {}
     for group, stands_for in followed(groups, FOLLOWED):
-        for number, *columns in parts(_priced(group, study, place), study, hardware, factors):
+        entry = _priced(group, study, place)
+        for number, *columns in parts(entry, study, hardware, factors, moving):
             shape = (1 + draws, group.size)
             own = stands_for * np.stack([
                 np.broadcast_to(np.asarray(c, dtype=np.float64), shape).sum(axis=1)

@@ -8,19 +8,30 @@ the speedup by GPU-hours; the rest is saved at the price of a GPU-hour::
     worth          = saved per year * years / accelerators
 
 ``worth`` is what the upgrade may cost per accelerator at most; it needs no price of the upgrade.
+
+After a move that speeds the fleet up m times, an upgrade that then gains s saves what both save
+together, less what the move alone does: ``1/m - 1/(m s)`` in the place of ``1 - 1/s``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from dse import catalog
 from dse.catalog import Fact
 from dse.catalog.fabrics import UPLINK
 from dse.errors import StudyError
-from dse.fleet.document import Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Worth
+from dse.fleet.document import (
+    Port,
+    PortWorth,
+    UpgradeSpeedup,
+    UpgradeWorth,
+    Worth,
+    WorthAfterMove,
+)
+from dse.fleet.moved_jobs import AfterMove
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.arrays import Array
@@ -89,6 +100,11 @@ def freed_hours(found: Terms, speedup: Amount) -> Amount:
     """GPU-hours a year that a fleet need not work that does the same work ``speedup`` times as
     fast, by GPU-hours."""
     return found.gpu_hours_per_year * (1 - 1 / speedup)
+
+
+def freed_after_move(found: Terms, move: Amount, speedup: Amount) -> Amount:
+    """GPU-hours a year that an upgrade frees beside those that the move has freed."""
+    return found.gpu_hours_per_year * (1 - 1 / speedup) / move
 
 
 def saved(found: Terms, speedup: float) -> Savings:
@@ -192,6 +208,21 @@ def of_upgrade(
     return worth, facts
 
 
+def worth_after_move(found: Terms, worth: UpgradeWorth, moved: AfterMove) -> WorthAfterMove:
+    """What an upgrade saves and leaves after a move. worth: what it does for jobs as they are."""
+    speedup = moved.upgrades[worth.name]
+    gain = freed_after_move(found, moved.move, speedup) * found.gpu_hour_usd
+    capital, per_year = worth.capital_usd, worth.cost_usd_per_year
+    return WorthAfterMove(
+        target=moved.target,
+        speedup=speedup,
+        saved_usd_per_year=gain,
+        worth_usd_per_gpu=gain * found.years / found.gpus,
+        net_usd_per_year=None if per_year is None else gain - per_year,
+        payback_years=capital / gain if capital is not None and gain > 0 else None,
+    )
+
+
 def of_port(found: Terms, port: Port) -> PortWorth:
     """What moving the jobs that gain per cNode saves the fleet.
 
@@ -209,10 +240,15 @@ def of_port(found: Terms, port: Port) -> PortWorth:
 
 
 def money(
-    study: FleetStudy, upgraded: Sequence[UpgradeSpeedup], moved: Sequence[Port], whole: str
+    study: FleetStudy,
+    upgraded: Sequence[UpgradeSpeedup],
+    moved: Sequence[Port],
+    whole: str,
+    after: AfterMove | None,
 ) -> tuple[Worth | None, list[tuple[str, Fact]]]:
     """What every upgrade and port is worth to the fleet, and the facts behind that; None where the
     study has no ``money``. whole: the architecture under which the speedups of all jobs stand.
+    after: speedups after the move that frees most; None where none frees any.
     """
     if study.money is None:
         return None, []
@@ -221,6 +257,8 @@ def money(
     upgrades = []
     for upgrade, result in zip(study.upgrades, upgraded, strict=True):
         entry, behind = of_upgrade(found, upgrade, result.speedup[whole].gpu_hours)
+        if after is not None:
+            entry = replace(entry, after_move=worth_after_move(found, entry, after))
         upgrades.append(entry)
         facts += behind
     worth = Worth(

@@ -55,6 +55,11 @@ class Move:
         """Whether a job can move and trains more samples per second."""
         return np.asarray((self.throughput > GAIN) & self.fits)
 
+    @property
+    def gpu_hours_left(self) -> Array:
+        """The part of its GPU-hours that each job needs if it moves where it gains per cNode."""
+        return np.where(self.gains_per_cnode, 1 / self.per_cnode, 1.0)
+
 
 def move(
     group: Group,
@@ -75,7 +80,7 @@ def move(
         step_s=after,
         per_cnode=step_s / after,
         throughput=throughput_ratio(step_s, after, group.cnodes, placed),
-        fits=_fits(group, to, placed, gpu_memory_bytes),
+        fits=state_fits(group, to, placed, gpu_memory_bytes),
     )
 
 
@@ -140,7 +145,7 @@ def port(
     )
 
 
-def _fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
+def state_fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
     """Whether the state of each job fits; PEARL parts that of jobs with tables among the cNodes."""
     if gpu_memory_bytes is None:
         return np.ones(group.size, dtype=bool)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dse.calibration.spread import NORMAL_90
 from dse.fleet.intervals import (
+    AFTER_MOVE,
     COMPUTING,
     FLEET,
     GAIN_PER_CNODE,
@@ -30,7 +31,7 @@ from dse.report.fleet_words import CLASSES, COMPONENTS, WAYS, single
 from dse.report.words import percent
 
 if TYPE_CHECKING:
-    from dse.fleet.document import Band, FleetDocument
+    from dse.fleet.document import Band, FleetDocument, MoneyBand
 
 HEADS = ("Number", "Best estimate", "90 % interval", "By the jobs seen alone")
 MONEY_HEADS = ("Upgrade or move", "Saves a year", "Net a year", "Paid back in", "Worth per GPU",
@@ -56,7 +57,7 @@ def _told(document: FleetDocument, found: Band) -> bool:
 
 def _row(document: FleetDocument, found: Band) -> list[str]:
     jobs = (found.jobs_low, found.jobs_high)
-    as_speedup = found.kind == UPGRADE or found.way == FLEET
+    as_speedup = found.kind in (UPGRADE, AFTER_MOVE) or found.way == FLEET
     text, whole = (times_text, times) if as_speedup else (shares_text, percent)
     return [_name(document, found), whole(found.best), text(found.low, found.high), text(*jobs)]
 
@@ -64,6 +65,8 @@ def _row(document: FleetDocument, found: Band) -> list[str]:
 def _name(document: FleetDocument, found: Band) -> str:
     if found.kind == UPGRADE:
         return f"Speedup from {found.of}" + ("" if single(document) else f", {WAYS[found.way]}")
+    if found.kind == AFTER_MOVE:
+        return f"Speedup from {found.of} after the move"
     if found.kind == PORT:
         return f"To {CLASSES[found.of]}: {GAINS[found.way]}"
     part = "computing, both kinds" if found.of == COMPUTING else COMPONENTS[found.of]
@@ -77,12 +80,17 @@ def money_rows(document: FleetDocument) -> list[list[str]]:
     """What every upgrade and move is worth, in intervals."""
     found = document.intervals.money if document.intervals is not None else ()
     return [
-        [row.name if row.kind == UPGRADE else f"To {CLASSES[row.name]}",
+        [_money_name(row),
          usd_text(row.saved_usd_per_year), usd_text(row.net_usd_per_year),
          years_text(row.payback_years), usd_text(row.worth_usd_per_gpu),
          *(NOTHING if share is None else probability(share) for share in (row.pays, row.leads))]
         for row in found
     ]  # fmt: skip
+
+
+def _money_name(row: MoneyBand) -> str:
+    names = {UPGRADE: row.name, AFTER_MOVE: f"{row.name} after the move"}
+    return names[row.kind] if row.kind in names else f"To {CLASSES[row.name]}"
 
 
 def notes(document: FleetDocument) -> list[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from dse.fleet.other_models import IDEAL, NONE, OWN, OWN_UNHIDDEN
-from dse.report.fleet_ranges import money_band, probability, times, usd
+from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd, usd_text
 from dse.report.words import shown
 from dse.spelling import enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dse.fleet.document import ByModel, FleetDocument, NamedJob, UpgradeWorth
 
 SHORT = {IDEAL: "with ideal overlap", NONE: "without overlap", OWN: "in dse's own model",
          OWN_UNHIDDEN: "in dse's own model"}  # fmt: skip
 LESS = ", and another upgrade more"
+SAME = 0.2  # of what an upgrade leaves; amounts that differ by less are called the same
 EVEN = 0.5  # a probability; below, it is likelier that an upgrade does not pay
 
 
@@ -44,13 +45,28 @@ def of(document: FleetDocument, upgrade: str) -> list[ByModel]:
     return [row for row in document.by_model if row.upgrade == upgrade]
 
 
+def each(document: FleetDocument) -> Iterator[list[ByModel]]:
+    """Every upgrade, by one other model after the other."""
+    for model in dict.fromkeys(row.model for row in document.by_model):
+        yield [row for row in document.by_model if row.model == model]
+
+
+def formula(document: FleetDocument) -> str:
+    """What the fleet's own model is called: ``by the formula without overlap``."""
+    return called(IDEAL if document.overlap == IDEAL else NONE)
+
+
+def called(model: str) -> str:
+    """A model where it stands alone: ``by the formula with ideal overlap``."""
+    return f"{'by the formula ' * (model in (IDEAL, NONE))}{SHORT[model]}"
+
+
 def contrary(document: FleetDocument) -> list[ByModel]:
     """Of each model that leads to another decision, what it says of the upgrade that is in
     question: the recommended one, or the one that this model recommends where none is."""
     best = worthwhile(document)
     out = []
-    for model in dict.fromkeys(row.model for row in document.by_model):
-        rows = [row for row in document.by_model if row.model == model]
+    for rows in each(document):
         theirs = next(iter(saving(rows)), None)
         if best is None and theirs is not None:
             out.append(theirs)
@@ -92,16 +108,110 @@ def disagreement(document: FleetDocument, name: str = "it") -> str:
 
 
 def agreement(document: FleetDocument) -> str:
-    """That all other models lead to the same decision; empty where none was asked, or one does
-    not."""
+    """That all other models lead to the same decision, and whether to the same amount; empty where
+    none was asked, or one does not."""
     if not document.by_model or contrary(document):
         return ""
     best = worthwhile(document)
-    if best is not None:
-        where = [f"{SHORT[row.model]} ({times(row.speedup)})" for row in of(document, best.name)]
-    else:
+    if best is None:
         where = [SHORT[model] for model in dict.fromkeys(row.model for row in document.by_model)]
-    return f"So it is {enumerated(where)}."
+        return f"So it is {enumerated(where)}."
+    others = of(document, best.name)
+    nets = [best.net_usd_per_year or 0.0, *(row.net_usd_per_year or 0.0 for row in others)]
+    if not differing(document, best):
+        return f"All models agree: {usd_text((min(nets), max(nets)))} a year net."
+    return (
+        "The models agree on the decision but not on the amount: "
+        f"{usd_text((min(nets), max(nets)))} a year net."
+    )
+
+
+def differing(document: FleetDocument, upgrade: UpgradeWorth) -> list[ByModel]:
+    """Of each other model that leaves another amount than the fleet's own by an upgrade, what it
+    says of it."""
+    own = upgrade.net_usd_per_year or 0.0
+    return [row for row in of(document, upgrade.name)
+            if abs((row.net_usd_per_year or 0.0) - own) > SAME * abs(own)]  # fmt: skip
+
+
+def outside(document: FleetDocument, upgrade: str) -> list[ByModel]:
+    """Of each other model whose speedup by an upgrade the interval of the fleet's own does not
+    hold, what it says of it."""
+    found = band(document, "upgrade", upgrade, "gpu_hours")
+    return [row for row in of(document, upgrade)
+            if found is not None and not found.low <= row.speedup <= found.high]  # fmt: skip
+
+
+def whose(document: FleetDocument, upgrade: str) -> str:
+    """Whose the 90 % intervals are, and what they miss, in a sentence; empty where no other model
+    was asked."""
+    found = band(document, "upgrade", upgrade, "gpu_hours")
+    if found is None or not of(document, upgrade):
+        return ""
+    missed = [f"the {times(row.speedup)} {SHORT[row.model]}" for row in outside(document, upgrade)]
+    text = "All 90 % intervals are of the first model alone"
+    if missed:
+        text += f": its {times_text(found.low, found.high)} does not hold {enumerated(missed)}"
+    return f"{text}."
+
+
+BESIDE_HEADS = ("Model", "Speedup", "Net a year", "Paid back in")
+AFTER_HEADS = ("Speedup after the move", "Net a year after it")
+
+
+def beside_heads(document: FleetDocument) -> list[str]:
+    """Of :func:`beside`."""
+    best = worthwhile(document)
+    moved = best is not None and best.after_move is not None
+    return [*BESIDE_HEADS, *(AFTER_HEADS if moved else ())]
+
+
+def beside(document: FleetDocument) -> list[list[str]]:
+    """The upgrade that is worth most by every model, a row each: its speedup, what it leaves a year
+    and when it is paid back, for jobs as they are, and after the move where one was asked about."""
+    best = worthwhile(document)
+    if best is None or not of(document, best.name):
+        return []
+    speedup = next(one for one in document.upgrades if one.name == best.name)
+    first = speedup.speedup[document.whole].gpu_hours
+    rows: list[tuple[str, float, UpgradeWorth | ByModel]] = [(formula(document), first, best)]
+    rows += [(called(row.model), row.speedup, row) for row in of(document, best.name)]
+    out = []
+    for name, gained, row in rows:
+        then, years = row.after_move, payback_years(best, row)
+        moved = [] if then is None else [times(then.speedup), usd(then.net_usd_per_year)]
+        back = "never" if years is None else f"{years:.1f} years"
+        heading = name[:1].upper() + name[1:]
+        out.append([heading, times(gained), usd(row.net_usd_per_year), back, *moved])
+    return out
+
+
+def payback_years(upgrade: UpgradeWorth, row: _Netting) -> float | None:
+    """When an upgrade is paid back by a model that leaves so much; None where it never is."""
+    saved = (row.net_usd_per_year or 0.0) + (upgrade.cost_usd_per_year or 0.0)
+    return (upgrade.capital_usd or 0.0) / saved if saved > 0 else None
+
+
+def beside_of(document: FleetDocument) -> tuple[str, str]:
+    """Of what :func:`beside` is, and whose the intervals are."""
+    best = worthwhile(document)
+    if best is None:
+        return "", ""
+    moved = " and after the move" if best.after_move is not None else ""
+    return f"{best.name}, for jobs as they are{moved}", whose(document, best.name)
+
+
+def beside_lines(document: FleetDocument) -> list[str]:
+    """The same for a terminal."""
+    rows, (of_what, note) = beside(document), beside_of(document)
+    if not rows:
+        return []
+    out = [f"{of_what}:"]
+    for name, speedup, net, back, *then in rows:
+        after = f"; after the move {then[0]}, {then[1]} a year net" if then else ""
+        paid = "never paid back" if back == "never" else f"paid back in {back}"
+        out.append(f"  {name}: {speedup}, {net} a year net, {paid}{after}")
+    return [*out, *filter(None, [note])]
 
 
 def opinions(document: FleetDocument, upgrade: str) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog.facts import UNVERIFIED
+from dse.fleet.intervals import AFTER_MOVE
 from dse.report import (
     fleet_facts,
     fleet_figures,
@@ -13,6 +14,7 @@ from dse.report import (
     fleet_jobs,
     fleet_log,
     fleet_models,
+    fleet_moves,
     fleet_readiness,
     fleet_words,
     markdown,
@@ -32,7 +34,7 @@ from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES
 from dse.report.words import count, many, percent, shown, significant
 
 if TYPE_CHECKING:
-    from dse.fleet.document import FleetDocument, Port, PortWorth
+    from dse.fleet.document import ByModel, FleetDocument, Port, PortWorth, UpgradeWorth
 
 OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Computing",
              "Communication", "Communication not hidden")  # fmt: skip
@@ -108,6 +110,9 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "ports": port_rows(document),
         "cluster_note": fleet_words.cluster_note(document),
         "money": money_rows(document),
+        "beside": fleet_models.beside(document),
+        "beside_heads": fleet_models.beside_heads(document),
+        "beside_of": fleet_models.beside_of(document),
         "by_model": fleet_models.rows(document),
         "by_model_heads": fleet_models.heads(document),
         "sure": fleet_intervals.rows(document),
@@ -177,17 +182,47 @@ def _money_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
         return []
     a_gpu = usd(row.capital_usd / money.gpus)
     saved, paid = usd(row.saved_usd_per_year), usd(row.cost_usd_per_year)
-    found = money_band(document, "upgrade", row.name)
+    found, others = money_band(document, "upgrade", row.name), fleet_models.of(document, row.name)
+    nets = [row.net_usd_per_year or 0.0, *(one.net_usd_per_year or 0.0 for one in others)]
+    models: list[UpgradeWorth | ByModel] = [row, *others]
+    years = [fleet_models.payback_years(row, one) for one in models]
+    known = [one for one in years if one is not None]
+    longest = None if None in years else max(known)
+    by = f" by {len(nets)} models" if others else ""
+    first = f" {fleet_models.formula(document)}" if others else ""
+    as_is = ", jobs as they are" if row.after_move is not None else ""
     return [
-        ("Net a year", usd(row.net_usd_per_year),
-         f"GPU-hours worth {saved}, less {paid} for it" + _within(
-             usd_text(found.net_usd_per_year) if found else "")),
+        *_move_tiles(document),
+        (f"Net a year{by}{as_is}", usd_text((min(nets), max(nets))),
+         f"{usd(row.net_usd_per_year)}{first}: GPU-hours worth {saved}, less {paid} for it"
+         + _within(usd_text(found.net_usd_per_year) if found else "", first)),
         ("Costs to buy", usd(row.capital_usd),
-         f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}" + _within(
+         f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}{first}" + _within(
              usd_text(found.capital_usd) if found and not _certain(found.capital_usd) else "")),
-        ("Paid back in", f"{row.payback_years:.1f} years",
-         f"written off in {money.years:g} years" + _within(
-             years_text(found.payback_years) if found else "")),
+        (f"Paid back in{by}{as_is}", years_text((min(known), longest)),
+         f"{row.payback_years:.1f} years{first}; written off in {money.years:g} years" + _within(
+             years_text(found.payback_years) if found else "", first)),
+    ]  # fmt: skip
+
+
+def _move_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
+    """Of a move that comes before any purchase: what it frees a year, and what the upgrade that is
+    worth most for jobs as they are leaves after it."""
+    move, row = fleet_moves.comes_first(document), fleet_models.worthwhile(document)
+    if move is None or row is None:
+        return []
+    freed = money_band(document, "port", move.target)
+    then = money_band(document, AFTER_MOVE, row.name)
+    models: list[UpgradeWorth | ByModel] = [row, *fleet_models.of(document, row.name)]
+    left = [one.after_move.net_usd_per_year or 0.0 for one in models if one.after_move]
+    within = usd_text(then.net_usd_per_year) if then else ""
+    return [
+        (f"Move to {CLASSES[move.target]}: frees a year", usd(move.saved_usd_per_year),
+         f"buys nothing where servers have NVLink; {count(move.jobs)} jobs move"
+         + _within(usd_text(freed.saved_usd_per_year) if freed else "")),
+        (f"After it {row.name}: net a year", usd_text((min(left), max(left))),
+         fleet_moves.limit(document, row.name).rstrip(".")
+         + _within(within, f" {fleet_models.formula(document)}")),
     ]  # fmt: skip
 
 
@@ -216,9 +251,9 @@ def _also(text: str) -> str:
     return f"; {text}" if text else ""
 
 
-def _within(text: str) -> str:
-    """An interval at the end of a note; empty where there is none."""
-    return f"; 90 % confidence: {text}" if text else ""
+def _within(text: str, whose: str = "") -> str:
+    """An interval at the end of a note; empty where there is none. whose: by which model alone."""
+    return f"; 90 % confidence{f'{whose} alone' * bool(whose)}: {text}" if text else ""
 
 
 def class_rows(document: FleetDocument) -> list[list[str]]:

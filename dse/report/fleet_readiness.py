@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dse.catalog import Citation, sources
 from dse.fleet.money import OWN_PRICE
 from dse.fleet.other_models import IDEAL, NONE
-from dse.report import fleet_models, words
+from dse.report import fleet_models, fleet_moves, words
 from dse.report.document import Readiness, Reason
 from dse.report.fleet_models import worthwhile
 from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd_text
@@ -29,8 +29,9 @@ from dse.report.words import percent, shown
 from dse.spelling import enumerated
 
 if TYPE_CHECKING:
-    from dse.fleet.document import FleetDocument, PortWorth, UpgradeWorth
+    from dse.fleet.document import FleetDocument, UpgradeWorth
 
+_AS_THEY_ARE = "upgrades are priced for jobs as they are"
 CERTAIN = 0.995  # a probability that needs no word
 
 
@@ -38,11 +39,16 @@ def readiness(document: FleetDocument) -> Readiness | None:
     """Of the answer; None where the document has no intervals or nothing was asked of money."""
     if document.intervals is None or not document.upgrades:
         return None
-    row = worthwhile(document)
-    reasons = [*_jobs(document), *_models(document), *_moves(document, row)]
-    if row is not None:
-        reasons += [*_speedup(document, row), *_hour(document, row), *_offer(document, row)]
-    reasons += _unpriced(document, row)
+    row, moves = worthwhile(document), [*_moves(document)]
+    if fleet_moves.comes_first(document) is not None:  # then ask again, of the jobs as they will be
+        reasons = [*moves, *_jobs(document)]
+        if row is not None:
+            reasons += _hour(document, row)
+    else:
+        reasons = [*_jobs(document), *_models(document), *moves]
+        if row is not None:
+            reasons += [*_speedup(document, row), *_hour(document, row), *_offer(document, row)]
+    reasons += _unpriced(document)
     ready = not reasons and not fleet_models.doubts(document)
     return Readiness(ready=ready, reasons=tuple(reasons))
 
@@ -99,6 +105,9 @@ def accepted(document: FleetDocument) -> list[str]:
     if found is None or row is None:
         return []
     doubts = [] if found.ready else fleet_models.doubts(document)
+    if move := fleet_moves.comes_first(document):
+        then = fleet_moves.outcome(document, row.name)
+        doubts.insert(0, f"jobs stay as they are: after a move to {CLASSES[move.target]} {then}")
     return [f"{capital(clause)}." for clause in (*doubts, *conditions(document, row))]
 
 
@@ -125,11 +134,14 @@ def turns(document: FleetDocument) -> str:
     work = f"the fleet does {least} the work in the same GPU-hours"
     if single(document):
         work = f"the job runs {least} as fast"
+    as_they_are = fleet_moves.after(document, row.name) is not None
+    who = f"For jobs as they are, {row.name}" if as_they_are else row.name
+    then = fleet_moves.limit(document, row.name)
     return (
-        f"{row.name} pays as long as it costs no more than {shown(row.worth_usd_per_gpu, 'USD')} "
+        f"{who} pays as long as it costs no more than {shown(row.worth_usd_per_gpu, 'USD')} "
         f"per GPU, a GPU-hour is worth {_hourly(share * money.gpu_hour_usd)} or more, the GPUs are "
         f"busy {percent(share * money.busy)} of the time or more, and {work} or more: "
-        f"each alone, all else as it is.{_elsewhere(document)}"
+        f"each alone, all else as it is.{_elsewhere(document)}{f' {then}' * bool(then)}"
     )
 
 
@@ -161,22 +173,30 @@ def _hourly(usd: float) -> str:
     return f"USD {words.significant(usd)}"
 
 
-def _moves(document: FleetDocument, row: UpgradeWorth | None) -> Iterator[Reason]:
-    """That moving jobs buys nothing where the servers have the links, and is worth more."""
-    ports: tuple[PortWorth, ...] = document.money.ports if document.money is not None else ()
-    best = max(ports, key=lambda port: port.saved_usd_per_year, default=None)
-    least = (row.net_usd_per_year or 0.0) if row is not None else 0.0
-    if best is None or best.saved_usd_per_year <= least:
+def _moves(document: FleetDocument) -> Iterator[Reason]:
+    """That moving jobs buys nothing where the servers have the links, and is worth more; and what
+    that leaves of the purchase."""
+    best, row = fleet_moves.recommended(document), worthwhile(document)
+    if best is None:
         return
     later = ""
     if best.finish_later:
         of = f"{words.count(best.finish_later)} of the {words.count(best.jobs)} jobs"
         later = f", though {of} then finish later"
+    first = fleet_moves.comes_first(document) is not None
+    bought = row or fleet_moves.best_after(document)
+    then = fleet_moves.outcome(document, bought.name) if bought is not None else ""
+    because = (
+        f"that frees GPU-hours worth {shown(best.saved_usd_per_year, 'USD')} a year and buys "
+        f"nothing{later}; {f'after it {then}' if then else _AS_THEY_ARE}"
+    )
+    if first and row is not None:
+        because += f". Where they cannot move, leave {best.target} out of 'ports'"
     yield Reason(
         kind="without buying",
-        action=f"Move jobs to {CLASSES[best.target]} where servers have NVLink",
-        because=f"that frees GPU-hours worth {shown(best.saved_usd_per_year, 'USD')} a year and "
-        f"buys nothing{later}; upgrades are priced for jobs as they are",
+        action=f"Move jobs to {CLASSES[best.target]} where servers have NVLink"
+        + ", and ask again" * first,
+        because=because,
     )
 
 
@@ -255,11 +275,19 @@ def _hour(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
              if one.item == money.accelerator and one.fact.endswith(".hourly")]  # fmt: skip
     for rent in rents[:1] if _catalogues(rents) else ():
         dated = f" of {rent.date}" if rent.date else ""
+        turned = (
+            f"below {_hourly(_least_share(row) * money.gpu_hour_usd)} the upgrade no longer pays"
+        )
+        if fleet_moves.comes_first(document) is not None:
+            least = fleet_moves.hour_usd(document, row.name)
+            turned = "after the move the upgrade never pays"
+            if least is not None:
+                turned = f"after the move the upgrade pays from {_hourly(least)} on"
         yield Reason(
             kind="price",
             action="Say what a GPU-hour is worth to you ('gpu_hour' in the study)",
             because=f"{_hourly(money.gpu_hour_usd)} is a rent of {gpu(money.accelerator)}{dated}; "
-            f"below {_hourly(_least_share(row) * money.gpu_hour_usd)} the upgrade no longer pays",
+            f"{turned}",
         )
 
 
@@ -290,8 +318,9 @@ def _offer(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
     yield Reason(kind="price", action=f"Get a quote for {row.name}", because=because)
 
 
-def _unpriced(document: FleetDocument, row: UpgradeWorth | None) -> Iterator[Reason]:
-    """That upgrades of which no price is known may leave more money."""
+def _unpriced(document: FleetDocument) -> Iterator[Reason]:
+    """That upgrades of which no price is known may leave more money; after a move where one is
+    recommended."""
     money = document.money
     if money is None:
         yield Reason(
@@ -300,15 +329,19 @@ def _unpriced(document: FleetDocument, row: UpgradeWorth | None) -> Iterator[Rea
             because="without that nobody knows what an upgrade may cost",
         )
         return
-    least = (row.net_usd_per_year or 0.0) if row is not None else 0.0
+    moved = fleet_moves.recommended(document) is not None
+    rows = [(one, one.after_move if moved and one.after_move else one) for one in money.upgrades]
+    least = max((one.net_usd_per_year or 0.0 for _, one in rows), default=0.0)
+    row, least = least > 0, max(least, 0.0)
     better = {
-        one.name: (one.saved_usd_per_year - least) * money.years / money.gpus
-        for one in sorted(money.upgrades, key=lambda one: -one.saved_usd_per_year)
+        upgrade.name: (one.saved_usd_per_year - least) * money.years / money.gpus
+        for upgrade, one in sorted(rows, key=lambda pair: -pair[1].saved_usd_per_year)
         if one.net_usd_per_year is None and one.saved_usd_per_year > least
     }
     if not better:
         return
-    how = "it is the better answer" if row is not None else "it pays"
+    how = "it is the better answer" if row else "it pays"
+    how += " after the move" * any(one is not upgrade for upgrade, one in rows)
     names = [f"{name} ({how} below {shown(usd, 'USD')} per GPU)" for name, usd in better.items()]
     if rest := names[MOST_RIVALS:]:
         names[MOST_RIVALS:] = [f"{len(rest)} more"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dse.model.pai import PS_WORKER
-from dse.report import fleet_log, fleet_models
+from dse.report import fleet_log, fleet_models, fleet_moves
 from dse.report.fleet_models import worthwhile
 from dse.report.fleet_ranges import (
     band,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Breakdown,
         FleetDocument,
         Port,
+        PortWorth,
         Speedup,
         UpgradeSpeedup,
         UpgradeWorth,
@@ -117,16 +118,21 @@ def decision(document: FleetDocument) -> tuple[str, str]:
 def _decision(document: FleetDocument) -> tuple[str, str]:
     money, best = document.money, best_upgrade(document)
     row = worthwhile(document)
+    if move := fleet_moves.comes_first(document):
+        return f"Move jobs to {CLASSES[move.target]} first", _moving(document, move)
     if row is not None and (doubts := fleet_models.doubts(document)):
         return "Nothing to buy yet", (
             f"{row.name} is undecided. By the best estimate it saves {usd(row.net_usd_per_year)} a "
             f"year net ({_speed(document, row.name)}), but {'; '.join(doubts)}."
         )
     if row is not None:
-        return f"Upgrade to {row.name}", (
-            "Of what has a known price it saves the most money. "
-            f"{fleet_models.agreement(document)}".rstrip()
-        )
+        why = ["Of what has a known price it saves the most money.",
+               fleet_models.agreement(document)]  # fmt: skip
+        if (port := fleet_moves.recommended(document)) and (
+            then := fleet_moves.outcome(document, row.name)
+        ):
+            why.append(f"After jobs have moved to {CLASSES[port.target]}, {then}.")
+        return f"Upgrade to {row.name}", " ".join(filter(None, why))
     if money is not None and any(one.net_usd_per_year is not None for one in money.upgrades):
         if other := fleet_models.disagreement(document):
             return "Nothing to buy yet", (
@@ -141,6 +147,26 @@ def _decision(document: FleetDocument) -> tuple[str, str]:
         told = f" The fleet does {_speed(document, best.name)} the work ({others})." * bool(others)
         return f"Most is gained from {best.name}", f"{known}{told}"
     return "Keep the hardware", "No upgrade that was asked about lets the fleet do more work."
+
+
+def _moving(document: FleetDocument, move: PortWorth) -> str:
+    """Why a move comes before any purchase."""
+    row, then = worthwhile(document), fleet_moves.bought_after(document)
+    said = [
+        f"That buys nothing where servers have NVLink, and frees GPU-hours worth "
+        f"{usd(move.saved_usd_per_year)} a year."
+    ]
+    asked = [one.name for one in (row, then) if one is not None]
+    for name in dict.fromkeys(asked):
+        odds = fleet_moves.odds(document, name)
+        what = f"{fleet_moves.outcome(document, name)}{f'; {odds}' * bool(odds)}."
+        said.append(f"After it {what}")
+    if row is not None and fleet_models.doubts(document):
+        said.append(f"With jobs as they are, {row.name} is undecided.")
+    elif row is not None:
+        only = f"{row.name} is the best purchase only where jobs stay as they are."
+        said += [only, fleet_models.agreement(document)]
+    return " ".join(filter(None, said))
 
 
 def _speed(document: FleetDocument, name: str) -> str:
@@ -160,13 +186,20 @@ def _confidence(document: FleetDocument) -> str:
     back = years_text(found.payback_years)
     after = "after" if found.payback_years and found.payback_years[1] is None else "in"
     text = (
-        f"90 % confidence: {net} net a year, paid back {after} {back}. "
+        f"90 % confidence{_alone(document, row.name)}: {net} net a year, paid back {after} {back}. "
         f"The probability that it saves more than it costs is {pays}"
     )
     leads = probability(found.leads)
     if leads != pays:
         text += f", that it saves the most of all with a known price {leads}"
     return f"{text}."
+
+
+def _alone(document: FleetDocument, upgrade: str) -> str:
+    """That an interval is of the fleet's own model; empty where no other was asked."""
+    if not fleet_models.of(document, upgrade):
+        return ""
+    return f" {fleet_models.formula(document)} alone"
 
 
 def terms(document: FleetDocument) -> str:
@@ -236,6 +269,14 @@ def _within(document: FleetDocument, name: str) -> str:
     return "" if found is None else f" (90 %: {times_text(found.low, found.high)})"
 
 
+def _missed(document: FleetDocument, name: str) -> str:
+    """`` or 1.18x in dse's own model``: what other models give that the interval does not hold;
+    empty where it holds all."""
+    said = [f"{times(row.speedup)} {fleet_models.SHORT[row.model]}"
+            for row in fleet_models.outside(document, name)]  # fmt: skip
+    return f" or {enumerated(said)}" if said else ""
+
+
 def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     ways = row.speedup[document.whole]
     text = f"The best upgrade of a single resource is {row.name}: "
@@ -244,7 +285,7 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     else:
         text += (
             f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours"
-            f"{_within(document, row.name)}, and the mean job runs "
+            f"{_within(document, row.name)}{_missed(document, row.name)}, and the mean job runs "
             f"{times(ways.mean_of_ratios)} as fast."
         )
     most = max(document.upgrades, key=lambda other: _gained(document, other))
@@ -305,6 +346,17 @@ def _saved_within(document: FleetDocument, row: UpgradeWorth) -> str:
     return "" if found is None else f" (90 %: {usd_text(found.saved_usd_per_year)})"
 
 
+def _by_others(document: FleetDocument, row: UpgradeWorth) -> str:
+    """When an upgrade is paid back by each model that differs, `` (2.1 years in dse's own
+    model)``; empty where none does."""
+    said = []
+    for other in fleet_models.differing(document, row):
+        years = fleet_models.payback_years(row, other)
+        back = "never" if years is None else f"{years:.1f} years"
+        said.append(f"{back} {fleet_models.SHORT[other.model]}")
+    return f" ({enumerated(said)})" if said else ""
+
+
 def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[str]:
     """What the upgrade is worth that leaves most a year; where no price is known, the best one."""
     money = document.money
@@ -324,14 +376,15 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
         row = next((one for one in money.upgrades if one.name == best.name), None)
     if row is None:
         return
+    as_is = "with jobs as they are, " if row.after_move is not None else ""
     text = (
-        f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year"
-        f"{_saved_within(document, row)}. "
+        f"{around}{as_is}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a "
+        f"year{_saved_within(document, row)}. "
     )
     if row.capital_usd is not None and row.payback_years is not None:
         text += (
             f"It costs {shown(row.capital_usd / money.gpus, 'USD')} per GPU and is paid back "
-            f"in {row.payback_years:.1f} years"
+            f"in {row.payback_years:.1f} years{_by_others(document, row)}"
         )
     else:
         worth = shown(row.worth_usd_per_gpu, "USD")

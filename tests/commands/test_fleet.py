@@ -25,8 +25,15 @@ def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     headline = r"By the Alibaba-PAI paper's formula, counted by cNodes, .* % of the fleet's time"
     assert lines[0].startswith("Upgrade to both. Of what has a known price it saves the most money")
-    assert "frees GPU-hours worth USD" in lines[1]
-    assert re.match(headline, lines[2])
+    assert lines[1] == "both, for jobs as they are and after the move:"
+    models = ("By the formula without overlap: ", "By the formula with ideal overlap: ",
+              "In dse's own model: ")  # fmt: skip
+    for line, model in zip(lines[2:5], models, strict=True):
+        assert line.startswith(f"  {model}")
+        assert re.search(r"x, USD .* net, paid back in [\d.]+ years; after the move [\d.]+x", line)
+    assert lines[5].startswith("All 90 % intervals are of the first model alone")
+    assert "frees GPU-hours worth USD" in lines[6]
+    assert re.match(headline, lines[7])
     assert "dse's own model gives other speedups (with --facts)." in done.stdout
     assert lines[-1] == "Report: reports/small/report.html"
     assert set(files(tmp_path / "reports" / "small")) == REPORT

@@ -221,7 +221,8 @@ def test_an_overlap_that_the_study_tells_is_no_question(
     assert {row.model for row in found.by_model} == {"own-unhidden" if bought else "own"}
     heading, why = fleet_words.decision(found)
     assert heading == ("Upgrade to faster" if bought else "Keep the hardware")
-    assert "So it is in dse's own model" in why
+    other = "The models agree on the decision but not on the amount" if bought else "So it is in"
+    assert other in why
     if bought:
         assert "nothing overlaps, as the study says" in fleet_readiness.verdict(found)
 
@@ -284,3 +285,114 @@ def test_what_loses_on_average_is_not_recommended(tmp_path: Path) -> None:
     heading, why = fleet_words.decision(odd)
     assert heading == "Nothing to buy yet"
     assert "over all simulated outcomes it loses USD 12 k a year on average" in why
+
+
+# Jobs that the parameter servers hold up. AllReduce in one server takes them off Ethernet.
+SERVED = "\n".join((HEADER, *("PS/Worker,8,1e12,50e9,10e6,500e6",) * 40)) + "\n"
+BOTH = HANGS.replace("money:", "ports: [allreduce-local]\nmoney:")
+
+
+def test_a_purchase_that_a_free_move_makes_useless_comes_after_it(tmp_path: Path) -> None:
+    found = document(tmp_path, BOTH, SERVED)
+    best = fleet_models.worthwhile(found)
+    assert best is not None, "with jobs as they are it pays"
+    assert best.after_move is not None
+    assert best.after_move.speedup == pytest.approx(1.0), "nobody is left on Ethernet"
+    cost = shown(best.cost_usd_per_year, "USD")
+    heading, why = fleet_words.decision(found)
+    assert heading == "Move jobs to AllReduce-Local first"
+    assert f"After it faster loses {cost} a year net by the formula without overlap" in why
+    assert f"and {cost} in dse's own model" in why
+    assert "the probability that it saves more than it costs is then under 1 %" in why
+    first, move, *rest = fleet_readiness.lines(found)
+    assert first == "Not ready to sign. First:"
+    assert move.startswith("  1. Move jobs to AllReduce-Local where servers have NVLink, and ask "
+                           "again: that frees GPU-hours worth USD ")  # fmt: skip
+    assert f"after it faster loses {cost} a year net" in move
+    assert move.endswith("Where they cannot move, leave allreduce-local out of 'ports'.")
+    assert rest == []
+    page, text = Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)
+    for said in (heading, "Speedup after the move", f"−{cost}"):
+        assert said in page.replace("\u00a0", " ")
+        assert said in text
+    assert "Upgrade to" not in text
+    labels = [label for label, *_ in fleet_page.tiles(found)]
+    assert labels[:3] == ["Move to AllReduce-Local: frees a year", "After it faster: net a year",
+                          "Net a year by 3 models, jobs as they are"]  # fmt: skip
+    assert "Jobs stay as they are: after a move to AllReduce-Local faster loses" in " ".join(
+        fleet_readiness.accepted(found)
+    )
+
+
+MOVING = OWN.replace("money:", "ports: [allreduce-local]\nmoney:")
+
+
+def test_a_purchase_that_pays_after_the_move_is_still_recommended(tmp_path: Path) -> None:
+    """Faster GPUs gain moved jobs, too."""
+    found = document(tmp_path, MOVING, SERVED)
+    heading, why = fleet_words.decision(found)
+    assert heading == "Upgrade to both"
+    assert "After jobs have moved to AllReduce-Local, both leaves USD " in why
+    (move,) = fleet_readiness.actions(found)
+    assert "after it both leaves USD " in move
+    assert "and ask again" not in move
+    assert "After the move it pays below USD " in fleet_readiness.turns(found)
+
+
+def test_a_purchase_that_one_model_denies_after_the_move_comes_after_it(tmp_path: Path) -> None:
+    found = document(tmp_path, MOVING, SERVED)
+    other = found.by_model[-1]
+    assert other.after_move is not None
+    denied = replace(other, after_move=replace(other.after_move, net_usd_per_year=-8e3))
+    odd = replace(found, by_model=(*found.by_model[:-1], denied))
+    heading, why = fleet_words.decision(odd)
+    assert heading == "Move jobs to AllReduce-Local first"
+    assert "and loses USD 8 k in dse's own model" in why
+
+
+GPUS = BOTH.replace("ethernet: 100 Gbps, price_per_gpu: 3 kUSD",
+                    "gpu: 64 TFLOP/s, memory: 4 TB/s, price_per_gpu: 500 USD")  # fmt: skip
+
+
+@pytest.mark.parametrize("overlap", ["", "overlap: ideal\n"])
+def test_what_all_models_recommend_only_after_the_move_is_said(
+    overlap: str, tmp_path: Path
+) -> None:
+    """Jobs that wait for parameter servers may gain nothing from faster GPUs before they move."""
+    found = document(tmp_path, f"{GPUS}{overlap}", SERVED)
+    heading, why = fleet_words.decision(found)
+    assert heading == "Move jobs to AllReduce-Local first"
+    assert "After it faster leaves USD " in why
+    pays = fleet_models.worthwhile(found) is not None
+    assert ("With jobs as they are, faster is undecided." in why) == pays
+    (action,) = fleet_readiness.actions(found)
+    assert "after it faster leaves USD " in action
+
+
+def test_models_that_agree_on_the_decision_alone_are_told_side_by_side(tmp_path: Path) -> None:
+    found = document(tmp_path, f"{HANGS}overlap: none\n", SPREAD)
+    best = fleet_models.worthwhile(found)
+    assert best is not None
+    assert best.cost_usd_per_year is not None
+    (own,) = found.by_model
+    assert own.net_usd_per_year is not None
+    assert best.net_usd_per_year is not None
+    assert own.net_usd_per_year < 0.8 * best.net_usd_per_year
+    _, why = fleet_words.decision(found)
+    nets = [shown(net, "USD") for net in (own.net_usd_per_year, best.net_usd_per_year)]
+    assert f"agree on the decision but not on the amount: {nets[0]} to {nets[1]} a year net" in why
+    years = [best.capital_usd / (net + best.cost_usd_per_year)
+             for net in (best.net_usd_per_year, own.net_usd_per_year)]  # fmt: skip
+    rows = fleet_models.beside(found)
+    assert [row[2:4] for row in rows] == [
+        [nets[1], f"{years[0]:.1f} years"], [nets[0], f"{years[1]:.1f} years"]
+    ]  # fmt: skip
+    said = fleet_models.beside_lines(found)[-1]
+    assert said.startswith("All 90 % intervals are of the first model alone")
+    first, _, back = fleet_page.tiles(found)[:3]
+    assert first[:2] == ("Net a year by 2 models", f"{nets[0]} to {nets[1]}")
+    assert back[1] == f"{years[0]:.1f} to {years[1]:.1f} years"
+    far = replace(found, by_model=(replace(own, speedup=1.01),))
+    assert "does not hold the 1.01x in dse's own model" in fleet_models.beside_lines(far)[-1]
+    near = replace(found, by_model=(replace(own, net_usd_per_year=1.1 * best.net_usd_per_year),))
+    assert "All models agree: USD " in fleet_words.decision(near)[1]
