@@ -66,9 +66,9 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
 
     from dse.calibration.files import check_writable
     from dse.fleet import answer, plain, read_fleet
+    from dse.report import fleet_side_by_side
     from dse.report.document_files import RUN
     from dse.report.fleet_facts import fact_lines
-    from dse.report.fleet_models import beside_lines
     from dse.report.fleet_readiness import lines, turns
     from dse.report.fleet_words import UNUSED, answer_lines, decision, rests_on_profiles, terms
     from dse.report.fleet_write import earlier_fleet, write_fleet
@@ -92,7 +92,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     for line in study.told:
         print(f"Note: {line}.")
     print("{}. {}".format(*decision(document)))
-    answered = (*beside_lines(document), *answer_lines(document))
+    answered = (*fleet_side_by_side.lines(document), *answer_lines(document))
     for line in filter(None, (*answered, turns(document), *lines(document))):
         print(line)
     print(terms(document))

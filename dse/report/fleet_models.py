@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from dse.fleet.other_models import IDEAL, NONE, OWN, OWN_UNHIDDEN
-from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd, usd_text
+from dse.report.fleet_ranges import band, money_band, probability, times, usd, usd_text
 from dse.report.words import shown
 from dse.spelling import enumerated
 
@@ -142,76 +142,10 @@ def outside(document: FleetDocument, upgrade: str) -> list[ByModel]:
             if found is not None and not found.low <= row.speedup <= found.high]  # fmt: skip
 
 
-def whose(document: FleetDocument, upgrade: str) -> str:
-    """Whose the 90 % intervals are, and what they miss, in a sentence; empty where no other model
-    was asked."""
-    found = band(document, "upgrade", upgrade, "gpu_hours")
-    if found is None or not of(document, upgrade):
-        return ""
-    missed = [f"the {times(row.speedup)} {SHORT[row.model]}" for row in outside(document, upgrade)]
-    text = "All 90 % intervals are of the first model alone"
-    if missed:
-        text += f": its {times_text(found.low, found.high)} does not hold {enumerated(missed)}"
-    return f"{text}."
-
-
-BESIDE_HEADS = ("Model", "Speedup", "Net a year", "Paid back in")
-AFTER_HEADS = ("Speedup after the move", "Net a year after it")
-
-
-def beside_heads(document: FleetDocument) -> list[str]:
-    """Of :func:`beside`."""
-    best = worthwhile(document)
-    moved = best is not None and best.after_move is not None
-    return [*BESIDE_HEADS, *(AFTER_HEADS if moved else ())]
-
-
-def beside(document: FleetDocument) -> list[list[str]]:
-    """The upgrade that is worth most by every model, a row each: its speedup, what it leaves a year
-    and when it is paid back, for jobs as they are, and after the move where one was asked about."""
-    best = worthwhile(document)
-    if best is None or not of(document, best.name):
-        return []
-    speedup = next(one for one in document.upgrades if one.name == best.name)
-    first = speedup.speedup[document.whole].gpu_hours
-    rows: list[tuple[str, float, UpgradeWorth | ByModel]] = [(formula(document), first, best)]
-    rows += [(called(row.model), row.speedup, row) for row in of(document, best.name)]
-    out = []
-    for name, gained, row in rows:
-        then, years = row.after_move, payback_years(best, row)
-        moved = [] if then is None else [times(then.speedup), usd(then.net_usd_per_year)]
-        back = "never" if years is None else f"{years:.1f} years"
-        heading = name[:1].upper() + name[1:]
-        out.append([heading, times(gained), usd(row.net_usd_per_year), back, *moved])
-    return out
-
-
 def payback_years(upgrade: UpgradeWorth, row: _Netting) -> float | None:
     """When an upgrade is paid back by a model that leaves so much; None where it never is."""
     saved = (row.net_usd_per_year or 0.0) + (upgrade.cost_usd_per_year or 0.0)
     return (upgrade.capital_usd or 0.0) / saved if saved > 0 else None
-
-
-def beside_of(document: FleetDocument) -> tuple[str, str]:
-    """Of what :func:`beside` is, and whose the intervals are."""
-    best = worthwhile(document)
-    if best is None:
-        return "", ""
-    moved = " and after the move" if best.after_move is not None else ""
-    return f"{best.name}, for jobs as they are{moved}", whose(document, best.name)
-
-
-def beside_lines(document: FleetDocument) -> list[str]:
-    """The same for a terminal."""
-    rows, (of_what, note) = beside(document), beside_of(document)
-    if not rows:
-        return []
-    out = [f"{of_what}:"]
-    for name, speedup, net, back, *then in rows:
-        after = f"; after the move {then[0]}, {then[1]} a year net" if then else ""
-        paid = "never paid back" if back == "never" else f"paid back in {back}"
-        out.append(f"  {name}: {speedup}, {net} a year net, {paid}{after}")
-    return [*out, *filter(None, [note])]
 
 
 def opinions(document: FleetDocument, upgrade: str) -> str:

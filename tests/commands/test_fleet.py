@@ -25,7 +25,7 @@ def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     headline = r"By the Alibaba-PAI paper's formula, counted by cNodes, .* % of the fleet's time"
     assert lines[0].startswith("Upgrade to both. Of what has a known price it saves the most money")
-    assert lines[1] == "both, for jobs as they are and after the move:"
+    assert lines[1] == "both, for jobs as they are and after a move to AllReduce-Local:"
     models = ("By the formula without overlap: ", "By the formula with ideal overlap: ",
               "In dse's own model: ")  # fmt: skip
     for line, model in zip(lines[2:5], models, strict=True):

@@ -10,7 +10,13 @@ import pytest
 
 from dse.fleet import other_models
 from dse.fleet.document import FleetDocument
-from dse.report import fleet_models, fleet_page, fleet_readiness, fleet_words
+from dse.report import (
+    fleet_models,
+    fleet_page,
+    fleet_readiness,
+    fleet_side_by_side,
+    fleet_words,
+)
 from dse.report.words import shown
 from tests.fleet.small import HEADER, STUDY, TABLE
 from tests.report.test_fleet import Page, document
@@ -383,16 +389,16 @@ def test_models_that_agree_on_the_decision_alone_are_told_side_by_side(tmp_path:
     assert f"agree on the decision but not on the amount: {nets[0]} to {nets[1]} a year net" in why
     years = [best.capital_usd / (net + best.cost_usd_per_year)
              for net in (best.net_usd_per_year, own.net_usd_per_year)]  # fmt: skip
-    rows = fleet_models.beside(found)
+    rows = fleet_side_by_side.rows(found)
     assert [row[2:4] for row in rows] == [
         [nets[1], f"{years[0]:.1f} years"], [nets[0], f"{years[1]:.1f} years"]
     ]  # fmt: skip
-    said = fleet_models.beside_lines(found)[-1]
+    said = fleet_side_by_side.lines(found)[-1]
     assert said.startswith("All 90 % intervals are of the first model alone")
     first, _, back = fleet_page.tiles(found)[:3]
     assert first[:2] == ("Net a year by 2 models", f"{nets[0]} to {nets[1]}")
     assert back[1] == f"{years[0]:.1f} to {years[1]:.1f} years"
     far = replace(found, by_model=(replace(own, speedup=1.01),))
-    assert "does not hold the 1.01x in dse's own model" in fleet_models.beside_lines(far)[-1]
+    assert "does not hold the 1.01x in dse's own model" in fleet_side_by_side.lines(far)[-1]
     near = replace(found, by_model=(replace(own, net_usd_per_year=1.1 * best.net_usd_per_year),))
     assert "All models agree: USD " in fleet_words.decision(near)[1]
