@@ -96,7 +96,7 @@ def test_real_servers_end_to_end(transport: str) -> None:
     plan = PsPlan(workers=(1, 2), servers=(2,), sizes_bytes=SIZES, tensors=3)
     told: list[tuple[int, int, str]] = []
     found: Sequence[Measurement] = RUNNERS[transport](
-        plan, 9.0, progress=lambda *step: told.append(step)
+        plan, 15.0, progress=lambda *step: told.append(step)
     )
     cells = {(s.ranks, s.servers, s.bytes, s.run) for s in found}
     assert len(cells) == len(found)
