@@ -20,7 +20,8 @@ def pytest_in(folder: Path, *arguments: str, fails: bool = False) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.share", "-p", "no:cacheprovider", "-c",
          os.devnull, "--rootdir", str(folder), "-o", "markers=slow", "-v", *arguments],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
+        capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
     assert bool(done.returncode) == fails, done.stdout + done.stderr

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -16,6 +16,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from dse.report.pdf import NAMES
 
 HEIGHT = 900
+Look: TypeAlias = tuple[int, Literal["light", "dark"]]  # width, scheme
+LOOKS: list[Look] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+LOOKED_AT: list[Look] = [(1280, "light"), (390, "dark")]  # always; the others as evidence
 SERIOUS = ("serious", "critical")
 READY = "document.documentElement.dataset.charts === 'drawn'"
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from dse.report import front_filters, page
 from dse.report.document import Choice, Choices
 from dse.report.style import NIGHT, PAPER
+from tests.evidence import beyond
 from tests.report import browser
 from tests.report.documents import read, written
 
@@ -21,11 +22,9 @@ PAPER_PX = 688  # A4 without the margins of the style sheet
 pytestmark = [pytest.mark.slow, browser.needs_chromium]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_serious(
-    tmp_path: Path, width: int, scheme: Literal["light", "dark"]
-) -> None:
+@pytest.mark.parametrize("look", beyond(browser.LOOKED_AT, browser.LOOKS), ids=str)
+def test_axe_finds_nothing_serious(tmp_path: Path, look: browser.Look) -> None:
+    width, scheme = look
     with browser.opened(page.render_page(read(written())), tmp_path, width, scheme) as seen:
         seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
         assert browser.grave(seen) == []

@@ -17,6 +17,7 @@ from dse.calibration.runners import registry
 from dse.calibration.runners.hosts import Host, Hosts
 from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Runner
 from dse.calibration.runners.request import Request, Where
+from dse.commands import app
 from dse.commands.app import run_command
 from dse.errors import ArgumentError
 from tests.calibration import synthetic
@@ -154,6 +155,7 @@ def test_a_runner_of_one_more_row_is_offered_and_measures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(registry, "RUNNERS", (*RUNNERS, MADE_UP))
+    monkeypatch.setattr(app, "_command", app._command.__wrapped__)  # else made before, without it
     monkeypatch.chdir(tmp_path)
     _, shown, _ = run_here(monkeypatch, capsys, "--help")
     assert "made-up: allreduce on paper" in " ".join(shown.split())

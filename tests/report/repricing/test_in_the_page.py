@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -176,11 +176,9 @@ def test_a_number_that_cannot_be_is_told(tmp_path: Path) -> None:
     assert seen.console == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_it_fits_and_is_accessible(
-    tmp_path: Path, width: int, scheme: Literal["light", "dark"]
-) -> None:
+@pytest.mark.parametrize("look", beyond(browser.LOOKED_AT, browser.LOOKS), ids=str)
+def test_it_fits_and_is_accessible(tmp_path: Path, look: browser.Look) -> None:
+    width, scheme = look
     found = searched(tmp_path, study("capital")).document
     with browser.opened(render_page(found), tmp_path, width, scheme) as seen:
         seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
