@@ -13,6 +13,7 @@ from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.tables import capital
 from dse.spelling import enumerated
+from dse.study.choices import alike
 
 # What a buyer asks beside an objective that is no price.
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
@@ -93,7 +94,7 @@ def _as_recommended(document: RunDocument, point: Point) -> bool:
     resolution = document.choices.resolution if document.choices else 0.0
     mine, theirs = ([words.gain(document, one), *_costs(document, one)] for one in (point, best))
     return all(
-        one is not None and other is not None and abs(one - other) <= resolution * max(one, other)
+        one is not None and other is not None and bool(alike(one, other, resolution))
         for one, other in zip(mine, theirs, strict=True)
     )
 

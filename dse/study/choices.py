@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from dse import units
 from dse.mistakes import Unread
 from dse.spelling import alternatives
@@ -15,6 +18,12 @@ RESOLUTION = 0.01  # when absent
 MOST_RESOLUTION = 0.5
 OUTCOMES = 1000  # that are simulated
 SUREST = 1 - 1 / OUTCOMES  # a smaller risk than one outcome in all cannot be told from none
+
+
+def alike(one: ArrayLike, other: ArrayLike, resolution: float) -> NDArray[np.bool_]:
+    """Whether values differ by no more than so large a share of the larger one; they broadcast."""
+    larger = np.maximum(np.abs(one), np.abs(other))
+    return np.asarray(np.abs(np.subtract(one, other)) <= resolution * larger)
 
 
 def too_sure(asked: float) -> tuple[str, str]:

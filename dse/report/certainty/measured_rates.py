@@ -26,6 +26,7 @@ from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, run
 from dse.study import Value
 from dse.study.axes import HARDWARE
+from dse.study.choices import alike
 
 MOST_POINTS = 500_000  # of a space that is searched some twenty times
 LEAST_LIKELY = 0.05  # another answer that is less likely is not told
@@ -171,6 +172,5 @@ def _as_good(problem: Problem, best: FrontPoint, now: Values) -> bool:
     gain, cost, *_ = problem.study.objectives
     pairs = ((best.gain, evaluation[gain.name]), (best.cost, evaluation[cost.name]))
     return all(
-        abs(one - float(np.ravel(other)[0])) <= problem.study.resolution * max(abs(one), 1e-300)
-        for one, other in pairs
+        alike(one, float(np.ravel(other)[0]), problem.study.resolution) for one, other in pairs
     )

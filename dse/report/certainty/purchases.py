@@ -8,6 +8,7 @@ from dse.report import words
 from dse.report.certainty.facts import Ordered
 from dse.report.document import RunDocument
 from dse.study.axes import HARDWARE
+from dse.study.choices import alike
 
 _MACHINES = ("accelerator", "node", "gpus")
 _AROUND = tuple(axis for axis in reversed(HARDWARE) if axis not in _MACHINES)
@@ -52,7 +53,7 @@ def as_good(document: RunDocument, config: Mapping[str, str]) -> bool:
     mine, theirs = (_objectives_of(document, one) for one in (document.recommended.config, config))
     return len(mine) == len(theirs) and all(
         a is not None and b is not None
-        and abs(a - b) <= document.choices.resolution * max(abs(a), abs(b))
+        and bool(alike(a, b, document.choices.resolution))
         for a, b in zip(mine, theirs, strict=True)
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from dse.pricing.problem import Problem
 from dse.search.certainty.sources import PRICE, part_of
 from dse.search.certainty.usefulness import Priced, best, worth
 from dse.study import Study, Value
+from dse.study.choices import alike
 
 FARTHEST = 10.0  # factor up or down that is looked at
 _STEPS = 800  # of the grid, on a logarithmic scale: 0.3 % apart
@@ -136,8 +137,7 @@ def _as_good(priced: Priced, at: NDArray[np.intp], own: int, resolution: float) 
     resolution, (rows,). Of two costs the first counts, as in the rules."""
     found = np.ones(len(at), dtype=bool)
     for values in (priced.gain, priced.costs[0]):
-        mine, theirs = values[:, own], values[np.arange(len(at)), at]
-        found &= np.abs(mine - theirs) <= resolution * np.maximum(np.abs(mine), np.abs(theirs))
+        found &= alike(values[:, own], values[np.arange(len(at)), at], resolution)
     return found
 
 

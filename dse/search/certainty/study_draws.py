@@ -20,6 +20,7 @@ from dse.search.certainty.usefulness import Priced, best, regret, worth
 from dse.search.run import Outcome, labels_of
 from dse.study import Value
 from dse.study.axes import HARDWARE
+from dse.study.choices import alike
 
 
 @dataclass(frozen=True)
@@ -124,13 +125,12 @@ class StudyDraws:
         with a point that meets every limit and differs from it by no more than the study's
         resolution in every objective, by the best estimate."""
         found = self._estimates
-        alike, resolution = found.meets_all[0].copy(), self.problem.study.resolution
+        same, resolution = found.meets_all[0].copy(), self.problem.study.resolution
         for objective in self.problem.study.objectives:
             values = found[objective.name][0]
-            larger = np.maximum(np.abs(values), abs(values[at]))
-            alike &= (np.abs(values - values[at]) <= resolution * larger) & (resolution > 0)
-        alike[at] = True
-        return np.isin(self._each, self.purchases[alike])
+            same &= alike(values, values[at], resolution) & (resolution > 0)
+        same[at] = True
+        return np.isin(self._each, self.purchases[same])
 
     def best_choice(self, at: int) -> float:
         """The probability that one of the purchases of a point's choice is the best."""
