@@ -43,7 +43,7 @@ def pytest_pycollect_makemodule(
     """Leave a file out, except one that the command line names."""
     if _own(parent.config, module_path) or parent.session.isinitpath(module_path):
         return None
-    return _LeftOut.from_parent(parent, path=module_path)  # type: ignore[no-any-return]
+    return _LeftOut.from_parent(parent, path=module_path)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
