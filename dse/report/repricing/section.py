@@ -163,7 +163,7 @@ def note(document: RunDocument, found: Repricing) -> str:
             for control in _rates(found) if control.key not in moved]  # fmt: skip
     compared = words.aim(document, "minimize").title
     parts = [
-        f"Priced anew are {words.count(len(found.points))} points on and near the front and on the "
+        f"Priced anew: {words.many(len(found.points), 'point')} on and near the front and on the "
         f"front of each machine, of which the rule {document.recommended.rule} takes the best; far "
         "from the report's prices a point that is not among them may be better. A price you type "
         "counts as an offer, which is certain, as one in a study does. Once a number is moved, "
