@@ -61,9 +61,9 @@ def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
         yield unmet(demand), mask
 
 
-def met(evaluation: Evaluation, study: Study, count: int) -> Mask:
-    """Which of ``count`` points meet every demand, shape (count,)."""
-    passed = np.ones(count, dtype=bool)
+def met(evaluation: Evaluation, study: Study, shape: int | tuple[int, ...]) -> Mask:
+    """Which points of this shape meet every demand."""
+    passed = np.ones(shape, dtype=bool)
     for _, mask in demands(evaluation, study):
         passed &= mask
     return passed

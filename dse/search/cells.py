@@ -72,7 +72,7 @@ def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[C
     shared = tuple(names.index(name) for name in _COMPUTE_AXES if name in names)
     alive = np.logical_or.reduce(alive, axis=shared, keepdims=True)
     for row in _rows(names, alive):
-        yield from _listed(slab, _narrowed(box, row, shared, possible), _at(alive, row))
+        yield from listed(slab, _narrowed(box, row, shared, possible), _at(alive, row))
 
 
 def grids(problem: Problem, box: Box, largest: int) -> Iterator[Box]:
@@ -103,7 +103,7 @@ def grids(problem: Problem, box: Box, largest: int) -> Iterator[Box]:
 def whole(problem: Problem, box: Box) -> Cells:
     """All points of a box."""
     slab = problem.space.slabs[box.slab]
-    (found,) = _listed(slab, box, np.ones((1,) * len(box.shape), dtype=bool))
+    (found,) = listed(slab, box, np.ones((1,) * len(box.shape), dtype=bool))
     return found
 
 
@@ -141,8 +141,12 @@ def _narrowed(box: Box, row: Row, shared: Sequence[int], possible: Mask) -> Box:
     return found
 
 
-def _listed(slab: Slab, narrow: Box, alive: Mask) -> Iterator[Cells]:
-    """The cells of a part of a box that is as wide as the box on all axes with cells listed."""
+def listed(slab: Slab, narrow: Box, alive: Mask) -> Iterator[Cells]:
+    """The cells of a part of a box that is as wide as the box on all axes with cells listed, in
+    pieces of PRICED_POINTS points.
+
+    alive: which there are, with an axis for each of the box, of length 1 on those not listed.
+    """
     strides, slices, first = narrow.strides, narrow.slices, narrow.first
     listed = [axis for axis, length in enumerate(alive.shape) if length > 1]
     grid = tuple(

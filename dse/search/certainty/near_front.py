@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.model.arrays import Array
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
-from dse.search.certainty.usefulness import Priced, worth
+from dse.search.certainty.usefulness import by_worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
 from dse.study import AggregationName, Value
@@ -86,18 +84,10 @@ def _thinned(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> li
     """Positions of MOST front points at most: those named, and the best by the rule."""
     if len(front) <= MOST:
         return list(range(len(front)))
-    order = _by_worth(rule, *(
+    order = by_worth(rule, [
         np.array([getattr(point, name) for point in front]) for name in ("gain", "cost", "other")
-    ))  # fmt: skip
+    ])  # fmt: skip
     return sorted({*named, *order[: MOST - len(named)].tolist()})
-
-
-def _by_worth(rule: str, gain: Array, cost: Array, other: Array) -> NDArray[np.intp]:
-    """Positions of points by falling worth."""
-    costs = [cost[np.newaxis], other[np.newaxis]]
-    costs = costs if np.ptp(other) > 0 else costs[:1]
-    met = np.ones((1, len(gain)), dtype=bool)
-    return np.argsort(-worth(rule, Priced(gain[np.newaxis], costs, met))[0], kind="stable")
 
 
 def _runners_up(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values]:
@@ -154,5 +144,5 @@ def _rivals(outcome: Outcome, rule: str, before: Callable[[], None]) -> Iterator
 
 
 def _best_of(part: Problem, front: pareto.Front, rule: str) -> Iterator[Values]:
-    for at in _by_worth(rule, front.gain, front.cost, front.other)[:EACH]:
+    for at in by_worth(rule, [front.gain, front.cost, front.other])[:EACH]:
         yield part.space.point(int(front.indices[at][0]))

@@ -56,6 +56,21 @@ def worth(rule: str, priced: Priced) -> Array:
     return np.where(usable, found, np.where(np.isposinf(found) & priced.met, np.inf, 0.0))
 
 
+def by_worth(rule: str, objectives: Sequence[Array], met: Mask | None = None) -> NDArray[np.intp]:
+    """Positions of points by falling worth, and of those worth the same the ones that gain most
+    first, (..., points).
+
+    objectives: gain, cost and, where there is one, the other cost, (..., points). met: whether
+    points meet the constraints; all do if it is None. The other cost counts where it differs.
+    """
+    gain, cost, *others = (np.atleast_2d(column) for column in objectives)
+    costs = [cost, *(other for other in others if np.ptp(other) > 0)]
+    usable = np.ones(gain.shape, dtype=bool) if met is None else np.atleast_2d(met)
+    worths = worth(rule, Priced(gain, costs, usable))
+    found = np.lexsort((-gain, -worths), axis=-1)
+    return found.reshape(np.shape(objectives[0]))
+
+
 def _cheap(priced: Priced) -> Array:
     return np.asarray(1 / priced.costs[0])
 
