@@ -19,7 +19,7 @@ from dse.search.certainty.study_draws import StudyDraws, purchases
 from dse.search.certainty.usefulness import above_nothing
 from dse.study import Objective, Study, Value
 
-MOST = 120  # points
+MOST = 110  # points
 NEAR = 70  # of them near the front, where there are more than fit
 DRAWS = 250  # of them
 

@@ -2,7 +2,8 @@
 
 These are the front, the runners-up that it beats by little, and of every accelerator or node type
 the points that are best there by the rule, which the front may hide though a price could bring them
-up. More than MOST are thinned out.
+up. With each stands its hardware with every aggregation at its best, since what is bought may turn
+out to run best with another. More than MOST are thinned out.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import numpy as np
 
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
+from dse.search.certainty.each_aggregation import Hardware, best_of_each, fuses, hardware_of
 from dse.search.certainty.usefulness import by_worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
-from dse.study import AggregationName, Value
+from dse.study import Value
 from dse.study.space import Box
 
-MOST = 200  # points, the front's included
+MOST = 400  # points, the front's included
 SHARE = 0.1  # within which a runner-up is of its front point
 EACH = 3  # runners-up of a front point, and points of an accelerator or node type
 # Beyond the front, of points whose framework fuses tensors by itself: each draw of them is followed
@@ -56,28 +58,34 @@ def near_front(
     points that must be among them. before: called before each part of the space is searched again,
     and may raise to end that."""
     kept = _thinned(outcome.front, rule, named)
-    found = [outcome.front[at].values for at in kept]
+    found: list[Values] = [outcome.front[at].values for at in kept]
     whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
     more = [*_rivals(outcome, rule, before), *_runners_up(outcome, before)] if whole else []
+    each = best_of_each(outcome.problem, rule, [*found, *more], before)
     seen = {_key(values) for values in found}
     fused = 0
-    for values in more:
-        fuses = _fuses(values)
-        if len(found) == MOST or _key(values) in seen or (fuses and fused == MOST_FUSED):
+    for values in _accompanied(found, more, each):
+        if len(found) == MOST or _key(values) in seen or (fuses(values) and fused == MOST_FUSED):
             continue
-        fused += fuses
+        fused += fuses(values)
         seen.add(_key(values))
         found.append(values)
     return NearFront(tuple(found), tuple(kept), whole)
 
 
+def _accompanied(
+    front: Sequence[Values], more: Sequence[Values], each: Mapping[Hardware, Sequence[Values]]
+) -> Iterator[Values]:
+    """The hardware of the front with each aggregation, then each other point with its own."""
+    for values in front:
+        yield from each.get(hardware_of(values), ())
+    for values in more:
+        yield values
+        yield from each.get(hardware_of(values), ())
+
+
 def _key(values: Values) -> str:
     return repr(sorted(values.items(), key=lambda item: item[0]))
-
-
-def _fuses(values: Values) -> bool:
-    name = values.get("aggregation")
-    return isinstance(name, AggregationName) and bool(name.approach)
 
 
 def _thinned(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> list[int]:
