@@ -191,7 +191,7 @@ class _Parser:
             return dimensions.of_unit(unit)
         except UnitError as cause:
             found = _CURRENCY.match(unit)
-            if found is None:
+            if found is None or cause.remedy:
                 remedy = cause.remedy or "use units such as MUSD, kW, ms, GB, USD/hour"
                 raise ExpressionError(offset, cause.problem, remedy) from cause
         prefix, code = found.groups()

@@ -94,6 +94,12 @@ def test_a_currency_without_a_rate_says_how_to_give_one() -> None:
         parse_constraint("capital <= 2 MEUR/hour", lambda: {"EUR": Rate(1.1)})
 
 
+def test_a_unit_in_another_case_is_no_currency() -> None:
+    with pytest.raises(ExpressionError, match="'MWH' is ambiguous") as caught:
+        parse_constraint("energy <= 3 MWH", lambda: {"EUR": Rate(1.1)})
+    assert caught.value.remedy == "write mWh or MWh"
+
+
 def test_rounding_does_not_decide() -> None:
     assert parse_constraint("step <= 300 ms").evaluate({"step": 0.1 + 0.2})
     assert parse_constraint("step == 300 ms").evaluate({"step": 0.1 + 0.2})
