@@ -15,6 +15,8 @@ from dse.catalog.price_spread import own, price_spread
 from dse.catalog.price_terms import USED
 from dse.catalog.prices import default_prices
 from dse.catalog.reader import Entry
+from dse.catalog.rental import rental_facts
+from dse.catalog.scale import Spread
 from dse.catalog.store import models_dir, names
 
 FILE = "currencies.yaml"
@@ -44,20 +46,31 @@ def _far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:
     """That it lies where 1 offer of 100 would, by the catalogue's price of the same."""
     if usual is None or not usual.value or not price.value:
         return ""
-    factor = math.exp(_DEVIATIONS * price_spread().log_spread(usual, asked))
-    ratio = price.value / usual.value
+    discount = _discount(price)
+    spread = math.hypot(price_spread().log_spread(usual, asked), discount.draws)
+    factor = math.exp(_DEVIATIONS * spread)
+    expected = usual.value * (1 - discount.value)
+    ratio = price.value / expected
     if 1 / factor <= ratio <= factor:
         return ""
     unit = " an hour" * price.unit.endswith("/hour")
     off = max(ratio, 1 / ratio)
     many = f"{off:,.{0 if off >= 10 else 1}f}"
     times = f"{many} times" if ratio > 1 else f"1/{many} of"
-    low, high = usual.value / factor, usual.value * factor
+    low, high = expected / factor, expected * factor
     dated = f" of {usual.date}" if usual.date else ""
+    less = f" less {100 * discount.value:.0f} % for the term" if discount.value else ""
     return (
-        f"USD {price.value:,.2f}{unit} is {times} the catalogue's {_usd(usual.value)}{dated}, by "
-        f"which 99 of 100 offers are between {_usd(low)} and {_usd(high)}"
+        f"USD {price.value:,.2f}{unit} is {times} the catalogue's {_usd(usual.value)}{dated}{less}"
+        f", by which 99 of 100 offers are between {_usd(low)} and {_usd(high)}"
     )
+
+
+def _discount(price: Fact) -> Spread:
+    """What a price of this term is usually off that on demand; nothing where it is on demand, or
+    none is known."""
+    term = price.offer.term if price.offer else ""
+    return rental_facts().discounts.get(term, Spread(0.0, 0.0))
 
 
 def _usd(value: float) -> str:
@@ -100,8 +113,10 @@ def _rates(path: Path) -> Mapping[str, tuple[float, float]]:
 
 
 def usual_price(price: Fact) -> Fact | None:
-    """The catalogue's price of what a price of the buyer's is of; None where it has none."""
-    kind, _, rest = price.name.partition(".")
+    """The catalogue's price of what a price of the buyer's is of, on demand where that is a rent;
+    None where it has none."""
+    term = price.offer.term if price.offer else ""
+    kind, _, rest = price.name.removesuffix(f".{term}").partition(".")
     prices = default_prices()
     if not rest:
         return {"host": prices.host_usd, "rack": prices.rack_usd}.get(kind)

@@ -48,6 +48,21 @@ def test_a_price_far_from_the_catalogues_is_hardly_meant(
     assert implausible(own(tmp_path, item, str(wrong)), DAY).startswith(said)
 
 
+@pytest.mark.parametrize(("usd", "meant"), [(0.05, False), (0.9, True), (3, True), (200, False)])
+def test_a_rent_of_a_term_is_compared_with_what_that_term_is_usually_off(
+    tmp_path: Path, usd: float, meant: bool
+) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text(
+        f"accelerators: {{h100-sxm: {{hourly: {{value: {usd} USD/hour, term: 3-year}}}}}}\n"
+    )
+    found = read_prices(path).accelerator_terms_usd["h100-sxm"]["3-year"]
+    said = implausible(found, DAY)
+    assert (said == "") == meant
+    if not meant:
+        assert " less 55 % for the term, by which 99 of 100 offers are between USD " in said
+
+
 def test_a_price_of_after_the_purchase_is_hardly_meant(tmp_path: Path) -> None:
     price = replace(own(tmp_path, "dgx-h100", "250000"), date="2026-10-02")
     for_year_ago = datetime.date(2025, 11, 20)

@@ -369,7 +369,11 @@ def _share(index: float) -> str:
 def scope(document: RunDocument, found: Certainty) -> str:
     """What was drawn, in a sentence."""
     one = deal(document).noun
-    of = "" if found.whole else " The space is too large to look for other hardware than the front's."
+    of = (
+        ""
+        if found.whole
+        else " The space is too large to look for other hardware than the front's."
+    )
     return (
         f"{words.count(found.draws)} {OUTCOMES}, each with everything uncertain (computing, "
         "communication, what accelerators lose to one another, launches, decoding, prices) drawn "
