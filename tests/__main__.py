@@ -1,8 +1,7 @@
-"""``python -m tests``: four processes of pytest beside each other share the machine.
+"""``python -m tests``: three processes of pytest beside each other share the machine.
 
 Tests marked slow start ranks, clusters and browsers: two of them at once would take each other's
-cores, ports and processes, so they run one after the other. Those marked nodes have machines in
-network namespaces of their own, and mostly wait for them. All others are dealt out to two
+cores, ports and processes, so they run one after the other. All others are dealt out to two
 processes, file by file, so that both cores have work to the end. They leave a core to the slow
 tests, which take longest, wherever these want one; and their arithmetic keeps to one thread, as
 several would spin while they wait for one whose core a rank has. No process imports files whose
@@ -32,8 +31,7 @@ class Kind(NamedTuple):
 SHARED = ("-p", "tests.share")
 OTHERS = (*SHARED, "-m", "not slow and not evidence", "--share")
 KINDS = {
-    "slow": Kind((*SHARED, "-m", "slow and not nodes and not evidence", "--marked", "slow")),
-    "nodes": Kind((*SHARED, "-m", "nodes and not evidence", "--marked", "nodes")),
+    "slow": Kind((*SHARED, "-m", "slow and not evidence", "--marked", "slow")),
     "others": Kind((*OTHERS, "1/2"), behind=True),
     "others, second half": Kind((*OTHERS, "2/2"), behind=True),
 }

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-MARKS = ("slow", "nodes", "evidence")
+MARKS = ("slow", "evidence")
 _NUMBERED = pytest.StashKey[dict[Path, int]]()
 
 

@@ -17,6 +17,7 @@ from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
 from dse.study.axes import AXES
+from tests.evidence import beyond
 from tests.pricing import priced, studies
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -175,7 +176,7 @@ def test_rows_may_name_different_axes(small: dse.Study) -> None:
             np.testing.assert_array_equal(column[at : at + 1], alone[name], name)
 
 
-@pytest.mark.parametrize("which", ["small", "nccl"])
+@pytest.mark.parametrize("which", beyond(["small"], ["small", "nccl"]))
 def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureRequest) -> None:
     """To the last bit, in any company; the labels of a point are its values."""
     study: dse.Study = request.getfixturevalue(which)

@@ -253,6 +253,7 @@ def test_two_versions_of_a_table_are_one_source() -> None:
         assert source_of(replace(row, source=name)) == name
 
 
+@pytest.mark.evidence
 def test_sources_left_out_are_predicted_by_others_alone(training: Training) -> None:
     found = leaving_out(training, source_of, network_of)
     assert sorted(found.rows) == list(range(len(training.rows)))

@@ -149,6 +149,7 @@ def test_single_calls_tell_a_call_from_its_bytes_where_all_rounds_send_the_same(
     assert found.s_per_byte == pytest.approx(true.s_per_byte, rel=0.05)
 
 
+@pytest.mark.evidence
 def test_two_ranks_that_fall_out_of_step_take_the_wire_twice_from_then_on() -> None:
     lab = judge.fitted(judge.committed()).lab
     pair, more = Cell(SMALL, 2, 400.0), Cell(SMALL, 3, 400.0)
@@ -225,6 +226,7 @@ def test_rows_are_added_to_the_file(tmp_path: Path) -> None:
     assert {"format", "date", "cpu", "cores", "source"} <= set(head)
 
 
+@pytest.mark.evidence
 def test_nothing_that_is_judged_was_fitted_to() -> None:
     there = judge.committed()
     assert set(there.cells()) <= set(cells.cells())

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from dse.search import exhaustive
@@ -58,6 +59,7 @@ def test_the_scripts_are_bash() -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.evidence
 def test_the_commands_of_ray_have_these_options() -> None:
     asked = [words[1:] for words in commands("ray")]
     assert {words[0] for words in asked} == {"get-auth-token", "start", "symmetric-run"}

@@ -22,7 +22,11 @@ from tests.pricing.studies import LARGE, written
 from tests.processes import command, disturbed, stopped, text, until
 
 REASON = unavailable()
-pytestmark = [pytest.mark.slow, pytest.mark.nodes, pytest.mark.skipif(bool(REASON), reason=REASON)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.evidence,
+    pytest.mark.skipif(bool(REASON), reason=REASON),
+]
 
 LOG = "run.log.jsonl"
 MODELS = Path(__file__).parents[2] / "models"
@@ -185,7 +189,6 @@ def test_a_node_is_stopped(cluster: RayCluster, folder: Path, front: bytes) -> N
         assert assert_whole(run, folder, front) >= 1
 
 
-@pytest.mark.evidence
 def test_a_node_falls_silent(cluster: RayCluster, folder: Path, front: bytes) -> None:
     """Its cable is cut, then it is killed: nobody hears of its end."""
     with begun(cluster, folder) as run:
@@ -200,7 +203,6 @@ def client_servers(cluster: RayCluster) -> list[int]:
     return [pid for pid in cluster.processes(0) if "--mode=specific-server" in command(pid)]
 
 
-@pytest.mark.evidence
 def test_the_server_of_a_ray_client_dies_at_birth(
     cluster: RayCluster, folder: Path, front: bytes
 ) -> None:
@@ -217,7 +219,6 @@ def test_the_server_of_a_ray_client_dies_at_birth(
         assert_whole(run, folder, front)
 
 
-@pytest.mark.evidence
 @pytest.mark.parametrize("client", [False, True], ids=("joined", "ray-client"))
 def test_the_head_is_lost(client: bool, cluster: RayCluster, folder: Path, front: bytes) -> None:
     if 2 not in cluster.hosts:

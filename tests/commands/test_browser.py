@@ -22,6 +22,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.mark.evidence
 def test_reports_of_runs_and_fleets_open(tmp_path: Path, opened: list[str]) -> None:
     small.written(tmp_path).rename(tmp_path / "fleet.yaml")
     written(tmp_path)

@@ -55,7 +55,7 @@ CORNERS = {
     "a confidence": RENTED.replace("[fits_memory,", '[fits_memory, "time_to_target <= 40 d",')
     + "confidence: 0.9\n",
 }  # fmt: skip
-OFTEN = ("spot that is soon gone", "one sample", "a confidence")
+OFTEN = ("spot that is soon gone",)
 READERS = (
     "report out", "compare out out", "explain out --row 1", "export out out.csv",
     "explain study.yaml", "explain study.yaml --json",

@@ -204,6 +204,7 @@ def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
     assert (folder / "front.csv").read_bytes() == uninterrupted
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("engine", beyond([EXHAUSTIVE], ENGINES))
 @pytest.mark.usefixtures("brief")
 def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None:
@@ -227,6 +228,7 @@ def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None
     assert set(files(tmp_path / "here")) - {"points.csv"} == REPORT
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("damage", beyond([CUT], [CUT, "the last line", "a line in the midst"]))
 @pytest.mark.usefixtures("brief")
 def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: Path) -> None:
@@ -393,7 +395,9 @@ def test_a_disk_that_fills_in_the_midst_of_a_run_loses_nothing(
     assert set(files(small_disk / "large")) == REPORT
 
 
-@pytest.mark.parametrize("fill", [False, True], ids=("in the report", "from the start"))
+@pytest.mark.parametrize(
+    "fill", beyond([False], [False, True]), ids=("in the report", "from the start")
+)
 def test_a_full_disk_leaves_the_previous_report(
     fill: bool, small_disk: Path, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def test_a_report_is_printed_beside_its_page_or_where_one_likes(
     assert "report.pdf" not in files(folder)
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @needs_chromium
 def test_no_table_sticks_out_of_the_paper_or_chromium_prints_everything_smaller(

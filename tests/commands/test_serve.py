@@ -32,6 +32,7 @@ from dse.report.live import Question, Superseded, search
 from dse.report.live_page import render_live
 from dse.search.run import run
 from tests.commands.command import dse, start
+from tests.evidence import beyond
 from tests.pricing import studies
 from tests.report import browser
 
@@ -243,7 +244,7 @@ def test_values_that_a_range_does_not_have_get_one_line(
         live.changed(load(continuous), live.Question(ranges={"gpus": ["2"]}))
 
 
-@pytest.mark.parametrize("rule", ["fastest", "speed-per-dollar"])
+@pytest.mark.parametrize("rule", beyond(["speed-per-dollar"], ["fastest", "speed-per-dollar"]))
 @pytest.mark.parametrize("sure", [None, 0.95])
 def test_chances_are_those_of_a_run(
     served: Served, tmp_path: Path, rule: str, sure: float | None
@@ -265,6 +266,7 @@ def test_chances_are_those_of_a_run(
         ]
 
 
+@pytest.mark.evidence
 def test_a_chance_counts_what_is_as_good_as_a_run_does() -> None:
     """The same machines on a network as good are the same choice, which is told as one."""
     problem = load(shipped_studies() / "ps-vs-allreduce.yaml")
@@ -384,7 +386,7 @@ def test_the_page_names_what_the_study_signs(study: Path, aim: str, said: str) -
 
 
 @browser.needs_chromium
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", beyond([390], [1280, 390]))
 def test_the_page_in_a_browser(served: Served, width: int) -> None:
     lines: list[str] = []
     with sync_playwright() as playwright:
@@ -446,6 +448,7 @@ def served_page(study: Path) -> Iterator[Page]:
             process.kill()
 
 
+@pytest.mark.evidence
 @browser.needs_chromium
 def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
     with served_page(continuous) as page:

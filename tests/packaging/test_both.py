@@ -68,6 +68,7 @@ def test_one_that_fails_is_enough(tmp_path: Path, slow: bool, other: bool, statu
     assert done.stdout.count("1 failed") == 2 - slow - other
 
 
+@pytest.mark.evidence
 def test_no_test_at_all_is_no_success(tmp_path: Path) -> None:
     assert both(str(tmp_path)).returncode == 5  # as pytest has it
 
@@ -79,6 +80,7 @@ def test_a_choice_of_ones_own_is_for_pytest(tmp_path: Path) -> None:
     assert done.stderr.endswith(f" -m slow {tmp_path}\n")
 
 
+@pytest.mark.evidence
 def test_an_interrupt_lets_both_clean_up(tmp_path: Path) -> None:
     (tmp_path / "test_given.py").write_text(WAITING, encoding="utf-8")
     command = [*TESTS, str(tmp_path)]

@@ -119,10 +119,12 @@ PAGES = [
 NAMES = [page.name for page in PAGES]
 
 
-LONG = {  # each runs studies or measures for a minute; what starts ranks is slow
+LONG = {  # each runs studies or measures for half a minute; what starts ranks is slow
     "calibration.md": [pytest.mark.evidence, pytest.mark.slow],
+    "fleet.md": [pytest.mark.evidence],
     "guided.md": [pytest.mark.evidence],
     "running.md": [pytest.mark.evidence],
+    "tutorial.md": [pytest.mark.evidence],
 }
 
 

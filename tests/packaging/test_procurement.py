@@ -82,6 +82,7 @@ def test_the_page_begins_with_the_copy_that_the_test_makes() -> None:
     assert sum(len(stage.commands) for stage in STAGES) > 10
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("number", range(len(STAGES)))
 def test_commands_print_what_is_quoted(number: int, case: tuple[Path, list[str]]) -> None:
     out = case[1][number]

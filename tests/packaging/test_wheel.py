@@ -89,6 +89,7 @@ def test_the_installed_package_is_the_one_that_runs(installed: Path, tmp_path: P
     assert _run(installed / "dse", "--version", cwd=tmp_path).stdout.startswith("dse ")
 
 
+@pytest.mark.evidence
 def test_it_calibrates_and_runs_the_example_in_an_empty_folder(
     installed: Path, tmp_path: Path
 ) -> None:

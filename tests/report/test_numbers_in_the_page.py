@@ -55,6 +55,7 @@ def values() -> Iterator[float]:
         yield -value
 
 
+@pytest.mark.evidence
 def test_the_page_writes_numbers_as_python_does(tmp_path: Path) -> None:
     every = list(values())
     assert len(every) > 6000
@@ -78,6 +79,7 @@ def test_the_page_writes_numbers_as_python_does(tmp_path: Path) -> None:
     assert [text.replace("\u00a0", " ") for text in found["exactly"]] == asked
 
 
+@pytest.mark.evidence
 def test_what_nobody_knows_is_unknown_in_the_page(tmp_path: Path) -> None:
     html = f"<!doctype html><title>numbers</title><script>{own_file('numbers.js')}</script>"
     script = "return [NaN, Infinity, null].map((one) => numbers(3).shown(one, 'x'))"

@@ -252,6 +252,7 @@ def test_the_page_works_in_a_browser(tmp_path: Path, width: int, also: str | Non
     assert found["best"][2] == f"point-{at + 1}"
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @browser.needs_chromium
 def test_the_library_is_missed_without_a_sound(tmp_path: Path) -> None:

@@ -164,6 +164,7 @@ def test_words_are_explained_where_they_stand(tmp_path: Path) -> None:
     assert all(listed[word] == meaning for word, meaning in told)
 
 
+@pytest.mark.evidence
 def test_the_keyboard_reaches_all_that_the_mouse_does(tmp_path: Path) -> None:
     with browser.opened(page.render_page(read(written())), tmp_path) as seen:
         keys = seen.page.keyboard

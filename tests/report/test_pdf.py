@@ -81,6 +81,7 @@ def test_a_summary_of_one_page_comes_first_and_can_be_signed(printed: PdfReader)
     assert all(note in accepted for note in notes), "all that is signed stands above the signature"
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @browser.needs_chromium
 def test_what_needs_more_than_a_page_is_signed_at_its_end(tmp_path: Path) -> None:
@@ -106,6 +107,7 @@ def test_every_sheet_says_whose_it_is_and_which(printed: PdfReader) -> None:
         assert 'a"study"<b>\\}' in text
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @browser.needs_chromium
 def test_the_head_of_the_front_is_repeated_on_every_sheet_that_it_reaches(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def test_other_kinds_of_plot_are_refused(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @browser.needs_chromium
 @pytest.mark.parametrize("width", [390, 1280])

@@ -448,6 +448,7 @@ def test_a_worker_keeps_no_problem_of_an_earlier_search(
         assert found.front == expected.front
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
     cluster: RayExecutor, large: Path, expected: Outcome

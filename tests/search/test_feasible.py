@@ -88,6 +88,7 @@ def test_of_a_continuous_space_a_sample_tells(text: str, tmp_path: Path) -> None
         assert share == pytest.approx(count / listed.points, abs=0.05), demand
 
 
+@pytest.mark.evidence
 def test_a_space_of_more_points_than_can_be_numbered_is_sampled(tmp_path: Path) -> None:
     text = SMALL
     for axis, values in {"gpus": "[1, 2, 3, 4, 8, 16]", "batch_per_gpu": "[32, 64, 256]"}.items():

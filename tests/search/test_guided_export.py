@@ -87,6 +87,7 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
     assert not any(trial.user_attrs["feasible"] for trial in infeasible)
 
 
+@pytest.mark.evidence
 def test_three_objectives(tmp_path: Path) -> None:
     text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
     study = studies.written(tmp_path, text)
@@ -192,6 +193,7 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.evidence
 def test_postgresql(finished: Path, postgres: str) -> None:
     export_run(finished, postgres, only_front=False)
     check(postgres.replace("postgresql:", "postgresql+psycopg:"), finished)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from benchmarks.search.__main__ import exact_front, front_of, shares
 from dse.pricing.load import load
@@ -35,6 +36,7 @@ objectives: {maximize: speedup, minimize: capital}
 """
 
 
+@pytest.mark.evidence
 def test_few_points_find_nearly_the_whole_front(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, STUDY))
     assert problem.space.size == 184_320

@@ -186,6 +186,7 @@ def test_the_front_of_losses_is_that_of_the_numbers(
     assert front_by(losses[:, :3]) == front_by(numbers[:, :3] * [-1.0, 1.0, 1.0])
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_a_small_budget_finds_the_fastest_that_costs_nothing(tmp_path: Path) -> None:
     """400 of half a million points are priced."""

@@ -80,6 +80,7 @@ def test_resume_after_an_interrupt_gives_the_same_front(problem: Problem, tmp_pa
     assert not (tmp_path / "run.log").exists()
 
 
+@pytest.mark.evidence
 def test_a_log_cut_at_any_byte_loses_but_the_unit_that_was_cut(
     problem: Problem, whole: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive, runners_up
+from tests.evidence import beyond
 from tests.pricing import studies
 from tests.pricing.priced import feasible
 
@@ -55,7 +56,7 @@ def brute(problem: Problem, share: float, most: int) -> tuple[dict[int, list[int
 
 
 @pytest.mark.parametrize(("share", "most"), [(0.05, 5), (0.3, 2), (0.001, 3)])
-@pytest.mark.parametrize("points", [1 << 21, 300])
+@pytest.mark.parametrize("points", beyond([300], [1 << 21, 300]))
 @pytest.mark.parametrize("text", [studies.SMALL, THREE, RUNS])
 def test_runners_up_are_those_of_a_plain_loop(
     tmp_path: Path, share: float, most: int, points: int, text: str

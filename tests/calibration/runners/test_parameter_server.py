@@ -111,6 +111,7 @@ def test_real_servers_end_to_end(transport: str) -> None:
     assert (told[0][0], told[-1][0]) == (0, told[-1][1])
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @BOTH
 def test_tensor_by_tensor_with_an_idle_server(transport: str) -> None:

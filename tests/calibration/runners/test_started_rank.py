@@ -131,6 +131,7 @@ def test_a_runner_of_its_own_processes_is_refused_under_mpirun() -> None:
     assert done.returncode != 0
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_an_error_under_mpirun_is_said_once_and_ends_all_ranks(tmp_path: Path) -> None:
     blocked = tmp_path / "out"

@@ -111,6 +111,7 @@ def test_where_nothing_is_moved_the_answer_is_that_of_the_run(
     assert seen.console == []
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("rule", beyond(OFTEN, RULES[:-1]))
 def test_every_rule_recommends_what_a_new_run_does(tmp_path: Path, rule: str) -> None:
     text = study("tco", f"recommend: {rule}\n")
@@ -144,6 +145,7 @@ def test_a_dearer_accelerator_changes_the_answer_and_says_from_what(tmp_path: Pa
         assert seen.page.get_by_role("status").filter(has_text="changes").count() == 1
 
 
+@pytest.mark.evidence
 def test_where_no_point_meets_the_limits_the_page_says_so(tmp_path: Path) -> None:
     found = searched(tmp_path, study("capital", "recommend: fastest\n")).document
     with browser.opened(render_page(found), tmp_path) as seen:
@@ -206,6 +208,7 @@ prices: {extras: {installation: 2 kUSD, support: 5 %}}
 """
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("rule", beyond(OFTEN, RULES[:-1]))
 def test_what_stands_there_costs_nothing_in_the_page_too(tmp_path: Path, rule: str) -> None:
     text = study("capital", f"{OWNED}recommend: {rule}\n")
@@ -237,6 +240,7 @@ TYPED_ALONE = [
 ]
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("typed", beyond(TYPED_ALONE[2:], TYPED_ALONE))
 def test_what_is_no_longer_sold_counts_where_its_price_is_typed_as_in_a_run(
     tmp_path: Path, typed: Mapping[str, str]
@@ -259,6 +263,7 @@ def test_what_is_no_longer_sold_counts_where_its_price_is_typed_as_in_a_run(
     assert retired == ("v100-sxm2-16gb" not in typed)
 
 
+@pytest.mark.evidence
 def test_a_price_of_ones_own_leaves_out_what_nobody_sells_any_more(tmp_path: Path) -> None:
     text = study("capital", "recommend: fastest\n")
     own = f"{text}prices: {{accelerators: {{p100-sxm2-16gb: {{purchase: 9000 USD}}}}}}\n"
