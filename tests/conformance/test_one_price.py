@@ -14,6 +14,7 @@ from dse.errors import StudyError
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.study import Value
+from tests.evidence import beyond
 from tests.pricing import studies
 
 # The P100 and the K80 know no bf16: their points have no price. The rest asks for corners.
@@ -93,6 +94,9 @@ def check(problem: Problem, seed: int) -> None:
     np.testing.assert_array_equal([grid[int(index)] for index in picked], alone)
 
 
+AGGREGATIONS = tuple(known_names().aggregations)
+
+
 def known_over(aggregation: str) -> bool:
     """Whether rules tell what the library takes, where it chooses."""
     rules = {"auto": ("mpi", "mpi-gdr", "nccl", "nccl-tcp"), "auto-openmpi": ("mpi", "mpi-gdr"),
@@ -102,7 +106,7 @@ def known_over(aggregation: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("aggregation", known_names().aggregations)
+@pytest.mark.parametrize("aggregation", beyond(AGGREGATIONS[::3], AGGREGATIONS))
 def test_of_every_aggregation(tmp_path: Path, aggregation: str) -> None:
     if not known_over(aggregation):
         with pytest.raises(StudyError, match=r"neither rules nor a profile|does not choose over"):

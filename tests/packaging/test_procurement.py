@@ -94,6 +94,7 @@ def test_commands_print_what_is_quoted(number: int, case: tuple[Path, list[str]]
     assert bool(rest) == (number != 0 and PDF not in STAGES[number].commands[0])
 
 
+@pytest.mark.evidence
 def test_the_page_that_is_signed_has_what_the_table_of_checks_says(
     case: tuple[Path, list[str]],
 ) -> None:

@@ -19,6 +19,7 @@ def drawn() -> dict[str, Figure]:
     return {"pai": figures.pai(JOBS), "tf-aggregation": figures.tf_aggregation()}
 
 
+@pytest.mark.evidence
 def test_bars_of_a_class_are_its_shares(drawn: dict[str, Figure]) -> None:
     bars = drawn["pai"].axes[0]
     widths = np.array([[bar.get_width() for bar in part] for part in bars.containers])

@@ -201,6 +201,7 @@ def test_the_table_of_case_studies_says_that_it_is_unverified() -> None:
     assert {fact.status for fact in catalog.population("pai-case-studies").facts} == {"unverified"}
 
 
+@pytest.mark.evidence
 def test_the_papers_command_writes_its_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

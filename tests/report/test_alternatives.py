@@ -140,6 +140,7 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     assert shown.rows[-1][1][at] == "gpus <= 1 is not met; a price or a speed is unknown"
 
 
+@pytest.mark.evidence
 def test_a_continuous_axis_keeps_its_value(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, studies.CONTINUOUS))
     rows = made(searched(problem, "guided")).other_aggregations

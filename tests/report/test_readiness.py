@@ -609,6 +609,7 @@ def test_a_study_of_own_offers_asks_for_no_quote(tmp_path: Path) -> None:
     assert unsure[0] < late.recommended.quantity("capital") < unsure[1]
 
 
+@pytest.mark.evidence
 def test_own_prices_that_are_hardly_meant_are_checked_first(tmp_path: Path) -> None:
     """Those of what is ordered, and those of what may be the better buy at another price."""
     study = studies.SMALL.replace("accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]",
@@ -623,6 +624,7 @@ def test_own_prices_that_are_hardly_meant_are_checked_first(tmp_path: Path) -> N
         )
 
 
+@pytest.mark.evidence
 def test_a_sum_says_only_the_causes_of_its_interval_that_its_bill_has(tmp_path: Path) -> None:
     def why(offers: str, name: str) -> str:
         told = answer.answer(built(studies.written(tmp_path, studies.SMALL + offers, name)))
@@ -647,6 +649,7 @@ SERVERS = (
 )
 
 
+@pytest.mark.evidence
 def test_whether_an_offer_includes_servers_is_asked_unless_the_list_says_it(tmp_path: Path) -> None:
     """The catalogue's price of this accelerator includes them, and the bill follows."""
     study = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]",

@@ -428,6 +428,7 @@ def twice(price: Fact) -> Fact:
     return replace(price, value=price.value * 2) if isinstance(price.value, float) else price
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_a_worker_keeps_no_problem_of_an_earlier_search(
     cluster: RayExecutor, tmp_path: Path

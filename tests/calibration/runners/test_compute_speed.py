@@ -130,6 +130,7 @@ def test_long_products_take_half_of_the_time_and_no_more_than_they_need() -> Non
     assert compute_worker.sustained_seconds(two[:1], 600.0) == 30.0
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_this_machine_is_measured() -> None:
     pytest.importorskip("torch")

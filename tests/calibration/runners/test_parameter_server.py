@@ -91,7 +91,10 @@ def test_a_command_that_leads_nowhere_is_named() -> None:
 
 
 @pytest.mark.slow
-@BOTH
+@pytest.mark.parametrize(
+    "transport",
+    [pytest.param("grpc", marks=NEEDS_GRPC), pytest.param("mpi", marks=pytest.mark.evidence)],
+)
 def test_real_servers_end_to_end(transport: str) -> None:
     plan = PsPlan(workers=(1, 2), servers=(2,), sizes_bytes=SIZES, tensors=3)
     told: list[tuple[int, int, str]] = []

@@ -84,6 +84,7 @@ def under_mpirun(*options: str, ranks: int = 4) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> None:
     done = under_mpirun("--budget", "6", "--out", str(tmp_path), "--name", "here")

@@ -247,6 +247,7 @@ def run_long(command: list[str] | None = None, limit_s: float = 90.0) -> None:
     processes.run_processes([command], [long_task()], limit_s)
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 def test_a_wrong_sum_is_an_error_and_is_named(tmp_path: Path) -> None:
     pytest.importorskip("torch")

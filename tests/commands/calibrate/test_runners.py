@@ -181,6 +181,7 @@ def test_a_runner_of_one_more_row_is_offered_and_measures(
     assert ASKED == []
 
 
+@pytest.mark.evidence
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_gloo_ranks_give_a_profile_that_predicts(tmp_path: Path) -> None:

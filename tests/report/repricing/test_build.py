@@ -80,7 +80,7 @@ prices: {host: 9 kUSD, accelerators: {v100-sxm2-16gb: {host: 31 kUSD}}}
 """
 
 
-@pytest.mark.parametrize("minimize", MINIMIZED)
+@pytest.mark.parametrize("minimize", beyond(["tco", "per_run"], MINIMIZED))
 @pytest.mark.parametrize("more", beyond([EXTRAS], ["", EXTRAS, OWN_HOST]))
 def test_costs_follow_from_what_is_embedded(tmp_path: Path, minimize: str, more: str) -> None:
     found = searched(tmp_path, study(minimize, more))
