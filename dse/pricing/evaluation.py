@@ -28,13 +28,15 @@ class Evaluation(Mapping[str, Array]):
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
     every colocated server has a worker of its own. convergence: None where the study has no target.
-    baseline: the baseline's quantities by name. graded: computes :attr:`grade`; run:
-    :attr:`running`. start_up_s: until the machines of a run train; 0 of those that are bought.
-    sold: the accelerator can be bought as the study wants to buy; None where that is no question.
+    baseline: the baseline's quantities by name. start_up_s: until the machines of a run train; 0 of
+    those that are bought. sold: the accelerator can be bought as the study wants to buy; None where
+    that is no question. Computed when they are first asked for, in the same variation of draws:
+    :attr:`step` by timed, :attr:`cost` by costed, :attr:`baseline_samples_per_s` by reference,
+    :attr:`grade` by graded, and :attr:`running` by run.
     """
 
-    step: StepTime
-    cost: Cost
+    timed: Callable[[], StepTime]
+    costed: Callable[[], Cost]
     gpus: Array
     gpus_per_node: Array
     batch_per_gpu: Array
@@ -47,7 +49,7 @@ class Evaluation(Mapping[str, Array]):
     convergence: Convergence | None
     baseline: Callable[[], Mapping[str, Array]]
     sold: Mask | None
-    baseline_samples_per_s: ArrayLike
+    reference: Callable[[], ArrayLike]
     carbon_kg_per_kwh: float
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
@@ -67,6 +69,21 @@ class Evaluation(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(QUANTITIES)
+
+    @cached_property
+    def step(self) -> StepTime:
+        """The terms of a step."""
+        return self.timed()
+
+    @cached_property
+    def baseline_samples_per_s(self) -> ArrayLike:
+        """Throughput that speedups are relative to, in each draw where there are any."""
+        return self.reference()
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What the points cost."""
+        return self.costed()
 
     @cached_property
     def grade(self) -> NDArray[np.int64]:

@@ -271,14 +271,14 @@ class PointArrays(CostArrays, ABC):
         least, critical = map(self.drawn, (curve.least_samples, curve.critical_batch))
         return replace(curve, least_samples=least, critical_batch=critical)
 
-    def evaluation(
-        self, baseline_samples_per_s: float, terms: step.StepTime | None = None
-    ) -> Evaluation:
-        """The points priced; ``terms`` in place of those of their own step."""
+    def evaluation(self, terms: step.StepTime | None = None, compared: bool = True) -> Evaluation:
+        """The points priced; ``terms`` in place of those of their own step. compared: with the
+        baseline; without it their speedup is NaN."""
+        problem = self.problem
         billing = self.problem.rental.billing
         return Evaluation(
-            step=self.step_time() if terms is None else terms,
-            cost=self.cost(),
+            timed=self.step_time if terms is None else lambda: terms,
+            costed=self.cost,
             gpus=self.gpus,
             gpus_per_node=self.gpus_per_node,
             batch_per_gpu=self.batch,
@@ -289,9 +289,9 @@ class PointArrays(CostArrays, ABC):
             memory_slack_bytes=self.memory_slack_bytes,
             hosted=self.hosted,
             convergence=self._convergence,
-            baseline=lambda: self.problem.baseline,
+            baseline=lambda: problem.baseline,
             sold=self.sold,
-            baseline_samples_per_s=baseline_samples_per_s,
+            reference=lambda: problem.reference_samples_per_s if compared else math.nan,
             carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),
             graded=self.grade,
             run=self.goodput,

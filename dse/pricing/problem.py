@@ -242,7 +242,7 @@ class Problem:
         return replace(self, draws=True)
 
     @property
-    def _reference_samples_per_s(self) -> ArrayLike:
+    def reference_samples_per_s(self) -> ArrayLike:
         """What speedups are relative to: the baseline's throughput, in each draw, (draws, 1)."""
         return self.baseline["throughput"] if self.draws else self.baseline_samples_per_s
 
@@ -300,7 +300,7 @@ class Problem:
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
-        return self.placed(box).evaluation(self.baseline_samples_per_s)
+        return self.placed(box).evaluation()
 
     def placed(self, box: Box) -> Points:
         """A grid of points, before they are priced."""
@@ -341,9 +341,8 @@ class Problem:
         self, columns: Mapping[str, Coordinate], speedup: bool = True
     ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points that lie anywhere; see :meth:`scattered_points`."""
-        baseline = self._reference_samples_per_s if speedup else float("nan")
         for where, points in self.scattered_points(columns):
-            yield where, points.evaluation(baseline)
+            yield where, points.evaluation(compared=speedup)
 
     def scattered_points(
         self, columns: Mapping[str, Coordinate]

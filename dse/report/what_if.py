@@ -61,7 +61,7 @@ def what_if(outcome: Outcome, rule: str) -> WhatIf | None:
 
 def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
     """A point with the bill of ``owned``."""
-    evaluation = replace(problem.point(values), cost=problem.point(owned).cost, _known={})
+    evaluation = replace(problem.point(values), costed=lambda: problem.point(owned).cost, _known={})
     checks = constraints.demands(evaluation, problem.study)
     most, least, *also = (objective.name for objective in problem.study.objectives)
     return WhatIfPoint(

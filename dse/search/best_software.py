@@ -44,13 +44,13 @@ def best_software(
         return None
     own = problem.points_at(owned)
     best, key = None, (np.inf, np.inf)
-    evaluation = own.evaluation(problem.baseline_samples_per_s)
+    evaluation = own.evaluation()
     cost, servers = evaluation.cost, own.bill.servers
 
     def judged(points: PointArrays, shape: tuple[int, ...]) -> tuple[tuple[float, float], int]:
         """The best of some points, and its position."""
-        priced = points.evaluation(problem.baseline_samples_per_s)
-        priced = replace(priced, cost=cost, _known={})
+        priced = points.evaluation()
+        priced = replace(priced, costed=lambda: cost, _known={})
         enough = np.asarray(points.bill.servers <= servers)
         return _best(_ranked(priced, problem.study, enough, shape))
 
@@ -73,7 +73,7 @@ def missed(problem: Problem, owned: Values, values: Values) -> tuple[str, ...]:
     purchase price is 0, and owning it costs its electricity alone.
     """
     evaluation = problem.point(values)
-    evaluation = replace(evaluation, cost=_standing(problem, owned), _known={})
+    evaluation = replace(evaluation, costed=lambda: _standing(problem, owned), _known={})
     checks = constraints.demands(evaluation, problem.study)
     return tuple(name for name, mask in checks if not mask.all() and name != constraints.SOLD)
 

@@ -25,7 +25,7 @@ SCREENED_FROM = 1 << 18  # points; pricing all of a smaller box takes no longer 
 
 def ideal(points: PointArrays) -> Evaluation:
     """The same points with communication that takes no time."""
-    return points.evaluation(points.problem.baseline_samples_per_s, points.without_communication())
+    return points.evaluation(points.without_communication())
 
 
 def steps_decide(study: Study) -> list[str]:

@@ -57,7 +57,7 @@ class Cells:
     def evaluation(self, problem: Problem) -> Evaluation:
         """All points priced; arrays broadcast to ``shape``."""
         points = Points(problem, self.fixed, self.coordinates, len(self.shape))
-        return points.evaluation(problem.baseline_samples_per_s)
+        return points.evaluation()
 
 
 def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[Cells]:

@@ -34,8 +34,6 @@ class PricedPoints(Protocol):
     By name also every other quantity: ``points["power"]``.
     """
 
-    step: Any
-    cost: Any
     gpus: Any
     gpus_per_node: Any
     batch_per_gpu: Any
@@ -44,10 +42,15 @@ class PricedPoints(Protocol):
     servers: Any
     bucket_bytes: Any
     memory_slack_bytes: Any
-    baseline_samples_per_s: float
     carbon_kg_per_kwh: float
     start_up_s: Any
 
+    @property
+    def step(self) -> Any: ...
+    @property
+    def cost(self) -> Any: ...
+    @property
+    def baseline_samples_per_s(self) -> Any: ...
     @property
     def samples_to_target(self) -> Any: ...
     @property
