@@ -46,16 +46,19 @@ def drawn_quantities(
     variation: draws.Variation | None = None,
     count: int = draws.DRAWS,
     before: Callable[[], None] = lambda: None,
+    judged: bool = True,
 ) -> DrawnQuantities:
     """Quantities of points in each draw, speedups over the baseline of the same draw.
 
     variation: how the draws differ from the usual ones. count: how many there are. before: called
-    before each piece of the work, and may raise to end it.
+    before each piece of the work, and may raise to end it. judged: by the constraints, too.
     """
     names = tuple(dict.fromkeys(names))
     shape = (count, len(points))
     found = {name: np.full(shape, np.nan) for name in names}
-    compared = [(c.text, c.expression) for c in problem.study.constraints if c.expression]
+    compared = [
+        (c.text, c.expression) for c in problem.study.constraints if judged and c.expression
+    ]
     met = {text: np.zeros(shape, dtype=bool) for text, _ in compared}
     with draws.varied(variation or draws.Variation()):
         sampled = replace(problem, draws=True, draw_count=count)

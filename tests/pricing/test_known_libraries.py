@@ -47,7 +47,7 @@ def test_without_such_a_profile_the_place_and_the_remedy_are_named(
 def test_a_point_asked_for_by_hand_is_refused_in_one_line(tmp_path: Path) -> None:
     bare = load(studies.written(tmp_path, studies.SMALL))
     with pytest.raises(OutsideCalibration, match=r"auto-gloo: neither rules nor a profile.*; "):
-        bare.point(point(bare, aggregation="auto-gloo"))
+        bare.point(point(bare, aggregation="auto-gloo"))["step"]
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@ study limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dse.model.arrays import Array
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Variation
+from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
 from dse.search.certainty.usefulness import above_nothing
@@ -73,30 +73,45 @@ def effects(
     """
     gain_name, cost_name, *_ = (objective.name for objective in problem.study.objectives)
     limits = {one.text: one.expression for one in problem.study.constraints if one.expression}
-    asked = dict.fromkeys(name for limit in limits.values() for name in sorted(limit.names))
+    limited = (name for limit in limits.values() for name in sorted(limit.names))
+    numbers = tuple(dict.fromkeys((gain_name, cost_name, *limited)))
+    behind: dict[str, set[str]] = {}  # what each number is drawn from
+    for name in numbers:
+        behind[name] = (record := Record()).asked
+        drawn_quantities(problem, [point], [name], Variation(record=record), 1, judged=False)
 
-    def logs(variation: Variation, count: int) -> Array:
+    def drawn(variation: Variation, count: int, moved: Collection[str]) -> dict[str, Array]:
+        """Of the numbers moved, (draws,)."""
+        found = drawn_quantities(problem, [point], moved, variation, count, judged=False)
+        return {name: found[name][:, 0] for name in moved}
+
+    def logs(found: Mapping[str, Array], count: int) -> Array:
         """(2 + limits, draws): of the gain, of the cost per gain, and of each limited quantity as a
         share of its limit."""
-        names = (gain_name, cost_name, *asked)
-        found = drawn_quantities(problem, [point], names, variation, count)
-        gain, cost = np.log(found[gain_name][:, 0]), found[cost_name][:, 0]
+        gain, cost = np.log(found[gain_name]), found[cost_name]
         per_gain = np.zeros(count)  # where all of it is owned, nothing moves what it costs
         if cost.any():
             per_gain = np.log(above_nothing(cost)) - gain
-        columns = {name: found[name][:, 0] for name in asked}
-        return np.stack([gain, per_gain, *(one.excess(columns) for one in limits.values())])
+        return np.stack([gain, per_gain, *(one.excess(found) for one in limits.values())])
 
-    usual = logs(Variation(), SOBOL_DRAWS)
-    best = logs(Variation(alone=frozenset()), 1)
+    kept = drawn(Variation(), SOBOL_DRAWS, numbers)
+    usual = logs(kept, SOBOL_DRAWS)
+    estimates = drawn(Variation(alone=frozenset()), 1, numbers)
+    best = logs(estimates, 1)
+    still = {name: np.repeat(estimates[name], ALONE_DRAWS) for name in numbers}
     told = [*limits]
     found = []
     for source, names in sources.items():
-        alone = logs(Variation(alone=names), ALONE_DRAWS)
+        moved = [name for name in numbers if behind[name] & names]
+        if not moved:
+            continue
+        varied = drawn(Variation(alone=names), ALONE_DRAWS, moved)
+        alone = logs({**still, **varied}, ALONE_DRAWS)
         low, high = np.exp(np.percentile(alone, INTERVAL, axis=1) - best[:, 0])
         if np.ptp(alone, axis=1).max() == 0:  # it does nothing here
             continue
-        anew = logs(Variation(anew=names), SOBOL_DRAWS)
+        redrawn = drawn(Variation(anew=names), SOBOL_DRAWS, moved)
+        anew = logs({**kept, **redrawn}, SOBOL_DRAWS)
         found.append(Effect(
             source,
             (float(low[0]), float(high[0])),
