@@ -69,8 +69,6 @@ def _of_nccl(algorithm: str) -> Callable[[Transport], Bucketed]:
 LIBRARY_PRICES: Mapping[str, Mapping[str, Callable[[Transport], Bucketed]]] = {
     NCCL: {name: _of_nccl(name) for name in NCCL_ALGORITHMS}
 }
-# What a study may write before a transport.
-NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
 
 

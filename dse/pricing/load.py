@@ -17,13 +17,14 @@ from dse.catalog.store import shipped_studies
 from dse.currencies import Rate
 from dse.errors import DseError, StudyError
 from dse.mistakes import Mistakes, Part, each
+from dse.model.aggregation.names import NAMES
 from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
-from dse.model.scale import IDEAL, Scale
 from dse.pricing import constraints, memory_remedies, requirements, target
-from dse.pricing.aggregations import NAMES, Factory
+from dse.pricing.aggregations import Factory
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
+from dse.pricing.losses import losses
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
@@ -43,8 +44,6 @@ from dse.study.inline import read_calibration, read_prices
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.yaml_source import Source, read_yaml
-
-IDEAL_SCALE = "ideal"  # a study's word for it
 
 
 def known_names() -> Names:
@@ -141,23 +140,12 @@ def resolve(study: Study) -> Problem:
     aimed = mistakes.part(lambda: target.check(study, workload()))
     prices = mistakes.part(lambda: _located(_prices(study), study))
     problem = mistakes.part(
-        lambda: Problem(study, workload(), prices(), profiles(), *_scale(study, workload()))
+        lambda: Problem(study, workload(), prices(), profiles(), *losses(study, workload()))
     )
     mistakes.part(lambda: check_axes(problem()))
     mistakes.part(lambda: _check_facts(problem(), aimed))
     mistakes.told()
     return problem()
-
-
-def _scale(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
-    """What accelerators lose to one another, and standard deviations of the logarithms of these
-    terms; nothing by the closed model, which knows of none."""
-    if study.scale == IDEAL_SCALE or study.model == PAI:
-        return IDEAL, IDEAL
-    terms = catalog.scale_terms()
-    spread = terms.varying_spread if workload.varying_length else terms.spread
-    parts = (spread, terms.slowdown, terms.sharing)
-    return Scale(*(part.value for part in parts)), Scale(*(part.draws for part in parts))
 
 
 def _workload(study: Study) -> catalog.Workload:
