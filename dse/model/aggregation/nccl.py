@@ -121,10 +121,12 @@ class Machine:
         found = self.tuner.channels(self.tuner.bus_bytes_per_s(places.nodes, places.local))
         return np.asarray(np.minimum(DUPLICATED * found, MOST_CHANNELS))
 
-    def across_s(self, algorithm: int, protocol: int, local: Array) -> Array:
-        """Latency from a node to the next."""
+    def across_s(self, algorithm: int, protocol: int, local: Array, hops: Array) -> Array:
+        """Latency of so many hops from a node to the next: none within one node, which may have no
+        network."""
         waits = FLUSHES if protocol == SIMPLE else 1.0
-        return np.asarray(network_hop_s(algorithm, protocol, local) + waits * self.wire_s)
+        hop_s = network_hop_s(algorithm, protocol, local) + waits * self.wire_s
+        return np.where(hops > 0, hops * hop_s, 0.0)
 
 
 Seconds: TypeAlias = Callable[[Places, Machine], Array]
@@ -140,7 +142,7 @@ def ring(places: Places, machine: Machine) -> Array:
     found = []
     for protocol in range(len(PROTOCOLS)):
         inside = (steps - crossings) * tuner.hop_s(RING, protocol, nodes)
-        across = crossings * machine.across_s(RING, protocol, local)
+        across = machine.across_s(RING, protocol, local, crossings)
         latency = BASE_S[RING, protocol] + inside + across
         rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
         seconds = latency + m * (steps / n / rate)
@@ -158,7 +160,7 @@ def tree(places: Places, machine: Machine) -> Array:
     found = []
     for protocol, step in enumerate(STEP_BYTES):
         hops_s = (local - 1) * tuner.hop_s(TREE, protocol, nodes)
-        across_s = levels * machine.across_s(TREE, protocol, local)
+        across_s = machine.across_s(TREE, protocol, local, levels)
         latency = BASE_S[TREE, protocol] + 2 * (hops_s + across_s)
         inside, across = (
             1 / tuner.rate_bytes_per_s(TREE, protocol, nodes, np.asarray(link), channels)

@@ -81,3 +81,14 @@ def test_without_it_nothing_is_said_of_it(tmp_path: Path) -> None:
     text = STUDY.replace("hierarchical-nccl", "hierarchical-mpi")
     said = " ".join(assumptions(load(studies.written(tmp_path, text))))
     assert "by itself" not in said
+
+
+def test_one_node_needs_no_network(tmp_path: Path, problem: Problem) -> None:
+    """A study that names none, since all that train are in one node."""
+    text = STUDY.replace("  inter_node: [100gbe, ib-hdr]\n", "").replace(", 16, 64]", ", 8]")
+    text = text.replace("gpus: 16", "gpus: 8").replace("inter_node: 100gbe, ", "")
+    text = text.replace("[1, 8]", "[8]")
+    alone = load(studies.written(tmp_path, text))
+    for name in ("ring-nccl", "tree-nccl", "auto-nccl"):
+        with_network = priced.comm_s(problem, gpus=8, aggregation=name)
+        assert priced.comm_s(alone, aggregation=name) == with_network > 0
