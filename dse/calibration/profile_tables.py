@@ -127,16 +127,19 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
 
 def _throughput(rates: Sequence[Throughput]) -> Table:
     """Measured rates; what the model says of them depends on the study."""
+    stated = any(rate.stated for rate in rates)
     rows = [
         (
             rate.what, rate.accelerator, rate.precision, rate.stack, f"{rate.gpus:,}",
             short(rate.batch_per_gpu), f"{rate.accumulation:,}", short(rate.samples_per_s),
+            *((rate.over,) if stated else ()),
         )
         for rate in rates
     ]  # fmt: skip
     columns: Columns = (
         "workload", "accelerator", "precision", "stack",
         *numbers("gpus", "batch/gpu", "accumulation", "samples/s"),
+        *(("gradients summed by",) if stated else ()),
     )  # fmt: skip
     caption = "studies that name the profile correct published rates by these"
     return console_table(columns, rows, "measured training", caption)

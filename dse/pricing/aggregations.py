@@ -52,7 +52,8 @@ from dse.model.step import PARAMETER_SERVER
 from dse.pricing.draws import replicas
 from dse.pricing.nearest_profile import NearestProfile
 from dse.pricing.remembered import Remember, Remembered
-from dse.pricing.uncertainty import Drawn, DrawnSums
+from dse.pricing.step_errors import StepErrors, Taken
+from dse.pricing.uncertainty import Drawn, DrawnSums, Expected, ExpectedSums
 from dse.study.aggregation_name import AggregationName
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ class Factory:
     it is for alone. measurable: whether measurements have a part in
     the step model. draws: how many draws of measured costs are priced, along a first axis before
     one of points; 0 for the best fit. remember: keeps prices that several grids share.
-    sharing: see :func:`.uncertainty.drawn_error`, (draws,).
+    sharing: see :func:`.uncertainty.drawn_error`, (draws,). errors: what is known of those of
+    communication; None where that is nothing.
     """
 
     profiles: Mapping[str, Profile]
@@ -132,6 +134,7 @@ class Factory:
     draws: int = 0
     remember: Remember | None = None
     sharing: Array = field(default_factory=lambda: np.zeros(0))
+    errors: StepErrors | None = None
 
     def __call__(self, name: AggregationName) -> PricedAggregation:
         """What the study names; costs come from the catalogue where no profile has them.
@@ -143,8 +146,11 @@ class Factory:
             why = "priced by what the catalogue says of an approach, which nobody measured here: "
             unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
             sums: Aggregation = tensorwise(facts)
+            errors = self.errors or Taken()
             if self.draws:
-                sums = DrawnSums(sums, unknown, self.sharing, facts.name)
+                sums = DrawnSums(sums, unknown, self.sharing, facts.name, errors)
+            elif self.errors:
+                sums = ExpectedSums(sums, unknown, self.sharing, facts.name, errors)
             return self._judged(name, facts.transport, sums, unknown, facts)
         transport = catalog.transport(name.transport)
         model, evidence = self._made(name.algorithm, transport)
@@ -220,19 +226,27 @@ class Factory:
             if own is not None
             else _named(algorithm, self._software(algorithm, transport, None))
         )
-        return self._drawn(model, evidence, algorithm)
+        return self._drawn(model, evidence, algorithm, transport)
 
     def _drawn(
-        self, model: Bucketed, evidence: Evidence, algorithm: str
+        self, model: Bucketed, evidence: Evidence, algorithm: str, transport: Transport
     ) -> tuple[Bucketed, Evidence]:
-        """An aggregation, off by its error where draws are priced, and its evidence."""
-        return (Drawn(model, evidence, self.sharing, algorithm) if self.draws else model), evidence
+        """An aggregation, off by its error where draws are priced or rates say something of it, and
+        its evidence."""
+        errors = self.errors or Taken()
+        if self.draws:
+            return Drawn(model, evidence, self.sharing, algorithm, errors, transport.name), evidence
+        if self.errors:
+            return Expected(
+                model, evidence, self.sharing, algorithm, errors, transport.name
+            ), evidence
+        return model, evidence
 
     def _by_profile(
         self, algorithm: str, transport: Transport, profile: Profile
     ) -> tuple[Bucketed, Evidence]:
         """As one profile measured it; with its held-out error where draws are priced."""
-        return self._drawn(*self._measured(algorithm, transport, profile), algorithm)
+        return self._drawn(*self._measured(algorithm, transport, profile), algorithm, transport)
 
     def _measured(
         self, algorithm: str, transport: Transport, profile: Profile

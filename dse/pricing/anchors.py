@@ -11,13 +11,16 @@ import numpy as np
 
 from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.pricing.draws import normal
 
 FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # One workload in one format on one accelerator under one stack. Published rows have no such
 # effect, it is noise to them; whoever has measured it knows it.
 CONFIGURATION = "configuration"
+# By what a step errs besides computing, see :mod:`.step_errors`: standard normal, by its name. What
+# computes has no such effect; a rate of a whole step knows something of it.
+STEP_ERROR = "step error"
 # Between batches of one configuration, as a standard deviation of the logarithm: 24 published
 # configurations with two to four rows each, 32 degrees of freedom.
 BETWEEN_BATCHES = 0.06
@@ -107,7 +110,12 @@ def known(anchors: Anchors, of: Mapping[str, str]) -> str:
 
 
 def conditioned(
-    anchors: Anchors, kinds: Sequence[Mapping[str, str]], y: Array, noise: Array
+    anchors: Anchors,
+    kinds: Sequence[Mapping[str, str]],
+    y: Array,
+    noise: Array,
+    share: ArrayLike = 1.0,
+    errors: Sequence[Mapping[str, float]] = (),
 ) -> Anchors:
     """Anchors that have seen more rows: ``m + G (y - Z m)`` and ``C - G Z C``.
 
@@ -117,12 +125,14 @@ def conditioned(
     deviation. Z: weights of the effects in each row, (rows, effects).
 
     kinds: component -> level of each row. y: log(measured / modelled seconds), (rows,). noise:
-    standard deviation of each row about its effects, (rows,).
+    standard deviation of each row about its effects, (rows,). share: of its effects by which a
+    row's y rises, (rows,): 1 where all of the time is computing. errors: of each row, by how much
+    y rises with every error of the step besides computing; of none where it is empty.
     """
     if not len(kinds):
         return anchors
-    extended = _with_levels(anchors, kinds)
-    design = _design(extended, kinds)
+    extended = _with_levels(anchors, kinds, errors)
+    design = _design(extended, kinds, share, errors)
     through = extended.covariance @ design.T
     gain = np.linalg.solve(design @ through + np.diag(np.square(noise)), through.T).T
     covariance = extended.covariance - gain @ through.T
@@ -134,7 +144,12 @@ def conditioned(
 
 
 def with_likeliest_source(
-    anchors: Anchors, kinds: Sequence[Mapping[str, str]], y: Array, noise: Array
+    anchors: Anchors,
+    kinds: Sequence[Mapping[str, str]],
+    y: Array,
+    noise: Array,
+    share: ArrayLike = 1.0,
+    errors: Sequence[Mapping[str, float]] = (),
 ) -> Anchors:
     """Anchors whose deviation of sources is the one likeliest for these rows, at least their own.
 
@@ -145,8 +160,8 @@ def with_likeliest_source(
     """
     if not len(kinds):
         return anchors
-    found = _with_levels(anchors, kinds)
-    design = _design(found, kinds)
+    found = _with_levels(anchors, kinds, errors)
+    design = _design(found, kinds, share, errors)
     left = y - design @ found.mean
     covariance = design @ found.covariance @ design.T + np.diag(np.square(noise))
     sources = design[:, [at for (name, _), at in found.effects.items() if name == SOURCE]]
@@ -161,13 +176,21 @@ def with_likeliest_source(
     return replace(anchors, deviations={**anchors.deviations, SOURCE: best})
 
 
-def _with_levels(anchors: Anchors, kinds: Sequence[Mapping[str, str]]) -> Anchors:
-    """With an effect for every level of the kinds, before any row of theirs is seen."""
+def _with_levels(
+    anchors: Anchors,
+    kinds: Sequence[Mapping[str, str]],
+    errors: Sequence[Mapping[str, float]] = (),
+) -> Anchors:
+    """With an effect for every level of the kinds and every error, before any row of theirs is
+    seen."""
     deviations: dict[tuple[str, str], float] = {}
     for of in kinds:
         for component, level in of.items():
             if (component, level) not in anchors.effects:
                 deviations[component, level] = _deviation(anchors, component, of[FAMILY])
+    for effect in ((STEP_ERROR, name) for row in errors for name in row):
+        if effect not in anchors.effects:
+            deviations[effect] = 1.0
     known, more = len(anchors.mean), len(deviations)
     covariance = np.zeros((known + more, known + more))
     covariance[:known, :known] = anchors.covariance
@@ -189,13 +212,22 @@ def _deviation(anchors: Anchors, component: str, family: str) -> float:
     return float(np.sqrt(_noise(anchors, family) ** 2 - between_batches(anchors, family) ** 2))
 
 
-def _design(anchors: Anchors, kinds: Sequence[Mapping[str, str]]) -> Array:
+def _design(
+    anchors: Anchors,
+    kinds: Sequence[Mapping[str, str]],
+    share: ArrayLike = 1.0,
+    errors: Sequence[Mapping[str, float]] = (),
+) -> Array:
     """Weights of the effects, (rows, effects)."""
     design = np.zeros((len(kinds), len(anchors.mean)))
     for row, of in zip(design, kinds, strict=True):
         for component, level in of.items():
             row[anchors.effects[component, level]] = _weight(anchors, component, of[FAMILY])
-    return design
+    design = design * np.reshape(share, (-1, 1))
+    for row, weights in zip(design, errors, strict=False):
+        for name, weight in weights.items():
+            row[anchors.effects[STEP_ERROR, name]] = weight
+    return np.asarray(design)
 
 
 def drawn_errors(
@@ -233,6 +265,20 @@ def drawn_errors(
             f"computing: {_name(of)}", draws
         )
     return np.asarray(np.exp(log))
+
+
+def step_error(anchors: Anchors, name: str) -> float:
+    """What an error of a step besides computing is expected to be: 0 where no rate says more."""
+    at = anchors.effects.get((STEP_ERROR, name))
+    return 0.0 if at is None else float(anchors.mean[at])
+
+
+def drawn_step_error(anchors: Anchors, name: str, draws: int) -> Array | None:
+    """Draws of it, (draws,), together with those of computing; None where no rate says more."""
+    at = anchors.effects.get((STEP_ERROR, name))
+    if at is None:
+        return None
+    return np.asarray(anchors.mean[at] + _posterior_draws(anchors, [at], draws)[:, 0])
 
 
 def _posterior_draws(anchors: Anchors, effects: Sequence[int], draws: int) -> Array:

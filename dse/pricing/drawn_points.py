@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def drawn_quantities(
     ]
     met = {text: np.zeros(shape, dtype=bool) for text, _ in compared}
     with draws.varied(variation or draws.Variation()):
-        sampled = replace(problem, draws=True, draw_count=count)
+        sampled = problem.drawn(count)
         for where, evaluation in sampled.scattered(columns_of(points)):
             before()
             part = (count, len(where))

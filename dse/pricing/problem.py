@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.calibration.throughput_part import Throughput
 from dse.catalog.facts import Fact
 from dse.catalog.prices import GENERAL
 from dse.model import compute
@@ -28,13 +29,15 @@ from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import anchors, devices, hardware, market, target, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
-from dse.pricing.draws import DRAWS, normal, noted
+from dse.pricing.draws import DRAWS, Record, Variation, normal, noted, varied
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
+from dse.pricing.losses import losses
 from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.pricing.rental import Rental
+from dse.pricing.step_errors import Learned, StepErrors, Taken, told_apart
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
 from dse.study import PAI, Study, Value
@@ -137,7 +140,19 @@ class Problem:
             draws,
             self.remember,
             uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
+            self.step_errors,
         )
+
+    @cached_property
+    def step_errors(self) -> StepErrors | None:
+        """What the user's own rates say of the errors of a step besides computing; None where there
+        are none of several accelerators that say how they summed their gradients, or where shares
+        of the peaks stand in place of what rates correct."""
+        rates = (rate for of in self.profiles.values() for rate in throughput.applicable(of))
+        given = self.study.efficiency.compute is not None or not self.step_model.measurable
+        if given or not any(rate.stated for rate in rates):
+            return None
+        return Learned(lambda: self.anchors)
 
     def stack(self, name: str) -> Stack:
         """Training software of the catalogue."""
@@ -202,7 +217,22 @@ class Problem:
     @cached_property
     def anchors(self) -> catalog.Anchors:
         """Those of the catalogue, or as the profiles' own rates correct them."""
-        return throughput.corrected(catalog.anchors(), self.profiles.values())
+        return self.anchors_with(())
+
+    def anchors_with(
+        self, supposed: Sequence[tuple[Throughput, catalog.Workload]]
+    ) -> catalog.Anchors:
+        """The same if such rates had been measured, too, each with what it trains."""
+        return throughput.corrected(
+            catalog.anchors(), self.profiles.values(), _WholeSteps(self), supposed
+        )
+
+    def drawn(self, count: int = DRAWS) -> Problem:
+        """The same problem, priced once per draw, of which there are so many."""
+        sampled = replace(self, draws=True, draw_count=count)
+        if self.step_errors is not None:  # what rates say is no matter of draws, and takes a while
+            sampled.__dict__["anchors"] = self.anchors
+        return sampled
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""
@@ -239,7 +269,7 @@ class Problem:
     @cached_property
     def sampled(self) -> Problem:
         """The same problem, priced once per draw."""
-        return replace(self, draws=True)
+        return self.drawn()
 
     @property
     def reference_samples_per_s(self) -> ArrayLike:
@@ -249,9 +279,10 @@ class Problem:
     @cached_property
     def lost(self) -> Scale:
         """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
-        if not self.draws:
-            return self.scale
-        return uncertainty.drawn_scale(self.scale, self.scale_spread, self.draw_count)
+        scale, spread, errors = self.scale, self.scale_spread, self.step_errors
+        if self.draws:
+            return uncertainty.drawn_scale(scale, spread, errors or Taken(), self.draw_count)
+        return scale if errors is None else uncertainty.expected_scale(scale, spread, errors)
 
     @cached_property
     def failures(self) -> Failures:
@@ -451,6 +482,93 @@ class Problem:
                 oldest, _ = self._memory.popitem(last=False)
                 del self._sizes[oldest]
         return self._memory[key]
+
+
+@dataclass
+class _Supposed(Problem):
+    """The same before any rate of the user's is seen, in as many draws as computing is supposed to
+    take so many times as long as its rows of work say.
+
+    log_factors: the logarithm of that, of all accelerators, (draws,). taken: by what the rest of
+    the step errs.
+    """
+
+    log_factors: Array = field(default_factory=lambda: np.zeros(0))
+    taken: Taken = field(default_factory=Taken)
+
+    @property
+    def step_errors(self) -> StepErrors:
+        """See :class:`Problem`."""
+        return self.taken
+
+    def reached(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> compute.Device:
+        """See :class:`Problem`."""
+        kernels = catalog.computing().stacks[stack.name].kernels
+        memory = self.study.efficiency.memory
+        return devices.by_law(machines, precision, kernels, (), self.profiles.values(), memory)
+
+    def compute_errors(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> Array:
+        """See :class:`Problem`."""
+        del precision, stack
+        return np.repeat(np.exp(self.log_factors)[:, None], len(machines), axis=1)
+
+
+@dataclass(frozen=True)
+class _WholeSteps:
+    """Whole steps of rates, as the problem prices them before it sees any rate of the user's: a
+    :class:`.throughput.WholeSteps`."""
+
+    problem: Problem
+
+    def seconds(
+        self,
+        rate: Throughput,
+        workload: catalog.Workload,
+        log_factors: Array,
+        errors: Mapping[str, Array],
+    ) -> Array:
+        """See :class:`.throughput.WholeSteps`."""
+        with varied(Variation(alone=frozenset())):
+            return self._step_s(rate, workload, log_factors, Taken(errors))
+
+    def unsure_of(
+        self, rate: Throughput, workload: catalog.Workload, log_factor: float
+    ) -> tuple[tuple[str, ...], float]:
+        """See :class:`.throughput.WholeSteps`."""
+        return self.problem.remember(  # type: ignore[no-any-return]
+            ("unsure of", rate, workload.name, log_factor),
+            lambda: self._unsure_of(rate, workload, log_factor),
+        )
+
+    def _unsure_of(
+        self, rate: Throughput, workload: catalog.Workload, log_factor: float
+    ) -> tuple[tuple[str, ...], float]:
+        record, taken = Record(), Taken()
+        with varied(Variation(record=record)):
+            self._step_s(rate, workload, np.full(1, log_factor), taken)
+        others = record.asked.difference(name for name, _ in taken.asked)
+        with varied(Variation(alone=frozenset(others))):
+            seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), Taken())
+        names = sorted(told_apart(*asked) for asked in taken.asked)
+        return tuple(names), float(np.std(np.log(seconds)))
+
+    def _step_s(
+        self, rate: Throughput, workload: catalog.Workload, log_factors: Array, taken: Taken
+    ) -> Array:
+        of = self.problem
+        scale = of.scale, of.scale_spread
+        if workload.varying_length != of.workload.varying_length:
+            scale = losses(of.study, workload)
+        supposed = _Supposed(
+            of.study, workload, of.prices, of.profiles, *scale, True, len(log_factors),
+            log_factors=log_factors, taken=taken,
+        )  # fmt: skip
+        step_s = supposed.points_at(throughput.configuration(rate)).step_time().step_s
+        return np.broadcast_to(step_s, (len(log_factors), 1))[:, 0]
 
 
 def _pieces(whole: slice, most: int) -> list[slice]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.calibration.throughput_part import Throughput
+from dse.calibration.throughput_part import Throughput, aggregation_names
 from dse.catalog import Accelerator, Anchors, Workload
 from dse.errors import DseError
 from dse.model import compute
+from dse.model.arrays import Array
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, hardware, network
 from dse.spelling import alternatives
+from dse.study import Value
 
 # Standard deviations of the logarithm that come on top of what differs between batches.
 # Several accelerators of a node: their communication is in the rate and not in the model. Of 151
@@ -25,6 +29,40 @@ from dse.spelling import alternatives
 WITHIN_NODE, BETWEEN_NODES = 0.17, 0.34
 # A judgement: a block of a network is not the network.
 OF_A_BLOCK = 0.15
+# The step of a rate that says how gradients were summed is a sum and maximum of terms, linear only
+# nearby: it is made linear again where the correction has come to, until that stays.
+ROUNDS, SETTLED = 8, 2e-3
+NEARBY = 0.05  # of the logarithm of computing: half of what its share of the step is told from
+# A step that is mostly something else does not tell that software is unusual: only very unusual
+# software would explain it. A judgement.
+TELLING = 0.5  # share of the step that is computing
+# Errors of a step besides computing are standard normal: half of what their weights are told from.
+BESIDE = 0.5
+
+
+class WholeSteps(Protocol):
+    """Whole steps of rates that say how gradients were summed, before any rate is seen."""
+
+    def seconds(
+        self,
+        rate: Throughput,
+        workload: Workload,
+        log_factors: Array,
+        errors: Mapping[str, Array],
+    ) -> Array:
+        """Of one step under several suppositions, (suppositions,).
+
+        log_factors: the logarithm of the factor by which computing takes longer than its rows of
+        work. errors: by what the step errs besides, see :mod:`.step_errors`; all (suppositions,).
+        """
+        ...
+
+    def unsure_of(
+        self, rate: Throughput, workload: Workload, log_factor: float
+    ) -> tuple[tuple[str, ...], float]:
+        """The names of these errors, and the standard deviation of the logarithm of the step by all
+        that is neither they nor computing."""
+        ...
 
 
 def kind_of(
@@ -37,12 +75,17 @@ def kind_of(
 def corrected(
     known: Anchors,
     profiles: Iterable[Profile],
+    whole: WholeSteps,
     supposed: Sequence[tuple[Throughput, Workload]] = (),
 ) -> Anchors:
     """Anchors that have seen the rates in profiles, see :func:`.anchors.conditioned`.
 
-    supposed: rates that nobody measured, as if they were in a profile, with what they train. Raises
-    :class:`~dse.errors.DseError` where a rate is of a workload or stack that is not there.
+    A rate of several accelerators that says how they summed their gradients is compared with their
+    whole step, to which computing contributes the share that scales with it; all other rates with
+    computing alone. whole: prices such a step without any rate of the user's. supposed: rates that
+    nobody measured, as if they were in a profile, with what they train. Raises
+    :class:`~dse.errors.DseError` where a rate is of a workload, stack or aggregation that is not
+    there.
     """
     profiles = tuple(profiles)
     own = _merged(row for profile in profiles for row in applicable(profile))
@@ -57,15 +100,141 @@ def corrected(
         kind_of(workload, catalog.accelerator(row.accelerator), row.precision, row.stack)
         for row, workload in rows
     ]
-    modelled = [modelled_s(row, workload, profiles, launch=0.0) for row, workload in rows]
-    y = np.log([row.pass_s for row, _ in rows]) - np.log(modelled)
-    noise = np.array([
-        np.hypot(anchors.between_batches(known, workload.family), noise_of(row))
-        for row, workload in rows
-    ])  # fmt: skip
-    return anchors.conditioned(
-        anchors.with_likeliest_source(known, kinds, y, noise), kinds, y, noise
+    batches = [anchors.between_batches(known, workload.family) for _, workload in rows]
+    seen = [
+        _Stated(row, workload, whole, anchors.log_factor(known, kind))
+        if row.stated
+        else _alone(row, workload, profiles)
+        for (row, workload), kind in zip(rows, kinds, strict=True)
+    ]
+    found = known
+    for _ in range(ROUNDS):
+        lines = [one.linear(found, kind) for one, kind in zip(seen, kinds, strict=True)]
+        y, share, rest = (np.array([line[at] for line in lines]) for at in range(3))
+        noise, errors = np.hypot(share * batches, rest), [line.errors for line in lines]
+        telling = np.flatnonzero(share >= TELLING)
+        likely = anchors.with_likeliest_source(
+            known,
+            [kinds[at] for at in telling],
+            y[telling],
+            noise[telling],
+            share[telling],
+            [errors[at] for at in telling],
+        )
+        before, found = found, anchors.conditioned(likely, kinds, y, noise, share, errors)
+        if not any(errors) or _settled(before, found):
+            break
+    return found
+
+
+def _settled(before: Anchors, after: Anchors) -> bool:
+    return len(before.mean) == len(after.mean) and np.allclose(
+        before.mean, after.mean, rtol=0, atol=SETTLED
     )
+
+
+class _Line(NamedTuple):
+    """What a rate says of the logarithm of its computing's factor, f, and of the errors e of its
+    step besides: ``y = share f + errors . e`` and noise.
+
+    rest: standard deviation of y for all but what batches differ by, which is one of f.
+    """
+
+    y: float
+    share: float
+    rest: float
+    errors: Mapping[str, float]
+
+    def linear(self, known: Anchors, kind: Mapping[str, str]) -> _Line:
+        """It is, wherever the correction comes to."""
+        del known, kind
+        return self
+
+
+def _alone(row: Throughput, workload: Workload, profiles: tuple[Profile, ...]) -> _Line:
+    """Compared with the computing of one accelerator."""
+    modelled = modelled_s(row, workload, profiles, launch=0.0)
+    return _Line(float(np.log(row.pass_s / modelled)), 1.0, noise_of(row), {})
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A rate compared with its whole step, a sum and maximum of terms that is linear nearby.
+
+    expected: the logarithm of the factor of computing before any rate is seen.
+    """
+
+    row: Throughput
+    workload: Workload
+    whole: WholeSteps
+    expected: float
+
+    def linear(self, known: Anchors, kind: Mapping[str, str]) -> _Line:
+        """``log step`` about what is known: ``share = d log step / d f``, and likewise errors."""
+        factor = anchors.log_factor(known, kind)
+        names, rest = self.unsure
+        about = np.array([factor, *(anchors.step_error(known, name) for name in names)])
+        # Rows: what is known, and each number more and less than that.
+        by = np.diag([NEARBY, *(BESIDE for _ in names)])
+        supposed = about + np.concatenate([np.zeros((1, len(about))), by, -by])
+        known_step, *others = self.log_steps(supposed)
+        more, less = np.split(np.array(others), 2)
+        slopes = (more - less) / (2 * np.diag(by))
+        left = np.log(self.row.pass_s * self.row.accumulation) - known_step
+        share, *weights = slopes.tolist()
+        told = {name: weight for name, weight in zip(names, weights, strict=True) if weight}
+        return _Line(float(left + slopes @ about), share, rest, told)
+
+    @cached_property
+    def unsure(self) -> tuple[tuple[str, ...], float]:
+        """See :meth:`WholeSteps.unsure_of`, before any rate is seen."""
+        return self.whole.unsure_of(self.row, self.workload, self.expected)
+
+    def log_steps(self, supposed: Array) -> Array:
+        """Of the whole step under several suppositions of f and e, (suppositions, 1 + errors).
+
+        Raises :class:`~dse.errors.DseError` where it has no price.
+        """
+        row, (factors, *errors) = self.row, supposed.T
+        taken = dict(zip(self.unsure[0], errors, strict=True))
+        seconds = self.whole.seconds(row, self.workload, factors, taken)
+        if not np.all(np.isfinite(seconds)):
+            where = f"{row.gpus:,} {row.accelerator} over {row.over}"
+            raise DseError(f"your rate of {row.what} on {where}: its step cannot be priced")
+        return np.asarray(np.log(seconds))
+
+
+def configuration(row: Throughput) -> dict[str, Value | None]:
+    """The point of a rate that says how gradients were summed: the values of its axes.
+
+    Raises :class:`~dse.errors.DseError` where the catalogue does not know how, or over what.
+    """
+    named = {"node": row.node, "intra_node": row.intra_node, "inter_node": row.inter_node}
+    kinds = {"node": "nodes", "intra_node": "fabrics", "inter_node": "fabrics"}
+    values: dict[str, Value | None] = {}
+    for axis, name in named.items():
+        if name is not None:
+            if name not in catalog.names(kinds[axis]):
+                raise DseError(f"your rate of {row.what}: {axis} '{name}' is not in the catalogue")
+            values[axis] = name
+    aggregation = aggregation_names().get(row.aggregation or "")
+    if aggregation is None:
+        raise DseError(f"your rate of {row.what}: no aggregation is called '{row.aggregation}'")
+    if row.nics_per_node is not None:
+        values["nics_per_node"] = row.nics_per_node
+    if row.node is None:
+        values["accelerator"] = row.accelerator
+    return {
+        **values,
+        "aggregation": aggregation,
+        "gpus": row.gpus,
+        "gpus_per_node": row.gpus_per_node,
+        "batch_per_gpu": row.batch_per_gpu,
+        "accumulation": row.accumulation,
+        "precision": row.precision,
+        "stack": row.stack,
+        "optimizer": row.optimizer,
+    }
 
 
 def applicable(profile: Profile) -> list[Throughput]:

@@ -30,11 +30,12 @@ from dse.model.aggregation.base import (
     MessageChoice,
     Summed,
 )
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
 from dse.pricing.draws import noted
+from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 OF_COST = ("capital", "hourly", "tco", "power")  # what every point costs
@@ -80,13 +81,16 @@ class Drawn(Bucketed):
 
     One factor for all messages of a step, log-normal: they err together, and so do two points of
     the same algorithm on the same side of the measured range; errors of others are independent.
-    Prices have an axis of draws before those of the points. sharing: see :func:`drawn_error`.
+    Prices have an axis of draws before those of the points. sharing, errors, transport: see
+    :func:`drawn_error`.
     """
 
     inner: Bucketed
     evidence: Evidence
     sharing: Array
     algorithm: str
+    errors: StepErrors
+    transport: str
 
     leading_axes = 1
 
@@ -112,7 +116,10 @@ class Drawn(Bucketed):
 
     def error(self, gradients: Gradients, layout: Layout) -> Array:
         """One factor per draw, (draws, *S)."""
-        return drawn_error(self.evidence, self.algorithm, self.sharing, gradients, layout)
+        return drawn_error(
+            self.evidence, self.algorithm, self.sharing, self.errors, gradients, layout,
+            self.transport,
+        )  # fmt: skip
 
     def priced(self, layout: Layout) -> Any:
         """Of the other."""
@@ -123,17 +130,37 @@ class Drawn(Bucketed):
         return self.inner.bounded(gradients, layout)
 
 
-def drawn_scale(scale: Scale, spread: Scale, draws: int) -> Scale:
+@dataclass(frozen=True)
+class Expected(Drawn):
+    """The same with the one error that is expected; no axis of draws."""
+
+    leading_axes = 0
+
+    def error(self, gradients: Gradients, layout: Layout) -> Array:
+        """One factor, (*S)."""
+        return expected_error(
+            self.evidence, self.algorithm, self.errors, gradients, layout, self.transport
+        )
+
+
+def drawn_scale(scale: Scale, spread: Scale, errors: StepErrors, draws: int) -> Scale:
     """Its terms as draws, (draws,), log-normal; sharing stays (:func:`drawn_sharing`).
 
     Communication beside the backward pass slows it down by no more than it would take after it.
     """
+    return _off(scale, spread, errors.drawn(WAITING, draws), errors.drawn(SLOWDOWN, draws))
+
+
+def expected_scale(scale: Scale, spread: Scale, errors: StepErrors) -> Scale:
+    """Its terms as they are expected to be, where rates of several accelerators say more."""
+    return _off(scale, spread, errors.expected(WAITING), errors.expected(SLOWDOWN))
+
+
+def _off(scale: Scale, spread: Scale, waiting: ArrayLike, slowdown: ArrayLike) -> Scale:
     return replace(
         scale,
-        spread=scale.spread * np.exp(spread.spread * normal("scale: waiting", draws)),
-        slowdown=np.minimum(
-            scale.slowdown * np.exp(spread.slowdown * normal("scale: slowdown", draws)), 1.0
-        ),
+        spread=scale.spread * np.exp(spread.spread * np.asarray(waiting)),
+        slowdown=np.minimum(scale.slowdown * np.exp(spread.slowdown * np.asarray(slowdown)), 1.0),
     )
 
 
@@ -147,30 +174,51 @@ def drawn_error(
     evidence: Evidence,
     name: str,
     sharing: Array,
+    errors: StepErrors,
     gradients: Gradients,
     layout: Layout,
+    transport: str = "",
 ) -> Array:
     """One factor per draw for all that a step sums, (draws, *S), as wide as the evidence says.
 
     Draws of one name on the same side of what was measured are the same at all points. Beyond the
     nodes that were measured, the network is shared by another power of them in each draw: sharing,
-    (draws,).
+    (draws,). errors: what is known of them, over the transport.
     """
     known: Surroundings = layout  # type: ignore[assignment]
     measured = evidence.grade(gradients, known) == Grade.INSIDE
     width = evidence.log_spread(gradients, known)
     column = (-1,) + (1,) * layout.rank
     inside, outside = (
-        normal(f"communication: {name}, {side}", len(sharing)).reshape(column)
+        errors.drawn(f"{COMMUNICATION}{name}, {side}", len(sharing), transport).reshape(column)
         for side in ("inside", "outside")
     )
     for side, drawn in (("inside", inside), ("outside", outside)):
         if np.any((measured == (side == "inside")) & (width > 0)):
-            noted(f"communication: {name}, {side}", drawn.reshape(-1))
+            noted(f"{COMMUNICATION}{name}, {side}", drawn.reshape(-1))
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
     shared = (nodes / few) ** sharing.reshape(column)
     return np.asarray(np.exp(width * np.where(measured, inside, outside)) * shared)
+
+
+def expected_error(
+    evidence: Evidence,
+    name: str,
+    errors: StepErrors,
+    gradients: Gradients,
+    layout: Layout,
+    transport: str = "",
+) -> Array:
+    """The one factor that is expected of all that a step sums, (*S)."""
+    known: Surroundings = layout  # type: ignore[assignment]
+    measured = evidence.grade(gradients, known) == Grade.INSIDE
+    inside, outside = (
+        errors.expected(f"{COMMUNICATION}{name}, {side}", transport)
+        for side in ("inside", "outside")
+    )
+    width = evidence.log_spread(gradients, known)
+    return np.asarray(np.exp(width * np.where(measured, inside, outside)))
 
 
 @dataclass(frozen=True)
@@ -187,6 +235,11 @@ class DrawnSums:
     evidence: Evidence
     sharing: Array
     name: str
+    errors: StepErrors
+
+    def error(self, gradients: Gradients, layout: Layout) -> Array:
+        """One factor per draw, (draws, *S)."""
+        return drawn_error(self.evidence, self.name, self.sharing, self.errors, gradients, layout)
 
     @property
     def axes(self) -> frozenset[str]:
@@ -227,11 +280,20 @@ class DrawnSums:
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """(draws, *S)."""
-        error = drawn_error(self.evidence, self.name, self.sharing, gradients, layout)
+        error = self.error(gradients, layout)
         sooner = np.asarray(layer_done_s[:]) / error
         return Summed(
             *(error * seconds for seconds in self.inner.summed(gradients, sooner, layout))
         )
+
+
+@dataclass(frozen=True)
+class ExpectedSums(DrawnSums):
+    """The same with the one error that is expected."""
+
+    def error(self, gradients: Gradients, layout: Layout) -> Array:
+        """One factor, (*S)."""
+        return expected_error(self.evidence, self.name, self.errors, gradients, layout)
 
 
 class DrawnPoints(Protocol):

@@ -66,7 +66,7 @@ def assumptions(
 
 def _of_scale(problem: Problem) -> str:
     """What accelerators that work together lose to one another."""
-    scale = problem.scale
+    scale = problem.lost
     if scale == IDEAL:
         return (
             "All nodes are assumed to be equally fast and to have the network to themselves: "
@@ -81,7 +81,9 @@ def _of_scale(problem: Problem) -> str:
         f"{', as samples differ in length' * varying}. A second of communication lengthens the "
         f"backward pass beside it by {slowdown:.2g} s. With twice as many nodes each has "
         f"{100 * (1 - 2**-sharing):.2g} % less bandwidth. These are medians of "
-        f"{catalog.scale_terms().title}; scale: ideal leaves them out."
+        f"{catalog.scale_terms().title}"
+        f"{', as your training rates correct them' * (scale != problem.scale)}; "
+        "scale: ideal leaves them out."
     )
 
 

@@ -66,7 +66,8 @@ def _measured(problem: Problem, values: Values) -> float | None:
 
 
 def _is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
-    """Whether a rate was measured at a point, on whatever network and with any optimizer."""
+    """Whether a rate was measured at a point, with any optimizer, and on whatever network where it
+    does not say which."""
     points = problem.points_at(values)
 
     def number(of: object) -> float:
@@ -81,5 +82,17 @@ def _is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
         points.machines[0].accelerator.name, points.precision.name, points.stack.name,
         number(points.batch), number(points.accumulation), gpus, min(gpus, per_node),
     )  # fmt: skip
-    same = not rate.layers and measured == asked
+    same = not rate.layers and measured == asked and _is_over(values, rate)
     return same and catalog.named_workload(rate.workload).name == problem.workload.name
+
+
+def _is_over(values: Values, rate: Throughput) -> bool:
+    """Whether a point sums gradients as a rate says, over the network that it says, if any."""
+    if not rate.stated:
+        return True
+    if values.get("aggregation") != rate.aggregation:
+        return False
+    if rate.gpus <= rate.gpus_per_node:
+        return True
+    between = rate.inter_node or catalog.node(str(rate.node)).inter_node
+    return values.get("inter_node") in (None, between)

@@ -15,8 +15,8 @@ from dse.calibration import Profile
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import DseError
-from dse.pricing import caveats, throughput
-from dse.pricing.problem import Problem
+from dse.pricing import anchors, caveats, throughput
+from dse.pricing.problem import Problem, _WholeSteps
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Point
 from dse.report.explain import lines
@@ -59,8 +59,8 @@ def rate(problem: Problem, accelerator: str = "a100-sxm4-40gb") -> float:
     return 128.0 / (at(problem, accelerator).step_s or np.nan)
 
 
-def width(problem: Problem) -> float:
-    interval = at(problem).interval
+def width(problem: Problem, **values: Any) -> float:
+    interval = priced.at(problem, accelerator="a100-sxm4-40gb", **values).interval
     assert interval is not None
     low, high = interval.step_s
     return float(np.log(high / low))
@@ -106,6 +106,117 @@ def test_repetitions_count_once_and_several_accelerators_less(
     assert throughput.noise_of(OURS) == 0.0
 
 
+def in_a_node(problem: Problem, **values: Any) -> float:
+    """Samples/s of eight A100."""
+    point = priced.at(problem, accelerator="a100-sxm4-40gb", **{"gpus": 8, **values})
+    return 8 * 128.0 / (point.step_s or np.nan)
+
+
+def test_a_rate_of_the_machine_that_is_asked_for_is_believed(
+    tmp_path: Path, plain: Problem
+) -> None:
+    """Where it says how gradients were summed; else its communication stands in the way."""
+    expected = in_a_node(plain)
+    measured = replace(OURS, gpus=8, samples_per_s=0.9 * expected)
+    stated = replace(measured, aggregation="ring-nccl")
+    unsaid, said = problem_of(tmp_path, measured), problem_of(tmp_path, stated)
+    assert in_a_node(said) == pytest.approx(0.9 * expected, rel=0.03)
+    assert in_a_node(said) < in_a_node(unsaid)
+    assert width(said, gpus=8) < 0.7 * width(plain, gpus=8)
+    # Two such nodes follow, and one accelerator less, for some of it may have been communication.
+    two, one = (
+        np.log(in_a_node(said, gpus=many) / in_a_node(plain, gpus=many)) for many in (16, 1)
+    )
+    assert two == pytest.approx(np.log(0.9), abs=0.03)
+    assert np.log(0.9) < one < -0.02
+
+
+def test_what_is_mostly_communication_says_little_of_computing(tmp_path: Path) -> None:
+    """Gradients that pass through hosts take most of the step."""
+    study = STUDY.replace("resnet50", "vgg16").replace("128", "32")
+    plain = priced.problem_of(tmp_path, study)
+    expected = in_a_node(plain, aggregation="ring-mpi") / 4
+    stated = replace(
+        OURS, workload="vgg16", batch_per_gpu=32.0, gpus=8, samples_per_s=expected / 1.6,
+        aggregation="ring-mpi",
+    )  # fmt: skip
+    said = priced.problem_of(tmp_path, study, profile(stated))
+    assert in_a_node(said, aggregation="ring-mpi") / 4 == pytest.approx(expected / 1.6, rel=0.05)
+    assert in_a_node(said, gpus=1) == pytest.approx(in_a_node(plain, gpus=1), rel=0.03)
+    # NCCL's rings are not MPI's, and yet the machines are the same.
+    assert in_a_node(said) == pytest.approx(in_a_node(plain), rel=0.1)
+
+
+def test_where_communication_is_nothing_it_is_a_rate_of_computing(
+    tmp_path: Path, plain: Problem
+) -> None:
+    many = {"accumulation": 10_000.0}
+    expected = 1e4 * in_a_node(plain, **many)
+    row = replace(OURS, gpus=8, samples_per_s=0.8 * expected, accumulation=10_000)
+    said = problem_of(tmp_path, replace(row, aggregation="ring-nccl"))
+    alone = problem_of(tmp_path, replace(OURS, samples_per_s=0.8 * rate(plain)))
+    assert in_a_node(said, gpus=1) == pytest.approx(in_a_node(alone, gpus=1), rel=0.05)
+
+
+def test_one_accelerator_sums_nothing(tmp_path: Path) -> None:
+    stated = replace(OURS, aggregation="ring-nccl", inter_node="100gbe")
+    assert rate(problem_of(tmp_path, stated)) == rate(problem_of(tmp_path, OURS))
+
+
+def test_given_shares_of_the_peaks_are_not_corrected(tmp_path: Path) -> None:
+    study = f"{STUDY}efficiency: {{compute: 0.5, memory: 0.7}}\n"
+    stated = replace(OURS, gpus=8, samples_per_s=3000.0, aggregation="ring-nccl")
+    plain, said = (priced.problem_of(tmp_path, study, *given) for given in ((), (profile(stated),)))
+    assert in_a_node(said) == in_a_node(plain)
+
+
+def test_rates_that_say_it_and_others_count_together(tmp_path: Path, plain: Problem) -> None:
+    slow = 0.85 * in_a_node(plain)
+    stated = replace(OURS, gpus=8, samples_per_s=slow, aggregation="ring-nccl")
+    nodes = replace(stated, gpus=16, samples_per_s=2 * slow, inter_node="100gbe")
+    alone = replace(OURS, samples_per_s=0.85 * rate(plain))
+    both = problem_of(tmp_path, stated, alone, nodes)
+    assert in_a_node(both) == pytest.approx(slow, rel=0.05)
+    assert rate(both) == pytest.approx(alone.samples_per_s, rel=0.05)
+
+
+def test_intervals_hold_and_errors_fall(tmp_path: Path, plain: Problem) -> None:
+    """Of machines whose computing and whose communication err as the model says that they may."""
+    priced_alone = _WholeSteps(plain)
+    stated = replace(OURS, gpus=8, aggregation="ring-nccl")
+    kind = throughput.kind_of(
+        plain.workload, catalog.accelerator(OURS.accelerator), OURS.precision, OURS.stack
+    )
+    expected, batches = anchors.log_factor(plain.anchors, kind), 0.06
+    names, _ = priced_alone.unsure_of(stated, plain.workload, expected)
+    spread = float(np.std(np.log(plain.drawn().compute_errors(
+        plain.points_at(plain.study.baseline.values).machines, "fp16", plain.stack("vendor")
+    ))))  # fmt: skip
+    drawn = np.random.default_rng(0)
+    found = []
+    for _ in range(24):
+        computing = expected + np.sqrt(spread**2 - batches**2) * drawn.standard_normal()
+        errors = {name: np.full(2, drawn.standard_normal()) for name in names}
+        measured, true = priced_alone.seconds(
+            stated, plain.workload, computing + batches * drawn.standard_normal(2), errors
+        )
+        row = replace(stated, samples_per_s=8 * 128.0 / measured)
+        said, unsaid = (
+            problem_of(tmp_path, row),
+            problem_of(tmp_path, replace(row, aggregation=None)),
+        )
+        point = priced.at(said, gpus=8)
+        assert point.interval is not None
+        low, high = point.interval.step_s
+        off, off_unsaid, off_before = (
+            abs(np.log(8 * 128.0 / in_a_node(problem) / true)) for problem in (said, unsaid, plain)
+        )
+        found.append((low <= true <= high, off, off_unsaid, off_before))
+    inside, *off = np.mean(found, axis=0)
+    assert inside >= 0.75  # of 24: fewer is likely in one of a hundred such samples
+    assert off[0] < off[1] < off[2]
+
+
 def test_accumulation_shares_the_update() -> None:
     network = catalog.workload("bert-large-s128")
     row = replace(OURS, workload=network.name, batch_per_gpu=8.0, optimizer="adam")
@@ -146,6 +257,13 @@ def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> 
     assert point.own_rates == f"{counted}; {here}"
     assert f"your rates       {point.own_rates}" in lines(point)
     assert explained(mine, priced.point(mine, accelerator="h100-sxm")).own_rates == counted
+    eight = replace(OURS, gpus=8, samples_per_s=11000.0, aggregation="ring-nccl")
+    both = problem_of(tmp_path, OURS, eight)
+    assert "you measured 11,000 samples/s" in " ".join(told(both, gpus=8))
+    other = " ".join(told(both, gpus=8, aggregation="tree-nccl"))
+    assert "you measured" not in other
+    assert "medians of" in other
+    assert "as your training rates correct them" in other
     assert len(told(plain)) == 1, "the published ones"
     assert explained(plain, plain.study.baseline.values).own_rates is None
     assert not [text for text in caveats.caveats(mine) if "prices nothing" in text]
@@ -158,6 +276,15 @@ def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> 
         ({"stack": "mine"}, "no stack 'mine'; write plain, vendor or tuned"),
         ({"precision": "fp8"}, "a100-sxm4-40gb has no peak in fp8"),
         ({"layers": ("nowhere",)}, "resnet50 has no layer 'nowhere'"),
+        ({"gpus": 8, "aggregation": "ring"}, "rate of resnet50: no aggregation is called 'ring'"),
+        (
+            {"gpus": 8, "aggregation": "ring-nccl", "intra_node": "rope"},
+            "rate of resnet50: intra_node 'rope' is not in the catalogue",
+        ),
+        (
+            {"gpus": 16, "aggregation": "ring-nccl"},
+            "16 a100-sxm4-40gb over ring-nccl: its step cannot be priced",
+        ),
     ],
 )
 def test_what_the_catalogue_lacks_is_one_line(

@@ -1,7 +1,8 @@
 """Tables of samples per second that somebody measured, as comma-separated values.
 
 Columns: workload, accelerator, samples_per_s, precision, batch_per_gpu; also gpus, gpus_per_node,
-stack, accumulation, optimizer.
+stack, accumulation, optimizer; and of several accelerators how they summed their gradients, and
+over what: aggregation, node, intra_node, inter_node, nics_per_node.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import NoReturn, cast, get_args, get_type_hints
+from typing import NamedTuple, NoReturn, cast, get_args, get_type_hints
 
 from dse import catalog
 from dse.calibration.experiment import sha256_of
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.importers.text import read_text
 from dse.calibration.profile import Profile
-from dse.calibration.throughput_part import NODE, Throughput
+from dse.calibration.throughput_part import NODE, Throughput, aggregation_names
 from dse.errors import StudyError
+from dse.model.step import PARAMETER_SERVER
 from dse.spelling import alternatives, meant, real_name
 from dse.units import LARGEST, SMALLEST, rounded
 from dse.version import __version__
@@ -31,7 +33,13 @@ DEFAULTS: Mapping[str, str] = {
     "gpus": "1", "gpus_per_node": str(NODE), "stack": "vendor", "accumulation": "1",
     "optimizer": "momentum",
 }  # fmt: skip
-COLUMNS = (*REQUIRED, *DEFAULTS)
+_SEE = {  # of kinds that have many names
+    "nodes": "see `dse catalog nodes`",
+    "fabrics": "see `dse catalog fabrics`",
+    "aggregations": "write <algorithm>-<transport> as in studies, such as ring-nccl",
+}
+SUMMING = ("aggregation", "node", "intra_node", "inter_node", "nics_per_node")  # nothing if empty
+COLUMNS = (*REQUIRED, *DEFAULTS, *SUMMING)
 LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
 # Training may need fewer operations than the catalogue counts: a 3x3 convolution by Winograd's
 # F(2x2, 3x3) 2.25 times fewer multiplications (Lavin and Gray, CVPR 2016; published rates of VGG-16
@@ -124,6 +132,22 @@ def _column(text: str, position: int) -> int:
     return 1 if '"' in text else 1 + sum(len(cell) + 1 for cell in text.split(",")[:position])
 
 
+class Summing(NamedTuple):
+    """The fields of a rate of the same names; None where nobody says."""
+
+    aggregation: str | None = None
+    node: str | None = None
+    intra_node: str | None = None
+    inter_node: str | None = None
+    nics_per_node: int | None = None
+
+
+def _by_servers(aggregation: str) -> bool:
+    name = aggregation_names()[aggregation]
+    algorithm = catalog.approach(name.approach).algorithm if name.approach else name.algorithm
+    return algorithm == PARAMETER_SERVER
+
+
 @dataclass(frozen=True)
 class _Row:
     """A line of a table while it is checked."""
@@ -142,7 +166,7 @@ class _Row:
         found = self.cells[self.names.index(name)] if name in self.names else ""
         if not found and name in REQUIRED:
             self.wrong(name, "is empty", "write its value")
-        return found or DEFAULTS[name]
+        return found or DEFAULTS.get(name, "")
 
     def positive(self, name: str) -> float:
         try:
@@ -165,7 +189,7 @@ class _Row:
         """One of the names that are known, in any spelling, or by an alias that is clear."""
         value = real_name(self.cell(name), known, catalog.clear_aliases(kind or name))
         if value not in known:
-            remedy = meant(value, known, f"choose from {', '.join(known)}")
+            remedy = meant(value, known, _SEE.get(kind) or f"choose from {', '.join(known)}")
             self.wrong(name, f"'{value}' is not known", remedy)
         return value
 
@@ -193,15 +217,58 @@ class _Row:
             )
         return value
 
+    def optional(self, name: str, known: Collection[str], kind: str) -> str | None:
+        """The same of a cell that may be empty."""
+        return self.choice(name, known, kind) if self.cell(name) else None
+
+    def node(self, accelerator: str) -> catalog.Node | None:
+        """The complete machine, which must hold such accelerators."""
+        name = self.optional("node", catalog.names("nodes"), "nodes")
+        if name is None:
+            return None
+        found = catalog.node(name)
+        if found.accelerator != accelerator:
+            problem = f"{name} holds {found.accelerator}, not {accelerator}"
+            self.wrong("node", problem, f"write accelerator {found.accelerator}, or another node")
+        return found
+
+    def summing(self, gpus: int, node: catalog.Node | None, gpus_per_node: int) -> Summing:
+        """How several accelerators summed their gradients; of one nothing, whatever is written."""
+        aggregation = self.optional("aggregation", aggregation_names(), "aggregations")
+        fabrics = catalog.names("fabrics")
+        intra = self.optional("intra_node", fabrics, "fabrics")
+        inter = self.optional("inter_node", fabrics, "fabrics")
+        cards = self.count("nics_per_node") if self.cell("nics_per_node") else None
+        if gpus == 1:
+            return Summing()
+        said = [name for name in SUMMING if self.cell(name)]
+        if said and aggregation is None:
+            problem = f"is empty beside {said[0]}"
+            self.wrong("aggregation", problem, "write how gradients were summed, as ring-nccl")
+        if aggregation is not None and _by_servers(aggregation):
+            problem = f"{aggregation} needs servers, of which a rate says nothing"
+            self.wrong("aggregation", problem, "leave it empty")
+        several = gpus > gpus_per_node
+        if aggregation is not None and several and not inter and not (node and node.inter_node):
+            nodes = math.ceil(gpus / gpus_per_node)
+            problem = (
+                f"is empty, but {gpus} accelerators at {gpus_per_node} a node are {nodes} nodes"
+            )
+            self.wrong("inter_node", problem, "write the network between them, as 100gbe or ib-hdr")
+        return Summing(aggregation, node.name if node else None, intra, inter, cards)
+
     def rate(self) -> Throughput:
         if len(self.cells) != len(self.names):
             problem = f"{len(self.cells)} cells in place of {len(self.names)}"
             raise StudyError(self.file, self.line, 1, problem, "leave a cell empty for its default")
         accelerator = self.choice("accelerator", catalog.names("accelerators"), "accelerators")
-        gpus, node = self.count("gpus"), self.count("gpus_per_node")
-        if gpus > node and not (
-            "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]
-        ):
+        gpus, node = self.count("gpus"), self.node(accelerator)
+        given = "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]
+        per_node = self.count("gpus_per_node") if given or not node else node.accelerators
+        if node is not None and per_node > node.accelerators:
+            problem = f"{node.name} holds {node.accelerators} accelerators, not {per_node}"
+            self.wrong("gpus_per_node", problem, f"write {node.accelerators}, or another node")
+        if gpus > per_node and not given and node is None:
             problem = f"{gpus} accelerators are more than one node's {NODE}"
             self.wrong("gpus", problem, "give the column gpus_per_node")
         found = Throughput(
@@ -212,9 +279,10 @@ class _Row:
             batch_per_gpu=self.positive("batch_per_gpu"),
             samples_per_s=self.positive("samples_per_s"),
             gpus=gpus,
-            gpus_per_node=node,
+            gpus_per_node=per_node,
             accumulation=self.count("accumulation"),
             optimizer=self.choice("optimizer", _choices("optimizer")),  # type: ignore[arg-type]
+            **self.summing(gpus, node, per_node)._asdict(),
         )
         self.check_possible(found)
         return found

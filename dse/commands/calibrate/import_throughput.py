@@ -13,7 +13,8 @@ def import_throughput(
         Path,
         typer.Argument(
             help="Table with a row for each rate: workload, accelerator, samples_per_s, precision, "
-            "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation."
+            "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation; of "
+            "several gpus how they summed gradients: aggregation, inter_node or node."
         ),
     ],
     name: Annotated[

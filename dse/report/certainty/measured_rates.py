@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse import catalog
 from dse.calibration.throughput_part import Throughput
 from dse.errors import NoFeasiblePoint
 from dse.model.arrays import Array
@@ -151,9 +150,7 @@ def _answer(
     purchase than now, and not as good."""
     measured = replace(rate, samples_per_s=rate.samples_per_s * factor)
     supposed = replace(problem)
-    supposed.__dict__["anchors"] = throughput.corrected(
-        catalog.anchors(), problem.profiles.values(), [(measured, problem.workload)]
-    )
+    supposed.__dict__["anchors"] = problem.anchors_with([(measured, problem.workload)])
     try:
         outcome = run(supposed, "exhaustive", None, None, lambda *_: None, 0, 0)
     except NoFeasiblePoint:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,7 +215,7 @@ def _drawn(
 
 def _drawn_rates(problem: Problem) -> dict[str, Array]:
     """Factors of the rates that are not certain, (draws,) each."""
-    sampled = replace(problem, draws=True, draw_count=DRAWS)
+    sampled = problem.drawn(DRAWS)
     price, factors = power.electricity(problem), np.asarray(power.pue(sampled))
     found = {ELECTRICITY: _factors(price, DRAWS)} if price.log_spread else {}
     if factors.ndim:

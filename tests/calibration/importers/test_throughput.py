@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -81,6 +82,64 @@ def test_a_mistake_has_its_place_and_what_would_be_right(
         read_throughput(path)
     assert str(found.value).startswith(f"{path}:{place}: ")
     assert said in str(found.value)
+
+
+SUMMED = HEADER.replace("stack", "gpus_per_node,aggregation,inter_node,node")
+ROW = "bert-large-s128,a100-sxm4-40gb,1200"
+
+
+@pytest.mark.parametrize(
+    ("row", "place", "said"),
+    [
+        ("16,fp16,64,8,ring-nccl,,", "2:60", "inter_node: is empty, but 16 accelerators at 8 a "
+         "node are 2 nodes; write the network between them, as 100gbe or ib-hdr"),
+        ("8,fp16,64,8,rng-nccl,,", "2:49", "aggregation: 'rng-nccl' is not known; did you mean "
+         "ring-nccl?"),
+        ("8,fp16,64,8,xyz,,", "2:49", "'xyz' is not known; write <algorithm>-<transport> as in"),
+        ("8,fp16,64,8,ring-nccl,wire,", "2:59", "inter_node: 'wire' is not known; see `dse"),
+        ("8,fp16,64,8,,100gbe,", "2:49", "aggregation: is empty beside inter_node; write how"),
+        ("8,fp16,64,8,ps-grpc,100gbe,", "2:49", "ps-grpc needs servers, of which a rate says"),
+        ("8,fp16,64,8,grpc,100gbe,", "2:49", "grpc needs servers, of which a rate says nothing"),
+        ("1,fp16,64,8,ring-nccl,wire,", "2:59", "inter_node: 'wire' is not known"),
+        ("8,fp16,64,8,nccl,,dgx-a100-80gb", "2:55", "node: dgx-a100-80gb holds a100-sxm4-80gb, not "
+         "a100-sxm4-40gb; write accelerator a100-sxm4-80gb, or another node"),
+        ("16,fp16,64,16,nccl,,dgx-a100-40gb", "2:48", "gpus_per_node: dgx-a100-40gb holds 8 "
+         "accelerators, not 16"),
+    ],
+)  # fmt: skip
+def test_how_gradients_were_summed_is_checked(
+    tmp_path: Path, row: str, place: str, said: str
+) -> None:
+    path = table(tmp_path, f"{SUMMED}{ROW},{row}\n")
+    with pytest.raises(StudyError) as found:
+        read_throughput(path)
+    assert said in str(found.value)
+    assert str(found.value).startswith(f"{path}:{place}: ")
+
+
+def test_how_gradients_were_summed_is_kept_in_the_profile(tmp_path: Path) -> None:
+    lines = ("16,fp16,64,8,nccl,IB HDR,", "16,fp16,64,,ring-nccl,,dgx-a100-40gb", "8,fp16,64,,,,",
+             "1,fp16,64,,ring-nccl,,")  # fmt: skip
+    path = table(
+        tmp_path, SUMMED + "".join(f"{ROW.replace('1200', '300')},{row}\n" for row in lines)
+    )
+    named, machine, unsaid, alone = read_throughput(path)
+    assert (named.aggregation, named.inter_node, named.node) == ("auto-nccl", "ib-hdr", None)
+    assert (machine.aggregation, machine.node) == ("ring-nccl", "dgx-a100-40gb")
+    assert machine.gpus_per_node == 8
+    assert not unsaid.stated
+    assert alone.aggregation is None, "one accelerator sums nothing"
+    made = throughput_profile(path, "ours")
+    write_profile(made, tmp_path / "ours.yaml")
+    assert read_profile(tmp_path / "ours.yaml") == made
+    shown = StringIO()
+    show_profile(made, Console(width=200, file=shown))
+    assert "auto-nccl, ib-hdr" in shown.getvalue()
+    old = (tmp_path / "ours.yaml").read_text()
+    for name in ("aggregation", "node", "intra_node", "inter_node", "nics_per_node"):
+        old = re.sub(rf"\n +{name}: \S+", "", old)
+    (tmp_path / "old.yaml").write_text(old)
+    assert [rate.stated for rate in read_profile(tmp_path / "old.yaml").throughput] == [False] * 4
 
 
 def test_what_needs_fewer_operations_than_are_counted_is_believed(tmp_path: Path) -> None:

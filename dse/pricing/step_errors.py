@@ -1,0 +1,76 @@
+"""By what a step errs besides computing: communication, and what accelerators lose to one another.
+
+Every error is a standard normal number with a name, as draws of it have (:mod:`.draws`): the
+logarithm of a term is off by that number times the term's own standard deviation. Nobody knows more
+of them, until a rate of several accelerators says by how much a whole step errs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dse.catalog import Anchors
+from dse.model.arrays import Array
+from dse.pricing import anchors
+from dse.pricing.draws import normal
+
+COMMUNICATION = "communication: "  # and what sums, and whether that was measured
+WAITING, SLOWDOWN = "scale: waiting", "scale: slowdown"
+
+
+def told_apart(name: str, over: str = "") -> str:
+    """The error of one transport. One algorithm errs alike over all, as far as nobody knows; a rate
+    of one says nothing of another."""
+    return f"{name} over {over}" if over else name
+
+
+class StepErrors(Protocol):
+    """What is known of them. over: the transport of an error of communication, if any."""
+
+    def expected(self, name: str, over: str = "") -> float:
+        """The mean of one."""
+        ...
+
+    def drawn(self, name: str, draws: int, over: str = "") -> Array:
+        """Draws of one, (draws,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Nothing, but that some errors, told apart, are taken to be so large in the draws, (draws,).
+
+    asked: the names of all that are drawn, and the transport of each.
+    """
+
+    errors: Mapping[str, Array] = field(default_factory=dict)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+
+    def expected(self, name: str, over: str = "") -> float:
+        """See :class:`StepErrors`."""
+        del name, over
+        return 0.0
+
+    def drawn(self, name: str, draws: int, over: str = "") -> Array:
+        """See :class:`StepErrors`."""
+        self.asked.add((name, over))
+        taken = self.errors.get(told_apart(name, over))
+        return normal(name, draws) if taken is None else taken
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What anchors have learned of them, together with computing. known: gives the anchors."""
+
+    known: Callable[[], Anchors]
+
+    def expected(self, name: str, over: str = "") -> float:
+        """See :class:`StepErrors`."""
+        return anchors.step_error(self.known(), told_apart(name, over))
+
+    def drawn(self, name: str, draws: int, over: str = "") -> Array:
+        """See :class:`StepErrors`."""
+        found = anchors.drawn_step_error(self.known(), told_apart(name, over), draws)
+        return normal(name, draws) if found is None else found
