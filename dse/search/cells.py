@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model.arrays import Mask
 from dse.pricing.coordinates import Coordinate
@@ -72,7 +73,7 @@ def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[C
     shared = tuple(names.index(name) for name in _COMPUTE_AXES if name in names)
     alive = np.logical_or.reduce(alive, axis=shared, keepdims=True)
     for row in _rows(names, alive):
-        yield from listed(slab, _narrowed(box, row, shared, possible), _at(alive, row))
+        yield from _alive(slab, _narrowed(box, row, shared, possible), _at(alive, row))
 
 
 def grids(problem: Problem, box: Box, largest: int) -> Iterator[Box]:
@@ -103,7 +104,7 @@ def grids(problem: Problem, box: Box, largest: int) -> Iterator[Box]:
 def whole(problem: Problem, box: Box) -> Cells:
     """All points of a box."""
     slab = problem.space.slabs[box.slab]
-    (found,) = listed(slab, box, np.ones((1,) * len(box.shape), dtype=bool))
+    (found,) = _alive(slab, box, np.ones((1,) * len(box.shape), dtype=bool))
     return found
 
 
@@ -141,27 +142,31 @@ def _narrowed(box: Box, row: Row, shared: Sequence[int], possible: Mask) -> Box:
     return found
 
 
-def listed(slab: Slab, narrow: Box, alive: Mask) -> Iterator[Cells]:
-    """The cells of a part of a box that is as wide as the box on all axes with cells listed, in
-    pieces of PRICED_POINTS points.
+def _alive(slab: Slab, narrow: Box, alive: Mask) -> Iterator[Cells]:
+    """The cells of a part of a box that is as wide as the box on all axes with cells listed."""
+    axes = [axis for axis, length in enumerate(alive.shape) if length > 1]
+    yield from listed(slab, narrow, axes, np.stack(np.nonzero(alive)))
 
-    alive: which there are, with an axis for each of the box, of length 1 on those not listed.
+
+def listed(
+    slab: Slab, narrow: Box, axes: Sequence[int], positions: NDArray[np.intp]
+) -> Iterator[Cells]:
+    """Cells of a box of a slab, in pieces of PRICED_POINTS points.
+
+    axes: on which cells are listed; the grid is over the others. positions: where, counted from the
+    box's own first, (axes of the slab, cells); 0 on axes that are not listed.
     """
     strides, slices, first = narrow.strides, narrow.slices, narrow.first
-    listed = [axis for axis, length in enumerate(alive.shape) if length > 1]
-    grid = tuple(
-        1 if axis in listed else part.stop - part.start for axis, part in enumerate(slices)
-    )
-    cells = np.nonzero(alive)
+    grid = tuple(1 if axis in axes else part.stop - part.start for axis, part in enumerate(slices))
     run = max(1, PRICED_POINTS // int(np.prod(grid, dtype=np.int64)))
-    for begin in range(0, len(cells[0]), run):
-        listed_cells = [position[begin : begin + run] for position in cells]
-        base = np.full(len(listed_cells[0]), first, dtype=np.int64)
+    for begin in range(0, positions.shape[1], run):
+        here = positions[:, begin : begin + run]
+        base = np.full(here.shape[1], first, dtype=np.int64)
         coordinates = {}
         for axis, (known, part) in enumerate(zip(slab.axes, slices, strict=True)):
-            if axis in listed:
-                base = base + listed_cells[axis] * strides[axis]
-                column = (part.start + listed_cells[axis]).reshape((1,) * len(grid) + (-1,))
+            if axis in axes:
+                base = base + here[axis] * strides[axis]
+                column = (part.start + here[axis]).reshape((1,) * len(grid) + (-1,))
                 coordinates[known.name] = Coordinate(known.values, column)
             else:
                 shape = (*(-1 if other == axis else 1 for other in range(len(grid))), 1)

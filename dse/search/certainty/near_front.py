@@ -8,14 +8,14 @@ out to run best with another. More than MOST are thinned out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
-from dse.search.certainty.each_aggregation import Hardware, best_of_each, fuses, hardware_of
+from dse.search.certainty.each_aggregation import best_of_each, fuses
 from dse.search.certainty.usefulness import by_worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
@@ -23,6 +23,7 @@ from dse.study import Value
 from dse.study.space import Box
 
 MOST = 400  # points, the front's included
+WITHOUT_OTHERS = 200  # of them, before other aggregations of their hardware join
 SHARE = 0.1  # within which a runner-up is of its front point
 EACH = 3  # runners-up of a front point, and points of an accelerator or node type
 # Beyond the front, of points whose framework fuses tensors by itself: each draw of them is followed
@@ -58,30 +59,37 @@ def near_front(
     points that must be among them. before: called before each part of the space is searched again,
     and may raise to end that."""
     kept = _thinned(outcome.front, rule, named)
-    found: list[Values] = [outcome.front[at].values for at in kept]
+    near = _Near([outcome.front[at].values for at in kept])
     whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
-    more = [*_rivals(outcome, rule, before), *_runners_up(outcome, before)] if whole else []
-    each = best_of_each(outcome.problem, rule, [*found, *more], before)
-    seen = {_key(values) for values in found}
-    fused = 0
-    for values in _accompanied(found, more, each):
-        if len(found) == MOST or _key(values) in seen or (fuses(values) and fused == MOST_FUSED):
-            continue
-        fused += fuses(values)
-        seen.add(_key(values))
-        found.append(values)
-    return NearFront(tuple(found), tuple(kept), whole)
+    rivals, runners_up = [
+        list(found) if whole else []
+        for found in (_rivals(outcome, rule, before), _runners_up(outcome, before))
+    ]
+    order = [outcome.front[at].values for at in _promising(outcome.front, rule, named)]
+    others = best_of_each(outcome.problem, rule, [*order, *rivals, *runners_up], before)
+    near.extend(rivals, WITHOUT_OTHERS)
+    near.extend(filter(fuses, others), WITHOUT_OTHERS)
+    near.extend(runners_up, WITHOUT_OTHERS)
+    near.extend(others, MOST)
+    return NearFront(tuple(near.points), tuple(kept), whole)
 
 
-def _accompanied(
-    front: Sequence[Values], more: Sequence[Values], each: Mapping[Hardware, Sequence[Values]]
-) -> Iterator[Values]:
-    """The hardware of the front with each aggregation, then each other point with its own."""
-    for values in front:
-        yield from each.get(hardware_of(values), ())
-    for values in more:
-        yield values
-        yield from each.get(hardware_of(values), ())
+class _Near:
+    """Points, each once."""
+
+    def __init__(self, front: Sequence[Values]) -> None:
+        self.points = list(front)
+        self._known = {_key(values) for values in front}
+        self._fused = 0
+
+    def extend(self, points: Iterable[Values], most: int) -> None:
+        """Points that are not there yet, up to so many in all."""
+        for values in points:
+            fused = fuses(values) and self._fused == MOST_FUSED
+            if len(self.points) < most and not fused and _key(values) not in self._known:
+                self._fused += fuses(values)
+                self._known.add(_key(values))
+                self.points.append(values)
 
 
 def _key(values: Values) -> str:
@@ -89,13 +97,18 @@ def _key(values: Values) -> str:
 
 
 def _thinned(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> list[int]:
-    """Positions of MOST front points at most: those named, and the best by the rule."""
-    if len(front) <= MOST:
+    """Positions of WITHOUT_OTHERS front points at most: those named, and the best by the rule."""
+    if len(front) <= WITHOUT_OTHERS:
         return list(range(len(front)))
+    return sorted(_promising(front, rule, named)[:WITHOUT_OTHERS])
+
+
+def _promising(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> list[int]:
+    """Positions of front points: those named, then the others by falling worth."""
     order = by_worth(rule, [
         np.array([getattr(point, name) for point in front]) for name in ("gain", "cost", "other")
     ])  # fmt: skip
-    return sorted({*named, *order[: MOST - len(named)].tolist()})
+    return list(dict.fromkeys([*named, *order.tolist()]))
 
 
 def _runners_up(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values]:

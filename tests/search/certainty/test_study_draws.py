@@ -158,6 +158,7 @@ def test_a_front_that_is_too_long_keeps_what_is_named_and_the_best(
     outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dse.search.certainty.near_front.MOST", 3)
+    monkeypatch.setattr("dse.search.certainty.near_front.WITHOUT_OTHERS", 3)
     last = len(outcome.front) - 1
     near = near_front(outcome, "speed-per-dollar", [last])
     assert len(near.points) == 3
