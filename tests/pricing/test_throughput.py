@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from dse.report.explain import lines
 from dse.report.points import explained
 from dse.report.words import significant
 from dse.study import Value
+from tests.calibration.importers.reference import reference
 from tests.pricing import priced
 
 STUDY = """\
@@ -215,6 +217,31 @@ def test_intervals_hold_and_errors_fall(tmp_path: Path, plain: Problem) -> None:
     inside, *off = np.mean(found, axis=0)
     assert inside >= 0.75  # of 24: fewer is likely in one of a hundred such samples
     assert off[0] < off[1] < off[2]
+
+
+def test_several_usually_take_longer_than_one() -> None:
+    """As NVIDIA publishes: configurations alike but for their number, 1 and 8."""
+    rates: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    path = reference("measurements", "nvidia_training_throughput.csv")
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        for cells in csv.DictReader(file):
+            count, value = cells.pop("n_gpus"), float(cells.pop("value"))
+            del cells["line"]
+            rates.setdefault(tuple(cells.values()), {}).setdefault(count, []).append(value)
+    longer = np.array([
+        np.log(8 * np.median(of["1.0"]) / np.median(of["8.0"]))
+        for of in rates.values() if {"1.0", "8.0"} <= set(of)
+    ])  # fmt: skip
+    assert len(longer) == 151
+    usual = np.median(longer)
+    assert usual == pytest.approx(throughput.TOGETHER, abs=5e-4)
+    around = np.sqrt(np.mean((longer - usual) ** 2))
+    assert around == pytest.approx(throughput.WITHIN_NODE, abs=1e-3)
+
+
+def test_a_rate_that_is_usual_of_several_moves_nothing(tmp_path: Path, plain: Problem) -> None:
+    usual = replace(OURS, gpus=8, samples_per_s=8 * rate(plain) * 0.927)
+    assert rate(problem_of(tmp_path, usual)) == pytest.approx(rate(plain), rel=0.01)
 
 
 def test_accumulation_shares_the_update() -> None:
