@@ -102,8 +102,12 @@ def said(document: RunDocument) -> list[str]:
 def _met(document: RunDocument) -> list[str]:
     """How likely the limits are met that may be missed, and what is likelier to meet them."""
     said, asked = met(document), document.confidence
+    if not said:
+        return []
+    if asked is not None and not asked.reached:
+        return [f"{said}; {exactly(asked.asked)} was asked for, and no purchase comes closer."]
     surer = next_best.surer(document) if asked is None else ""
-    return [f"{said}{f'; {surer}' * bool(surer)}."] if said else []
+    return [f"{said}{f'; {surer}' * bool(surer)}."]
 
 
 def _expired(document: RunDocument) -> str:

@@ -138,7 +138,9 @@ def build(
         constraints=tuple(constraint.text for constraint in study.constraints),
         baseline=baseline,
         recommended=Recommended(
-            **vars(best), rule=rule, why=why(rule, study.objectives, because, bool(study.owned))
+            **vars(best),
+            rule=rule,
+            why=chosen.instead or why(rule, study.objectives, because, bool(study.owned)),
         ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],

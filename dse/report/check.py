@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dse.pricing import constraints, market, price_doubts, profiles_at_hand, rents
 from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
+from dse.pricing.throughput import applicable
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine
 from dse.search.estimate import estimate
@@ -28,6 +29,7 @@ class Checked:
     feasible: how many points meet every constraint. measured: aggregation -> the profiles that
     price some of its points; none: the catalogue prices all. profiles_that_fit: profiles at hand
     that the study does not name and that would price some points -> of which aggregations.
+    named: profiles that the study names; rates: how many training rates they hold.
     """
 
     study: str
@@ -41,6 +43,8 @@ class Checked:
     feasible: Feasible
     measured: Mapping[str, tuple[str, ...]]
     profiles_that_fit: Mapping[str, tuple[str, ...]]
+    named: tuple[str, ...]
+    rates: int
 
 
 def checked(problem: Problem) -> Checked:
@@ -68,6 +72,8 @@ def checked(problem: Problem) -> Checked:
         feasible=feasible(problem),
         measured=_measured(problem),
         profiles_that_fit=profiles_at_hand.fitting(problem),
+        named=tuple(problem.profiles),
+        rates=sum(len(applicable(profile)) for profile in problem.profiles.values()),
     )
 
 
@@ -176,10 +182,15 @@ def _measured_lines(found: Checked) -> list[str]:
     rest = "the catalogue prices all else" if len(by) < len(found.measured) else ""
     if not by:
         said, rest = "nothing", "the catalogue prices all communication"
-    out = [f"  measured         {'; '.join(filter(None, [said, rest]))}"]
+    one = "your training rate" if found.rates == 1 else f"{found.rates} training rates of yours"
+    rates = f"computing by {one}" if found.rates else ""
+    if rates and not by:
+        said = ""
+    out = [f"  measured         {'; '.join(filter(None, [rates, said, rest]))}"]
     fits = found.profiles_that_fit
     if fits:
         names = ", ".join([*fits][:MOST_PROFILES])
+        names = ", ".join([*found.named, names])
         many = f"{len(fits)} profiles fit" if len(fits) > 1 else "a profile fits"
         also = " besides" if by else ""
         out.append(f"  {'':<16} {many}{also}; write calibration: [{names}]")

@@ -33,10 +33,12 @@ _WIDER = 1.02  # an interval of so many times the width of another, on a logarit
 @dataclass(frozen=True)
 class Chosen:
     """The recommended point. position: among those near the front. because: what the confidence did
-    to the choice. confidence: None where none is asked for."""
+    to the choice. instead: why the surest point is taken in place of that of the rule; empty where
+    it is not. confidence: None where none is asked for."""
 
     position: int
     because: str = ""
+    instead: str = ""
     confidence: Confidence | None = None
 
 
@@ -65,7 +67,8 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         keeps=_keeps(found, at, likely, asked) if reached and at != likely else None,
         each=_each(found, limits, at, likely) if len(limits) > 1 else None,
     )
-    return Chosen(at, _because(confidence), confidence)
+    because = _because(confidence)
+    return Chosen(at, because, "" if reached else because, confidence)
 
 
 def usually(found: StudyDraws, rule: str, at: int) -> tuple[int, bool] | None:

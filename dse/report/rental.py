@@ -20,7 +20,7 @@ def said(problem: Problem) -> str:
     """For `dse explain`: the term, what it costs, how a run is billed."""
     billing = problem.rental.billing
     share = problem.rental.price_share
-    price = "" if share == 1 else f", {percent(share)} of the price on demand"
+    price = "" if share == 1 else f", {percent(share)} of what is priced on demand"
     parts = [f"{duration(billing.start_up_s)} of start-up"] if billing.start_up_s else []
     parts += [f"at least {duration(billing.minimum_s)}"] if billing.minimum_s else []
     if billing.unit_s > 1:

@@ -181,11 +181,12 @@ def _sentence(found: Sequence[Excluded]) -> str:
     texts = [one.limit.text for one in found]
     both = "both" if len(texts) == 2 else "all"
     reached = [
-        f"{one.name} {QUANTITIES[one.name].text(one.value)}"
+        f"with {enumerated([text for text in texts if text != one.limit.text])} the best "
+        f"{one.name} is {QUANTITIES[one.name].text(one.value)}"
         for one in found
         if one.name is not None and one.value is not None
     ]
-    best = f": within the other limits, the best is {enumerated(reached)}" if reached else ""
+    best = f": {'; '.join(reached)}" if reached else ""
     return f"{enumerated(texts)} can each be met, but not {both} at once{best}"
 
 

@@ -48,6 +48,8 @@ def test_check_says_whether_anything_measured_is_used(tmp_path: Path) -> None:
     said = dse("check", "study.yaml", cwd=tmp_path).stdout
     assert f"measured         auto-nccl by {names[1].split(', ')[0]}" in said
     assert "the catalogue prices all else" in said
+    if more := re.search(r"besides; write calibration: \[([\w., -]+)\]", said):
+        assert set(names[1].split(", ")) <= set(more[1].split(", ")), "none is lost"
     written(tmp_path, f"{NCCL}model: pai\n")
     assert "  measured" not in dse("check", "study.yaml", cwd=tmp_path).stdout
 

@@ -239,9 +239,13 @@ def test_where_none_is_sure_the_surest_is_taken_and_said_to_be(
     assert found is not None
     assert not found.reached
     assert found.recommended == draws_of(result).drawn.meets_all.mean(axis=0).max()
-    said = " ".join(answer(result.document))
+    _, second, *others = answer(result.document)
+    said = " ".join(others)
     assert "No point meets" in said
     assert "comes closest" in said
+    assert second.endswith("; 99.9 % was asked for, and no purchase comes closer.")
+    assert "by the rule" not in said, "it was not applied"
+    assert result.recommended.why.startswith("no point meets every limit with 99.9 % probability")
 
 
 def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
