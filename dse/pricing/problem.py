@@ -37,7 +37,7 @@ from dse.pricing.losses import losses
 from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.pricing.rental import Rental
-from dse.pricing.step_errors import Learned, StepErrors, Taken, told_apart
+from dse.pricing.step_errors import LAUNCH, Learned, StepErrors, Taken, told_apart
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
 from dse.study import PAI, Study, Value
@@ -155,8 +155,12 @@ class Problem:
         return Learned(lambda: self.anchors)
 
     def stack(self, name: str) -> Stack:
-        """Training software of the catalogue."""
-        return devices.software(name)
+        """Training software of the catalogue, its launches as long as rates of whole steps say."""
+        found = devices.software(name)
+        if self.draws or self.step_errors is None:
+            return found
+        error = np.exp(catalog.computing().launch_log_spread * self.step_errors.expected(LAUNCH))
+        return replace(found, launch_s=found.launch_s * error)
 
     def reached(
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
@@ -194,7 +198,8 @@ class Problem:
     def launch_errors(self) -> Array:
         """Factors by which the host's launch time may err, (draws,): one host for all points."""
         spread = catalog.computing().launch_log_spread
-        return np.asarray(np.exp(spread * normal("launch", self.draw_count)))
+        errors = self.step_errors or Taken()
+        return np.asarray(np.exp(spread * errors.drawn(LAUNCH, self.draw_count)))
 
     def _kinds(
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack

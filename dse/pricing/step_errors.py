@@ -1,4 +1,5 @@
-"""By what a step errs besides computing: communication, and what accelerators lose to one another.
+"""By what a step errs besides the rate of computing: communication, what accelerators lose to one
+another, and how long a host launches kernels.
 
 Every error is a standard normal number with a name, as draws of it have (:mod:`.draws`): the
 logarithm of a term is off by that number times the term's own standard deviation. Nobody knows more
@@ -18,6 +19,7 @@ from dse.pricing.draws import normal
 
 COMMUNICATION = "communication: "  # and what sums, and whether that was measured
 WAITING, SLOWDOWN = "scale: waiting", "scale: slowdown"
+LAUNCH = "launch"
 
 
 def told_apart(name: str, over: str = "") -> str:

@@ -112,7 +112,7 @@ def corrected(
     for _ in range(ROUNDS):
         lines = [one.linear(found, kind) for one, kind in zip(seen, kinds, strict=True)]
         y, share, rest = (np.array([line[at] for line in lines]) for at in range(3))
-        noise, errors = np.hypot(share * batches, rest), [line.errors for line in lines]
+        noise, errors = np.hypot(batches, rest), [line.errors for line in lines]
         telling = np.flatnonzero(share >= TELLING)
         likely = anchors.with_likeliest_source(
             known,
@@ -138,7 +138,7 @@ class _Line(NamedTuple):
     """What a rate says of the logarithm of its computing's factor, f, and of the errors e of its
     step besides: ``y = share f + errors . e`` and noise.
 
-    rest: standard deviation of y for all but what batches differ by, which is one of f.
+    rest: standard deviation of y for all but what batches differ by.
     """
 
     y: float
@@ -287,6 +287,9 @@ def by_host(row: Throughput, profiles: Iterable[Profile]) -> bool:
 
 
 def _launched(row: Throughput, workload: Workload, profiles: tuple[Profile, ...]) -> bool:
+    """A rate of a whole step tells of launches, too."""
+    if row.stated:
+        return False
     return modelled_s(row, workload, profiles) > modelled_s(row, workload, profiles, launch=0.0)
 
 

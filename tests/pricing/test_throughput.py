@@ -160,6 +160,23 @@ def test_where_communication_is_nothing_it_is_a_rate_of_computing(
     assert in_a_node(said, gpus=1) == pytest.approx(in_a_node(alone, gpus=1), rel=0.05)
 
 
+def test_of_small_batches_a_whole_step_tells_how_long_launches_take(tmp_path: Path) -> None:
+    """Where the host decides, a rate of one accelerator corrects nothing."""
+    study = STUDY.replace("resnet50", "bert-large-s128").replace("128]", "8]")
+    row = replace(OURS, workload="bert-large-s128", batch_per_gpu=8.0, gpus=8)
+    plain = priced.problem_of(tmp_path, study)
+    step = {many: priced.at(plain, gpus=many).step_s or np.nan for many in (1, 8)}
+    stated = replace(row, samples_per_s=64 / (1.2 * step[8]), aggregation="ring-nccl")
+    said = priced.problem_of(tmp_path, study, profile(stated))
+    assert priced.at(said, gpus=8).step_s == pytest.approx(1.2 * step[8], rel=0.03)
+    assert priced.at(said, gpus=1).step_s == pytest.approx(1.2 * step[1], rel=0.06)
+    assert width(said, gpus=8) < 0.3 * width(plain, gpus=8)
+    # Large batches hide them.
+    large = {"batch_per_gpu": 256, "gpus": 8}
+    ratio = (priced.at(said, **large).step_s or 0) / (priced.at(plain, **large).step_s or 1)
+    assert ratio == pytest.approx(1.0, abs=0.03)
+
+
 def test_one_accelerator_sums_nothing(tmp_path: Path) -> None:
     stated = replace(OURS, aggregation="ring-nccl", inter_node="100gbe")
     assert rate(problem_of(tmp_path, stated)) == rate(problem_of(tmp_path, OURS))
