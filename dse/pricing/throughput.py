@@ -190,19 +190,27 @@ class _Stated:
     @cached_property
     def unsure(self) -> tuple[tuple[str, ...], float]:
         """See :meth:`WholeSteps.unsure_of`, before any rate is seen."""
-        return self.whole.unsure_of(self.row, self.workload, self.expected)
+        try:
+            return self.whole.unsure_of(self.row, self.workload, self.expected)
+        except DseError as cause:  # what the catalogue does not know of a library or a link
+            raise DseError(f"{self.name}: {cause}") from None
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        row = self.row
+        return f"your rate of {row.what} on {row.gpus:,} {row.accelerator} over {row.over}"
 
     def log_steps(self, supposed: Array) -> Array:
         """Of the whole step under several suppositions of f and e, (suppositions, 1 + errors).
 
         Raises :class:`~dse.errors.DseError` where it has no price.
         """
-        row, (factors, *errors) = self.row, supposed.T
+        factors, *errors = supposed.T
         taken = dict(zip(self.unsure[0], errors, strict=True))
-        seconds = self.whole.seconds(row, self.workload, factors, taken)
+        seconds = self.whole.seconds(self.row, self.workload, factors, taken)
         if not np.all(np.isfinite(seconds)):
-            where = f"{row.gpus:,} {row.accelerator} over {row.over}"
-            raise DseError(f"your rate of {row.what} on {where}: its step cannot be priced")
+            raise DseError(f"{self.name}: its step cannot be priced")
         return np.asarray(np.log(seconds))
 
 
@@ -217,11 +225,11 @@ def configuration(row: Throughput) -> dict[str, Value | None]:
     for axis, name in named.items():
         if name is not None:
             if name not in catalog.names(kinds[axis]):
-                raise DseError(f"your rate of {row.what}: {axis} '{name}' is not in the catalogue")
+                raise DseError(f"{axis} '{name}' is not in the catalogue")
             values[axis] = name
     aggregation = aggregation_names().get(row.aggregation or "")
     if aggregation is None:
-        raise DseError(f"your rate of {row.what}: no aggregation is called '{row.aggregation}'")
+        raise DseError(f"no aggregation is called '{row.aggregation}'")
     if row.nics_per_node is not None:
         values["nics_per_node"] = row.nics_per_node
     if row.node is None:

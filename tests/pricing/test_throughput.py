@@ -320,10 +320,13 @@ def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> 
         ({"stack": "mine"}, "no stack 'mine'; write plain, vendor or tuned"),
         ({"precision": "fp8"}, "a100-sxm4-40gb has no peak in fp8"),
         ({"layers": ("nowhere",)}, "resnet50 has no layer 'nowhere'"),
-        ({"gpus": 8, "aggregation": "ring"}, "rate of resnet50: no aggregation is called 'ring'"),
+        (
+            {"gpus": 8, "aggregation": "ring"},
+            "over ring: no aggregation is called 'ring'",
+        ),
         (
             {"gpus": 8, "aggregation": "ring-nccl", "intra_node": "rope"},
-            "rate of resnet50: intra_node 'rope' is not in the catalogue",
+            "over ring-nccl, rope: intra_node 'rope' is not in the catalogue",
         ),
         (
             {"gpus": 16, "aggregation": "ring-nccl"},
