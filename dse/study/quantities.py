@@ -87,8 +87,9 @@ class Quantity:
     column: its name in tables, unit included. dimension: a key of ``units.DIMENSIONS``. doc: its
     meaning. value: computes it. objective: the sense in which it may be one, with its ``phrase``.
     communication: whether what is communicated changes it. facts: those of :data:`FACTS` that it
-    rests on, which a study must not leave unknown. needs_target: it is about a whole run, so the
-    study must say how long one is. whole: it counts something, so that every value is a whole
+    rests on, which a study must not leave unknown; with facts, and without needs_target, it is a
+    cost of the cluster (COSTS). needs_target: it is about a whole run, so the study must say how
+    long one is. whole: it counts something, so that every value is a whole
     number; of a dimension without a unit are shares and ratios, too.
     """
 
