@@ -13,6 +13,7 @@ from dse.calibration.hardware_names import same_device
 from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
 from dse.pricing import hardware, market, stock, throughput
@@ -37,7 +38,7 @@ def caveats(problem: Problem) -> list[str]:
     if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *money, *_tables(problem),
                 *_shared_cards(problem), *_oversubscribed(problem)]  # fmt: skip
-    found = [*_unused(problem), *_other_fabrics(problem)]
+    found = [*_unused(problem), *_other_fabrics(problem), *_not_of_nccl(problem)]
     for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
         found += [
             unknown_speed(name, profile)
@@ -45,6 +46,22 @@ def caveats(problem: Problem) -> list[str]:
             if name.algorithm == AUTO and profile.auto and _networks_alike(problem, profile)
         ]
     return found + money + _tables(problem) + _shared_cards(problem) + _oversubscribed(problem)
+
+
+def _not_of_nccl(problem: Problem) -> list[str]:
+    """That algorithms are asked for over NCCL which it does not have."""
+    names = [
+        name for name in problem.study.aggregations
+        if name.transport.startswith("nccl") and name.algorithm in ALGORITHMS
+        and name.algorithm not in NCCL_ALGORITHMS
+    ]  # fmt: skip
+    if not names:
+        return []
+    return [
+        f"NCCL has no allreduce by {enumerated(sorted({name.algorithm for name in names}))}: "
+        f"the time of {enumerated(sorted(map(str, names)))} is that of one which somebody writes of "
+        "NCCL's sends and receives."
+    ]
 
 
 def _oversubscribed(problem: Problem) -> list[str]:

@@ -37,6 +37,20 @@ def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:
     assert of_networks(problem_of(tmp_path, replace(unknown, link_bytes_per_s=25e9))) == []
 
 
+def test_an_algorithm_that_nccl_does_not_have_is_said(tmp_path: Path) -> None:
+    def told(names: str) -> list[str]:
+        text = studies.SMALL.replace("[ring-mpi,", f"[{names}, ring-mpi,")
+        found = caveats(load(studies.written(tmp_path, text)))
+        return [line for line in found if line.startswith("NCCL has no allreduce by ")]
+
+    assert told("ring-nccl, tree-nccl, hierarchical-nccl, auto-nccl") == []
+    (line,) = told("recursive-doubling-nccl, halving-doubling-nccl, ring-nccl")
+    assert line.startswith(
+        "NCCL has no allreduce by halving-doubling and recursive-doubling: the time of "
+        "halving-doubling-nccl and recursive-doubling-nccl is "
+    )
+
+
 def test_a_precision_that_an_accelerator_lacks_is_named(tmp_path: Path) -> None:
     study = STUDY.replace("[fp32, fp16]", "[fp32, bf16]")
     (said,) = unsupported(problem_of(tmp_path, library_profiles.one_node(), study))
