@@ -57,10 +57,10 @@ def _not_of_nccl(problem: Problem) -> list[str]:
     ]  # fmt: skip
     if not names:
         return []
+    algorithms = enumerated(sorted({name.algorithm for name in names}))
     return [
-        f"NCCL has no allreduce by {enumerated(sorted({name.algorithm for name in names}))}: "
-        f"the time of {enumerated(sorted(map(str, names)))} is that of one which somebody writes of "
-        "NCCL's sends and receives."
+        f"NCCL has no allreduce by {algorithms}: the time of {enumerated(sorted(map(str, names)))} "
+        "is that of one which somebody writes of NCCL's sends and receives."
     ]
 
 
