@@ -9,7 +9,7 @@ from statistics import median
 import numpy as np
 
 from dse import catalog
-from dse.calibration.importers.throughput import COLUMNS, DEFAULTS
+from dse.calibration.importers.throughput import COLUMNS, DEFAULTS, REQUIRED, summing_cells
 from dse.calibration.importers.training_log import COLUMN, MeasuredTraining, Training
 from dse.errors import ArgumentError, StudyError
 from dse.report import words
@@ -173,10 +173,11 @@ def _own_rate(document: RunDocument, point: Point, rate: float) -> tuple[str, st
         "workload": workload, COLUMN: f"{rate:.6g}", "gpus": str(point.gpus),
         "gpus_per_node": str(per_node), "batch_per_gpu": config.get("batch_per_gpu", ""),
     }  # fmt: skip
-    cells = {name: known.get(name) or config.get(name, "") for name in COLUMNS}
-    if any(not cells[name] for name in COLUMNS if name not in DEFAULTS):
+    cells = {name: known.get(name) or config.get(name, "") for name in (*REQUIRED, *DEFAULTS)}
+    if not all(cells[name] for name in REQUIRED):
         return None
-    kept = [name for name in COLUMNS if cells[name]]
+    cells |= summing_cells(config, point.gpus, point.nodes)
+    kept = [name for name in COLUMNS if cells.get(name)]
     return ",".join(kept), ",".join(cells[name] for name in kept)
 
 

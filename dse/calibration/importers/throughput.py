@@ -148,6 +148,21 @@ def _by_servers(aggregation: str) -> bool:
     return algorithm == PARAMETER_SERVER
 
 
+def summing_cells(config: Mapping[str, str], gpus: int, nodes: int) -> Mapping[str, str]:
+    """What the columns SUMMING hold of a point, by its axes as they are written; nothing where a
+    table cannot say it: of servers, or of links that are no fabrics of the catalogue."""
+    found = {name: config[name] for name in SUMMING if config.get(name)}
+    name = found.get("aggregation", "")
+    if gpus == 1 or name not in aggregation_names() or _by_servers(name):
+        return {}
+    fabrics = catalog.names("fabrics")
+    if any(found.get(link, fabrics[0]) not in fabrics for link in ("intra_node", "inter_node")):
+        return {}
+    node = catalog.node(found["node"]) if "node" in found else None
+    between = "inter_node" in found or (node is not None and node.inter_node)
+    return found if between or nodes == 1 else {}
+
+
 @dataclass(frozen=True)
 class _Row:
     """A line of a table while it is checked."""

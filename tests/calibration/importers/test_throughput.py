@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from dse.calibration import profile_data, read_profile, show_profile, write_profile
-from dse.calibration.importers.throughput import read_throughput, throughput_profile
+from dse.calibration.importers.throughput import read_throughput, summing_cells, throughput_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import StudyError
 
@@ -203,3 +203,23 @@ def test_a_rate_of_a_config(tmp_path: Path) -> None:
     path = table(tmp_path, f"{HEADER}config.json,a100-sxm4-40gb,9,8,fp16,64,\n")
     (rate,) = read_throughput(path)
     assert rate.workload == str(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize(
+    ("config", "gpus", "nodes", "kept"),
+    [
+        ({"aggregation": "ring-nccl", "intra_node": "nvlink3"}, 8, 1, True),
+        ({"aggregation": "ring-nccl", "inter_node": "100gbe"}, 16, 2, True),
+        ({"aggregation": "ring-nccl", "node": "dgx-h100"}, 16, 2, True),
+        ({"aggregation": "ring-nccl", "inter_node": "25 Gbps"}, 16, 2, False),
+        ({"aggregation": "ring-nccl"}, 16, 2, False),
+        ({"aggregation": "ps-grpc", "inter_node": "100gbe"}, 16, 2, False),
+        ({"aggregation": "ring-nccl"}, 1, 1, False),
+        ({}, 8, 1, False),
+    ],
+)
+def test_a_point_says_how_it_sums_where_a_table_can(
+    config: dict[str, str], gpus: int, nodes: int, kept: bool
+) -> None:
+    given = {**config, "precision": "fp16", "bucket": "25 MiB"}
+    assert summing_cells(given, gpus, nodes) == (config if kept else {})
