@@ -13,7 +13,6 @@ from dse import catalog
 from dse.report.page import MOST_BYTES
 from tests.commands.command import dse, dse_process, files, refused
 from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
-from tests.evidence import beyond
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
 MEASURES = ["speedup", "capital_usd", "step_s", "throughput_samples_per_s", "extrapolated",
@@ -239,7 +238,8 @@ WHOLE = (
 )
 
 
-@pytest.mark.parametrize("study", beyond(["example"], WHOLE))
+@pytest.mark.evidence
+@pytest.mark.parametrize("study", WHOLE)
 def test_shipped_studies_run_as_they_are(study: str, calibrated: Path) -> None:
     done = dse("run", study, cwd=calibrated)
     assert done.returncode == 0, done.stderr

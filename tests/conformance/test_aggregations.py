@@ -172,6 +172,13 @@ CASES = [
     ),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+every_third_often = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=pytest.mark.evidence if at % 3 else ())
+        for at, case in enumerate(CASES)
+    ],
+)
 
 
 def cluster(
@@ -249,7 +256,7 @@ def test_one_accelerator_sums_nothing(case: Case, per_node: int, overlapped: boo
         assert case.model.choices(gradients, layout) == ()
 
 
-@every_case
+@every_third_often
 def test_more_bytes_never_cost_less(case: Case) -> None:
     each = [cluster(*layout) for layout in LAYOUTS]
     for whole in (True, False):
@@ -425,7 +432,7 @@ def test_servers_share_the_links_of_their_leaf_and_workers_those_of_theirs() -> 
         assert after == pytest.approx(slower * before), servers
 
 
-@every_case
+@every_third_often
 def test_what_is_no_axis_of_it_does_not_matter(case: Case) -> None:
     """Equal to the last bit: a study, and its report, may leave such an axis out."""
     assert case.model.axes <= set(AXES)

@@ -26,12 +26,13 @@ from dse.search.certainty.each_aggregation import (
 from dse.search.certainty.near_front import near_front
 from dse.search.run import run
 from dse.study import Value
+from tests.evidence import beyond
 from tests.pricing import studies
 
 Best = dict[Hardware, dict[str, float]]
 
 
-@pytest.fixture(scope="module", params=["SMALL", "CLOSED"])
+@pytest.fixture(scope="module", params=beyond(["SMALL"], ["SMALL", "CLOSED"]))
 def problem(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Problem:
     text = getattr(studies, request.param)
     return load(studies.written(tmp_path_factory.mktemp(request.param), text))
