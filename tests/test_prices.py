@@ -12,7 +12,7 @@ import dse
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.prices import EVIDENCE, FORMULA, SILENT
-from dse.pricing import constraints, problem, uncertainty
+from dse.pricing import constraints, scattering, uncertainty
 from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
@@ -400,9 +400,9 @@ def test_intervals_take_bounded_room_and_are_the_same_in_pieces(
 
     monkeypatch.setattr(uncertainty, "intervals", seen)
     whole = nccl.price(table, intervals=True)
-    assert 3 < max(sizes) <= problem.DRAWN_POINTS == 40
+    assert 3 < max(sizes) <= scattering.DRAWN_POINTS == 40
     sizes.clear()
-    monkeypatch.setattr(problem, "DRAWN_POINTS", 3)
+    monkeypatch.setattr(scattering, "DRAWN_POINTS", 3)
     same(nccl.price(table, intervals=True), whole)
     assert sum(sizes) == len(table)
     assert max(sizes) == 3

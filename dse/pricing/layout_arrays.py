@@ -120,12 +120,13 @@ class LayoutArrays:
         axis, name = self.machine_axis, self.precision.name
         key = ("devices", self.coordinates[axis].values, name, self.stack)
         rows: compute.Device = self.problem.remember(
-            key, lambda: self.problem.reached(self.machines, name, self.stack)
+            key, lambda: self.problem.computing.device(self.machines, name, self.stack)
         )
         device: compute.Device = rows.take(self.coordinates[axis].at)
         if not self.problem.draws:
             return device
-        errors = self.problem.compute_errors(self.machines, name, self.stack)
+        count = self.problem.draw_count
+        errors = self.problem.computing.errors(self.machines, name, self.stack, count)
         error = errors[:, self.coordinates[axis].at]  # (draws, *S)
         host = np.asarray(device.host_bytes_per_s) / self._link_error("host")
         return replace(device, factor=device.factor * error, host_bytes_per_s=host)

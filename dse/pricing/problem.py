@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,38 +21,32 @@ from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
 from dse.model.goodput import Failures
 from dse.model.pai import PaiStep
-from dse.model.passes import Compute
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import anchors, devices, hardware, market, target, throughput, uncertainty
+from dse.pricing import devices, hardware, market, target, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
-from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
-from dse.pricing.draws import DRAWS, Record, Variation, normal, noted, varied
-from dse.pricing.efficiency import compute_log_spread
+from dse.pricing.computing import ByLaws, ByShares, Computing
+from dse.pricing.coordinates import Coordinate, columns_of, listed
+from dse.pricing.draws import DRAWS, normal
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
-from dse.pricing.losses import losses
 from dse.pricing.network import model_layers
-from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
+from dse.pricing.partial_results import PartialResults
+from dse.pricing.point_arrays import BUCKET, PointArrays, Points
 from dse.pricing.rental import Rental
-from dse.pricing.step_errors import LAUNCH, Learned, StepErrors, Taken, told_apart
+from dse.pricing.scattering import scattered
+from dse.pricing.step_errors import LAUNCH, Taken
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
+from dse.pricing.whole_steps import WholeSteps
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import OPTIMIZER
 from dse.study.definition import REAL
 from dse.study.space import STRUCTURAL, Box, Space
 
-GIVEN = "given"  # a share of peak in place of laws and corrections
-
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
-_REMEMBERED = 1024  # partial results kept, at most
-_REMEMBERED_BYTES = 256e6  # of them, besides the last
-# Points priced together once per draw, at most: an array of 300 layers by 1,000 draws by 40 points
-# is 96 MB, and a step holds several.
-DRAWN_POINTS = 40
 
 
 @dataclass
@@ -74,8 +67,7 @@ class Problem:
     scale_spread: Scale = IDEAL
     draws: bool = False
     draw_count: int = DRAWS
-    _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
-    _sizes: dict[Any, int] = field(default_factory=dict, init=False)
+    _results: PartialResults = field(default_factory=PartialResults, init=False)
     _aggregations: dict[AggregationName, PricedAggregation] = field(
         default_factory=dict, init=False
     )
@@ -140,84 +132,35 @@ class Problem:
             draws,
             self.remember,
             uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
-            self.step_errors,
+            self.computing.step_errors,
         )
 
     @cached_property
-    def step_errors(self) -> StepErrors | None:
-        """What the user's own rates say of the errors of a step besides computing; None where there
-        are none of several accelerators that say how they summed their gradients, or where shares
-        of the peaks stand in place of what rates correct."""
-        rates = (rate for of in self.profiles.values() for rate in throughput.applicable(of))
-        given = self.study.efficiency.compute is not None or not self.step_model.measurable
-        if given or not any(rate.stated for rate in rates):
-            return None
-        return Learned(lambda: self.anchors)
+    def computing(self) -> Computing:
+        """How fast accelerators train the workload."""
+        given, profiles = self.study.efficiency, tuple(self.profiles.values())
+        if given.compute is not None or not self.step_model.measurable:
+            return ByShares(given, profiles)
+        return ByLaws(self.workload, given, profiles, lambda: self.anchors)
 
     def stack(self, name: str) -> Stack:
         """Training software of the catalogue, its launches as long as rates of whole steps say."""
-        found = devices.software(name)
-        if self.draws or self.step_errors is None:
+        found, errors = devices.software(name), self.computing.step_errors
+        if self.draws or errors is None:
             return found
-        error = np.exp(catalog.computing().launch_log_spread * self.step_errors.expected(LAUNCH))
+        error = np.exp(catalog.computing().launch_log_spread * errors.expected(LAUNCH))
         return replace(found, launch_s=found.launch_s * error)
-
-    def reached(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> compute.Device:
-        """What accelerators reach under it: the shares that the study or its model gives, else by
-        their laws."""
-        given = self.study.efficiency
-        if given.compute is not None or not self.step_model.measurable:
-            return devices.by_share(machines, precision, given.compute, given.memory)
-        kernels = catalog.computing().stacks[stack.name].kernels
-        kinds = self._kinds(machines, precision, stack)
-        left = [anchors.log_factor(self.anchors, kind) for kind in kinds]
-        return devices.by_law(
-            machines, precision, kernels, left, self.profiles.values(), given.memory
-        )
-
-    def compute_errors(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> Array:
-        """Factors by which passes and update on accelerators may err, (draws, machines)."""
-        given = self.study.efficiency.compute
-        spreads = [
-            compute_log_spread(given, self.profiles.values(), machine.accelerator, precision)
-            for machine in machines
-        ]
-        if given is not None or not self.step_model.measurable:
-            names = [machine.accelerator.name for machine in machines]
-            return uncertainty.compute_factors(names, precision, spreads, self.draw_count)
-        kinds = self._kinds(machines, precision, stack)
-        errors = anchors.drawn_errors(self.anchors, kinds, spreads, self.draw_count)
-        for machine, error in zip(machines, errors.T, strict=True):
-            noted(f"rate: {machine.accelerator.name}, {precision}, {stack.name}", np.log(error))
-        return errors
 
     def launch_errors(self) -> Array:
         """Factors by which the host's launch time may err, (draws,): one host for all points."""
         spread = catalog.computing().launch_log_spread
-        errors = self.step_errors or Taken()
+        errors = self.computing.step_errors or Taken()
         return np.asarray(np.exp(spread * errors.drawn(LAUNCH, self.draw_count)))
 
-    def _kinds(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> list[Mapping[str, str]]:
-        """Of training, as anchors tell them apart."""
-        return [
-            throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
-            for machine in machines
-        ]
-
     def computing_known(self, points: Points) -> str:
-        """What stands behind the computing of a single point: :func:`.anchors.known` of it, or
-        ``given`` where a share of peak stands in its place."""
-        if self.study.efficiency.compute is not None or not self.step_model.measurable:
-            return GIVEN
+        """What stands behind the computing of a single point, see :class:`.Computing`."""
         machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-        (kind,) = self._kinds([machine], points.precision.name, points.stack)
-        return anchors.known(self.anchors, kind)
+        return self.computing.known(machine, points.precision.name, points.stack)
 
     @cached_property
     def anchors(self) -> catalog.Anchors:
@@ -229,15 +172,30 @@ class Problem:
     ) -> catalog.Anchors:
         """The same if such rates had been measured, too, each with what it trains."""
         return throughput.corrected(
-            catalog.anchors(), self.profiles.values(), _WholeSteps(self), supposed
+            catalog.anchors(), self.profiles.values(), WholeSteps(self), supposed
         )
 
     def drawn(self, count: int = DRAWS) -> Problem:
         """The same problem, priced once per draw, of which there are so many."""
         sampled = replace(self, draws=True, draw_count=count)
-        if self.step_errors is not None:  # what rates say is no matter of draws, and takes a while
+        if self.computing.step_errors:  # what rates say is no matter of draws, and takes a while
             sampled.__dict__["anchors"] = self.anchors
         return sampled
+
+    def supposing(
+        self,
+        workload: catalog.Workload,
+        scale: tuple[Scale, Scale],
+        computing: Computing,
+        draws: int,
+    ) -> Problem:
+        """The same of another workload, priced once per draw, with other computing."""
+        terms, spread = scale
+        found = replace(
+            self, workload=workload, scale=terms, scale_spread=spread, draws=True, draw_count=draws
+        )
+        found.__dict__["computing"] = computing
+        return found
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""
@@ -284,7 +242,7 @@ class Problem:
     @cached_property
     def lost(self) -> Scale:
         """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
-        scale, spread, errors = self.scale, self.scale_spread, self.step_errors
+        scale, spread, errors = self.scale, self.scale_spread, self.computing.step_errors
         if self.draws:
             return uncertainty.drawn_scale(scale, spread, errors or Taken(), self.draw_count)
         return scale if errors is None else uncertainty.expected_scale(scale, spread, errors)
@@ -383,57 +341,9 @@ class Problem:
     def scattered_points(
         self, columns: Mapping[str, Coordinate]
     ) -> Iterator[tuple[NDArray[np.int64], PointArrays]]:
-        """Points that lie anywhere, before they are priced, in as few arrays as their structure
-        allows.
-
-        columns: where they lie on every axis, shape (points,); what has no value there (None) is as
-        if the axis were left out. Yields (positions of points, arrays of shape (positions,)) per
-        structure. Points that differ in the size of a bucket
-        alone come together; priced per draw they would take too much room, and those of one
-        structure come in pieces of DRAWN_POINTS.
-        """
-        looped = [name for name in self._looped_names if name in columns]
+        """Points that lie anywhere, before they are priced: see :func:`.scattering.scattered`."""
         apart = self.draws or BUCKET in self._decisive_names
-        inner = [name for name in looped if name == BUCKET and not apart]
-        outer = [name for name in looped if name not in inner]
-        blank = [
-            column.blank() for name, column in columns.items()
-            if name not in looped and None in column.values and len(column.values) > 1
-        ]  # fmt: skip
-        last = sorted(COMPUTE_AXES & set(columns) - set(looped))  # makes them quicker to compute
-        order, groups = sorted_by(
-            [*(columns[name] for name in outer), *blank],
-            [columns[name] for name in inner],
-            [columns[name] for name in last],
-        )
-        ordered = {
-            name: column if len(column.values) == 1 else replace(column, at=column.at.take(order))
-            for name, column in columns.items()
-        }
-        if self.draws:
-            groups = [[piece] for (whole,) in groups for piece in _pieces(whole, DRAWN_POINTS)]
-        missing = {name: None for name in self._looped_names if name not in columns}
-
-        def place(
-            here: slice, looped: Sequence[str]
-        ) -> tuple[dict[str, Value | None], dict[str, Coordinate]]:
-            fixed = {name: columns[name].values[ordered[name].at[here.start]] for name in looped}
-            rest = {
-                name: column.part(here) for name, column in ordered.items() if name not in looped
-            }
-            return {**missing, **fixed}, rest
-
-        def placed_parts(slices: Sequence[slice]) -> list[Points]:
-            return [Points(self, *place(part, looped), 1) for part in slices]
-
-        for slices in groups:
-            where = slice(slices[0].start, slices[-1].stop)
-            if len(slices) == 1:
-                yield order[where], Points(self, *place(where, looped), 1)
-                continue
-            parts = partial(placed_parts, slices)
-            counts = [part.stop - part.start for part in slices]
-            yield order[where], SeveralBuckets(self, *place(where, outer), parts, counts)
+        return scattered(self, columns, self._looped_names, apart)
 
     @cached_property
     def _decisive_names(self) -> frozenset[str]:
@@ -476,116 +386,4 @@ class Problem:
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result shared by several boxes; ``key`` None is not remembered."""
-        if key is None:
-            return make()
-        if key not in self._memory:
-            self._memory[key] = make()
-            self._sizes[key] = _nbytes(self._memory[key])
-            while len(self._memory) > _REMEMBERED or (
-                sum(self._sizes.values()) > _REMEMBERED_BYTES and len(self._memory) > 1
-            ):
-                oldest, _ = self._memory.popitem(last=False)
-                del self._sizes[oldest]
-        return self._memory[key]
-
-
-@dataclass
-class _Supposed(Problem):
-    """The same before any rate of the user's is seen, in as many draws as computing is supposed to
-    take so many times as long as its rows of work say.
-
-    log_factors: the logarithm of that, of all accelerators, (draws,). taken: by what the rest of
-    the step errs.
-    """
-
-    log_factors: Array = field(default_factory=lambda: np.zeros(0))
-    taken: Taken = field(default_factory=Taken)
-
-    @property
-    def step_errors(self) -> StepErrors:
-        """See :class:`Problem`."""
-        return self.taken
-
-    def reached(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> compute.Device:
-        """See :class:`Problem`."""
-        kernels = catalog.computing().stacks[stack.name].kernels
-        memory = self.study.efficiency.memory
-        return devices.by_law(machines, precision, kernels, (), self.profiles.values(), memory)
-
-    def compute_errors(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> Array:
-        """See :class:`Problem`."""
-        del precision, stack
-        return np.repeat(np.exp(self.log_factors)[:, None], len(machines), axis=1)
-
-
-@dataclass(frozen=True)
-class _WholeSteps:
-    """Whole steps of rates, as the problem prices them before it sees any rate of the user's: a
-    :class:`.throughput.WholeSteps`."""
-
-    problem: Problem
-
-    def seconds(
-        self,
-        rate: Throughput,
-        workload: catalog.Workload,
-        log_factors: Array,
-        errors: Mapping[str, Array],
-    ) -> Array:
-        """See :class:`.throughput.WholeSteps`."""
-        with varied(Variation(alone=frozenset())):
-            return self._step_s(rate, workload, log_factors, Taken(errors))
-
-    def unsure_of(
-        self, rate: Throughput, workload: catalog.Workload, log_factor: float
-    ) -> tuple[tuple[str, ...], float]:
-        """See :class:`.throughput.WholeSteps`."""
-        return self.problem.remember(  # type: ignore[no-any-return]
-            ("unsure of", rate, workload.name, log_factor),
-            lambda: self._unsure_of(rate, workload, log_factor),
-        )
-
-    def _unsure_of(
-        self, rate: Throughput, workload: catalog.Workload, log_factor: float
-    ) -> tuple[tuple[str, ...], float]:
-        record, taken = Record(), Taken()
-        with varied(Variation(record=record)):
-            self._step_s(rate, workload, np.full(1, log_factor), taken)
-        others = record.asked.difference(name for name, _ in taken.asked)
-        with varied(Variation(alone=frozenset(others))):
-            seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), Taken())
-        names = sorted(told_apart(*asked) for asked in taken.asked)
-        return tuple(names), float(np.std(np.log(seconds)))
-
-    def _step_s(
-        self, rate: Throughput, workload: catalog.Workload, log_factors: Array, taken: Taken
-    ) -> Array:
-        of = self.problem
-        scale = of.scale, of.scale_spread
-        if workload.varying_length != of.workload.varying_length:
-            scale = losses(of.study, workload)
-        supposed = _Supposed(
-            of.study, workload, of.prices, of.profiles, *scale, True, len(log_factors),
-            log_factors=log_factors, taken=taken,
-        )  # fmt: skip
-        step_s = supposed.points_at(throughput.configuration(rate)).step_time().step_s
-        return np.broadcast_to(step_s, (len(log_factors), 1))[:, 0]
-
-
-def _pieces(whole: slice, most: int) -> list[slice]:
-    """A slice in pieces of at most so many positions."""
-    starts = range(whole.start, whole.stop, most)
-    return [slice(start, min(start + most, whole.stop)) for start in starts]
-
-
-def _nbytes(value: Any) -> int:
-    """Bytes of the arrays in a partial result."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, Compute):
-        return sum(map(_nbytes, vars(value).values()))
-    return sum(map(_nbytes, value)) if isinstance(value, list | tuple) else 0
+        return self._results.remember(key, make)

@@ -16,8 +16,8 @@ from dse.model.convergence import Convergence
 from dse.model.goodput import Failures
 from dse.model.scale import Scale
 from dse.model.stack import Stack
-from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
+from dse.pricing.computing import Computing
 from dse.pricing.rental import Rental
 from dse.pricing.stock import Stock
 from dse.study import Study
@@ -42,6 +42,8 @@ class StudyFacts(Protocol):
     @property
     def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
     @property
+    def computing(self) -> Computing: ...
+    @property
     def step_model(self) -> step.StepModel: ...
     @property
     def scale(self) -> Scale: ...
@@ -65,18 +67,6 @@ class StudyFacts(Protocol):
     def baseline(self) -> Mapping[str, Array]: ...
     def stack(self, name: str) -> Stack:
         """Training software of the catalogue."""
-        ...
-
-    def reached(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> compute.Device:
-        """What accelerators reach under it."""
-        ...
-
-    def compute_errors(
-        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
-    ) -> Array:
-        """Factors by which computing on them may err, (draws, machines)."""
         ...
 
     def launch_errors(self) -> Array:

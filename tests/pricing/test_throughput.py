@@ -17,7 +17,9 @@ from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import DseError
 from dse.pricing import anchors, caveats, throughput
-from dse.pricing.problem import Problem, _WholeSteps
+from dse.pricing.draws import DRAWS
+from dse.pricing.problem import Problem
+from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Point
 from dse.report.explain import lines
@@ -201,15 +203,16 @@ def test_rates_that_say_it_and_others_count_together(tmp_path: Path, plain: Prob
 
 def test_intervals_hold_and_errors_fall(tmp_path: Path, plain: Problem) -> None:
     """Of machines whose computing and whose communication err as the model says that they may."""
-    priced_alone = _WholeSteps(plain)
+    priced_alone = WholeSteps(plain)
     stated = replace(OURS, gpus=8, aggregation="ring-nccl")
     kind = throughput.kind_of(
         plain.workload, catalog.accelerator(OURS.accelerator), OURS.precision, OURS.stack
     )
     expected, batches = anchors.log_factor(plain.anchors, kind), 0.06
     names, _ = priced_alone.unsure_of(stated, plain.workload, expected)
-    spread = float(np.std(np.log(plain.drawn().compute_errors(
-        plain.points_at(plain.study.baseline.values).machines, "fp16", plain.stack("vendor")
+    spread = float(np.std(np.log(plain.computing.errors(
+        plain.points_at(plain.study.baseline.values).machines, "fp16", plain.stack("vendor"),
+        DRAWS,
     ))))  # fmt: skip
     drawn = np.random.default_rng(0)
     found = []

@@ -10,7 +10,7 @@ NEAR. Else ``estimated``. Both factors are judgements.
 from __future__ import annotations
 
 from dse.pricing.anchors import ALIKE, NOBODY, OWN, PUBLISHED
-from dse.pricing.problem import GIVEN
+from dse.pricing.computing import GIVEN
 from dse.report.certainty.facts import Word
 from dse.report.design_point import Bounds, Point
 

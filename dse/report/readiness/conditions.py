@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dse.pricing.anchors import NOBODY
-from dse.pricing.problem import GIVEN
+from dse.pricing.computing import GIVEN
 from dse.report import bills, none_feasible, one_age, words
 from dse.report.certainty import words as sure_words
 from dse.report.certainty.verdict import COMPUTING

@@ -1,0 +1,155 @@
+"""How long accelerators compute, by what that may err, and what stands behind it.
+
+Laws of their generations, corrected by training that others published and by rates of the user's
+own; or shares of their peaks in place of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration import Profile
+from dse.model.arrays import Array
+from dse.model.compute import Device
+from dse.model.stack import Stack
+from dse.pricing import anchors, devices, throughput, uncertainty
+from dse.pricing.draws import noted
+from dse.pricing.efficiency import compute_log_spread
+from dse.pricing.hardware import Machine
+from dse.pricing.step_errors import Learned, StepErrors
+from dse.study.definition import Efficiency
+
+GIVEN = "given"  # a share of peak in place of laws and corrections
+
+
+class Computing(Protocol):
+    """What a problem knows of how fast accelerators train its workload."""
+
+    @property
+    def step_errors(self) -> StepErrors | None:
+        """What rates of the user's own say of the errors of a step besides; None where nothing."""
+        ...
+
+    def device(self, machines: Sequence[Machine], precision: str, stack: Stack) -> Device:
+        """What accelerators reach; arrays (machines,)."""
+        ...
+
+    def errors(
+        self, machines: Sequence[Machine], precision: str, stack: Stack, draws: int
+    ) -> Array:
+        """Factors by which passes and update on accelerators may err, (draws, machines)."""
+        ...
+
+    def known(self, machine: Machine, precision: str, stack: Stack) -> str:
+        """What stands behind it: :func:`.anchors.known`, or GIVEN."""
+        ...
+
+
+@dataclass(frozen=True)
+class ByShares:
+    """Shares of the peaks, as the study or its model gives them."""
+
+    given: Efficiency
+    profiles: tuple[Profile, ...]
+
+    @property
+    def step_errors(self) -> None:
+        """See :class:`Computing`: rates correct laws, which have no part in it."""
+        return None
+
+    def device(self, machines: Sequence[Machine], precision: str, stack: Stack) -> Device:
+        """See :class:`Computing`."""
+        del stack
+        return devices.by_share(machines, precision, self.given.compute, self.given.memory)
+
+    def errors(
+        self, machines: Sequence[Machine], precision: str, stack: Stack, draws: int
+    ) -> Array:
+        """See :class:`Computing`."""
+        del stack
+        names = [machine.accelerator.name for machine in machines]
+        spreads = _spreads(self.given, self.profiles, machines, precision)
+        return uncertainty.compute_factors(names, precision, spreads, draws)
+
+    def known(self, machine: Machine, precision: str, stack: Stack) -> str:
+        """See :class:`Computing`."""
+        del machine, precision, stack
+        return GIVEN
+
+
+@dataclass(frozen=True)
+class ByLaws:
+    """Laws of the generations, as training that others published, and the user's own rates, correct
+    them. corrections: gives the anchors, once they are asked for."""
+
+    workload: catalog.Workload
+    given: Efficiency
+    profiles: tuple[Profile, ...]
+    corrections: Callable[[], catalog.Anchors]
+
+    @property
+    def step_errors(self) -> StepErrors | None:
+        """See :class:`Computing`: of rates of several accelerators that say how these summed their
+        gradients."""
+        rates = (rate for profile in self.profiles for rate in throughput.applicable(profile))
+        return Learned(self.corrections) if any(rate.stated for rate in rates) else None
+
+    def device(self, machines: Sequence[Machine], precision: str, stack: Stack) -> Device:
+        """See :class:`Computing`."""
+        left = [
+            anchors.log_factor(self.corrections(), kind)
+            for kind in self._kinds(machines, precision, stack)
+        ]
+        return by_law(machines, precision, stack, self.given, self.profiles, left)
+
+    def errors(
+        self, machines: Sequence[Machine], precision: str, stack: Stack, draws: int
+    ) -> Array:
+        """See :class:`Computing`."""
+        kinds = self._kinds(machines, precision, stack)
+        spreads = _spreads(self.given, self.profiles, machines, precision)
+        errors = anchors.drawn_errors(self.corrections(), kinds, spreads, draws)
+        for machine, error in zip(machines, errors.T, strict=True):
+            noted(f"rate: {machine.accelerator.name}, {precision}, {stack.name}", np.log(error))
+        return errors
+
+    def known(self, machine: Machine, precision: str, stack: Stack) -> str:
+        """See :class:`Computing`."""
+        (kind,) = self._kinds([machine], precision, stack)
+        return anchors.known(self.corrections(), kind)
+
+    def _kinds(
+        self, machines: Sequence[Machine], precision: str, stack: Stack
+    ) -> list[Mapping[str, str]]:
+        """Of training, as anchors tell them apart."""
+        return [
+            throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
+            for machine in machines
+        ]
+
+
+def by_law(
+    machines: Sequence[Machine],
+    precision: str,
+    stack: Stack,
+    given: Efficiency,
+    profiles: Iterable[Profile],
+    log_factors: Sequence[float] = (),
+) -> Device:
+    """See :func:`.devices.by_law`, with the kernels of a stack."""
+    kernels = catalog.computing().stacks[stack.name].kernels
+    return devices.by_law(machines, precision, kernels, log_factors, profiles, given.memory)
+
+
+def _spreads(
+    given: Efficiency, profiles: Iterable[Profile], machines: Sequence[Machine], precision: str
+) -> list[float]:
+    return [
+        compute_log_spread(given.compute, profiles, machine.accelerator, precision)
+        for machine in machines
+    ]
