@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from dse import catalog
 from dse.catalog import Anchors
 from dse.catalog.rows_of_work import FAMILIES
-from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD, conditioned
+from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD, Rows, conditioned
 
 Array = NDArray[np.float64]
 Kind = Mapping[str, str]  # component -> level
@@ -130,7 +130,7 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
         facts=(),
     )
     fitted = [{name: kind[name] for name in kind if name != UNSEEN} for kind in kinds]
-    after = conditioned(prior, fitted, y, found.noise * scatter_of(kinds))
+    after = conditioned(prior, Rows(fitted, y, found.noise * scatter_of(kinds)))
     asked = frozenset(catalog.names("workloads"))
     named = [
         *families,

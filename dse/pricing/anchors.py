@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
@@ -109,61 +110,70 @@ def known(anchors: Anchors, of: Mapping[str, str]) -> str:
     return ALIKE if rows & {"network", "accelerator", "family format generation"} else NOBODY
 
 
-def conditioned(
-    anchors: Anchors,
-    kinds: Sequence[Mapping[str, str]],
-    y: Array,
-    noise: Array,
-    share: ArrayLike = 1.0,
-    errors: Sequence[Mapping[str, float]] = (),
-) -> Anchors:
-    """Anchors that have seen more rows: ``m + G (y - Z m)`` and ``C - G Z C``.
-
-    ``G = C Z' (Z C Z' + noise^2)^-1`` is the gain of the normal distribution's conditioning
-    (Gelman et al., Bayesian Data Analysis, 3rd edition, section 14.2), m and C mean and covariance
-    of all effects, also of levels that no row had before: those are 0, with their component's
-    deviation. Z: weights of the effects in each row, (rows, effects).
+@dataclass(frozen=True)
+class Rows:
+    """What measured training says: ``y = share (sum of effects) + errors . e`` and noise.
 
     kinds: component -> level of each row. y: log(measured / modelled seconds), (rows,). noise:
     standard deviation of each row about its effects, (rows,). share: of its effects by which a
     row's y rises, (rows,): 1 where all of the time is computing. errors: of each row, by how much
     y rises with every error of the step besides computing; of none where it is empty.
     """
-    if not len(kinds):
+
+    kinds: Sequence[Mapping[str, str]]
+    y: Array
+    noise: Array
+    share: ArrayLike = 1.0
+    errors: Sequence[Mapping[str, float]] = ()
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def take(self, where: NDArray[np.intp]) -> Rows:
+        """Some of the rows."""
+        errors = [self.errors[at] for at in where] if len(self.errors) else ()
+        share = np.broadcast_to(self.share, len(self))[where]
+        return Rows(
+            [self.kinds[at] for at in where], self.y[where], self.noise[where], share, errors
+        )
+
+
+def conditioned(anchors: Anchors, rows: Rows) -> Anchors:
+    """Anchors that have seen more rows: ``m + G (y - Z m)`` and ``C - G Z C``.
+
+    ``G = C Z' (Z C Z' + noise^2)^-1`` is the gain of the normal distribution's conditioning
+    (Gelman et al., Bayesian Data Analysis, 3rd edition, section 14.2), m and C mean and covariance
+    of all effects, also of levels that no row had before: those are 0, with their component's
+    deviation. Z: weights of the effects in each row, (rows, effects).
+    """
+    if not len(rows):
         return anchors
-    extended = _with_levels(anchors, kinds, errors)
-    design = _design(extended, kinds, share, errors)
+    extended = _with_levels(anchors, rows)
+    design = _design(extended, rows)
     through = extended.covariance @ design.T
-    gain = np.linalg.solve(design @ through + np.diag(np.square(noise)), through.T).T
+    gain = np.linalg.solve(design @ through + np.diag(np.square(rows.noise)), through.T).T
     covariance = extended.covariance - gain @ through.T
     return replace(
         extended,
-        mean=extended.mean + gain @ (y - design @ extended.mean),
+        mean=extended.mean + gain @ (rows.y - design @ extended.mean),
         covariance=(covariance + covariance.T) / 2,
     )
 
 
-def with_likeliest_source(
-    anchors: Anchors,
-    kinds: Sequence[Mapping[str, str]],
-    y: Array,
-    noise: Array,
-    share: ArrayLike = 1.0,
-    errors: Sequence[Mapping[str, float]] = (),
-) -> Anchors:
+def with_likeliest_source(anchors: Anchors, rows: Rows) -> Anchors:
     """Anchors whose deviation of sources is the one likeliest for these rows, at least their own.
 
     Whoever measured their own software need not be like those who publish: where rows are farther
     off than effects and noise explain, their source may be far off too (empirical Bayes; Gelman et
     al., section 5.1). The deviation maximises the rows' normal density, with mean ``Z m`` and
-    covariance ``Z C Z' + noise^2``. Arguments as of :func:`conditioned`.
+    covariance ``Z C Z' + noise^2``, see :func:`conditioned`.
     """
-    if not len(kinds):
+    if not len(rows):
         return anchors
-    found = _with_levels(anchors, kinds, errors)
-    design = _design(found, kinds, share, errors)
-    left = y - design @ found.mean
-    covariance = design @ found.covariance @ design.T + np.diag(np.square(noise))
+    found = _with_levels(anchors, rows)
+    design = _design(found, rows)
+    left = rows.y - design @ found.mean
+    covariance = design @ found.covariance @ design.T + np.diag(np.square(rows.noise))
     sources = design[:, [at for (name, _), at in found.effects.items() if name == SOURCE]]
     least = anchors.deviations[SOURCE]
 
@@ -176,19 +186,15 @@ def with_likeliest_source(
     return replace(anchors, deviations={**anchors.deviations, SOURCE: best})
 
 
-def _with_levels(
-    anchors: Anchors,
-    kinds: Sequence[Mapping[str, str]],
-    errors: Sequence[Mapping[str, float]] = (),
-) -> Anchors:
+def _with_levels(anchors: Anchors, rows: Rows) -> Anchors:
     """With an effect for every level of the kinds and every error, before any row of theirs is
     seen."""
     deviations: dict[tuple[str, str], float] = {}
-    for of in kinds:
+    for of in rows.kinds:
         for component, level in of.items():
             if (component, level) not in anchors.effects:
                 deviations[component, level] = _deviation(anchors, component, of[FAMILY])
-    for effect in ((STEP_ERROR, name) for row in errors for name in row):
+    for effect in ((STEP_ERROR, name) for row in rows.errors for name in row):
         if effect not in anchors.effects:
             deviations[effect] = 1.0
     known, more = len(anchors.mean), len(deviations)
@@ -212,19 +218,14 @@ def _deviation(anchors: Anchors, component: str, family: str) -> float:
     return float(np.sqrt(_noise(anchors, family) ** 2 - between_batches(anchors, family) ** 2))
 
 
-def _design(
-    anchors: Anchors,
-    kinds: Sequence[Mapping[str, str]],
-    share: ArrayLike = 1.0,
-    errors: Sequence[Mapping[str, float]] = (),
-) -> Array:
+def _design(anchors: Anchors, rows: Rows) -> Array:
     """Weights of the effects, (rows, effects)."""
-    design = np.zeros((len(kinds), len(anchors.mean)))
-    for row, of in zip(design, kinds, strict=True):
+    design = np.zeros((len(rows), len(anchors.mean)))
+    for row, of in zip(design, rows.kinds, strict=True):
         for component, level in of.items():
             row[anchors.effects[component, level]] = _weight(anchors, component, of[FAMILY])
-    design = design * np.reshape(share, (-1, 1))
-    for row, weights in zip(design, errors, strict=False):
+    design = design * np.reshape(rows.share, (-1, 1))
+    for row, weights in zip(design, rows.errors, strict=False):
         for name, weight in weights.items():
             row[anchors.effects[STEP_ERROR, name]] = weight
     return np.asarray(design)

@@ -112,17 +112,10 @@ def corrected(
     for _ in range(ROUNDS):
         lines = [one.linear(found, kind) for one, kind in zip(seen, kinds, strict=True)]
         y, share, rest = (np.array([line[at] for line in lines]) for at in range(3))
-        noise, errors = np.hypot(batches, rest), [line.errors for line in lines]
-        telling = np.flatnonzero(share >= TELLING)
-        likely = anchors.with_likeliest_source(
-            known,
-            [kinds[at] for at in telling],
-            y[telling],
-            noise[telling],
-            share[telling],
-            [errors[at] for at in telling],
-        )
-        before, found = found, anchors.conditioned(likely, kinds, y, noise, share, errors)
+        errors = [line.errors for line in lines]
+        told = anchors.Rows(kinds, y, np.hypot(batches, rest), share, errors)
+        likely = anchors.with_likeliest_source(known, told.take(np.flatnonzero(share >= TELLING)))
+        before, found = found, anchors.conditioned(likely, told)
         if not any(errors) or _settled(before, found):
             break
     return found

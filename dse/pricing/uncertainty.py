@@ -37,6 +37,7 @@ from dse.pricing.draws import normal as normal
 from dse.pricing.draws import noted
 from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
+SIDES = ("inside", "outside")  # of what was measured: their errors are independent
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 OF_COST = ("capital", "hourly", "tco", "power")  # what every point costs
 OF_RUN = (
@@ -185,16 +186,14 @@ def drawn_error(
     nodes that were measured, the network is shared by another power of them in each draw: sharing,
     (draws,). errors: what is known of them, over the transport.
     """
-    known: Surroundings = layout  # type: ignore[assignment]
-    measured = evidence.grade(gradients, known) == Grade.INSIDE
-    width = evidence.log_spread(gradients, known)
+    measured, width = _known(evidence, gradients, layout)
     column = (-1,) + (1,) * layout.rank
     inside, outside = (
         errors.drawn(f"{COMMUNICATION}{name}, {side}", len(sharing), transport).reshape(column)
-        for side in ("inside", "outside")
+        for side in SIDES
     )
-    for side, drawn in (("inside", inside), ("outside", outside)):
-        if np.any((measured == (side == "inside")) & (width > 0)):
+    for side, drawn in zip(SIDES, (inside, outside), strict=True):
+        if np.any((measured == (side == SIDES[0])) & (width > 0)):
             noted(f"{COMMUNICATION}{name}, {side}", drawn.reshape(-1))
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
@@ -211,14 +210,18 @@ def expected_error(
     transport: str = "",
 ) -> Array:
     """The one factor that is expected of all that a step sums, (*S)."""
-    known: Surroundings = layout  # type: ignore[assignment]
-    measured = evidence.grade(gradients, known) == Grade.INSIDE
+    measured, width = _known(evidence, gradients, layout)
     inside, outside = (
-        errors.expected(f"{COMMUNICATION}{name}, {side}", transport)
-        for side in ("inside", "outside")
+        errors.expected(f"{COMMUNICATION}{name}, {side}", transport) for side in SIDES
     )
-    width = evidence.log_spread(gradients, known)
     return np.asarray(np.exp(width * np.where(measured, inside, outside)))
+
+
+def _known(evidence: Evidence, gradients: Gradients, layout: Layout) -> tuple[Mask, Array]:
+    """Which points lie inside what was measured, and the standard deviation of the logarithm of
+    what their sums take, (*S) each."""
+    of: Surroundings = layout  # type: ignore[assignment]
+    return evidence.grade(gradients, of) == Grade.INSIDE, evidence.log_spread(gradients, of)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ def kind(
 A100, H100, MI300X = (kind(accelerator=name) for name in ("a100-sxm4-40gb", "h100-sxm", "mi300x"))
 BERT = kind("bert-large-s128")
 KINDS = (A100, H100, MI300X, BERT, kind("vgg16", "v100-sxm2-16gb", "fp32"))
+EVERY = anchors.Rows(KINDS, np.zeros(len(KINDS)), np.zeros(len(KINDS)))
 
 
 def small() -> Anchors:
@@ -94,7 +95,7 @@ def textbook(known: Anchors, kinds: list[Kind], y: np.ndarray, noise: np.ndarray
 
 def effects_of(found: Anchors) -> np.ndarray:
     """The same, from anchors that know every level of the kinds."""
-    design = anchors._design(found, KINDS)
+    design = anchors._design(found, EVERY)
     return np.column_stack([design @ found.mean, design @ found.covariance @ design.T])
 
 
@@ -115,8 +116,8 @@ def test_conditioning_is_that_of_the_joint_normal_distribution(
     kinds = [of for of, _, _ in rows]
     y, noise = np.array([r[1] for r in rows]), np.array([r[2] for r in rows])
     known = small()
-    found = anchors.conditioned(known, kinds, y, noise)
-    completed = anchors._with_levels(found, KINDS)
+    found = anchors.conditioned(known, anchors.Rows(kinds, y, noise))
+    completed = anchors._with_levels(found, EVERY)
     np.testing.assert_allclose(
         effects_of(completed), textbook(known, kinds, y, noise), rtol=1e-9, atol=1e-12
     )
@@ -127,7 +128,7 @@ def test_repeated_rows_draw_the_factor_to_what_is_measured_and_not_beyond() -> N
     last = anchors.log_factor(known, A100)
     for count in (1, 2, 4, 16, 256):
         found = anchors.conditioned(
-            known, [A100] * count, np.full(count, measured), np.full(count, 0.06)
+            known, anchors.Rows([A100] * count, np.full(count, measured), np.full(count, 0.06))
         )
         now = anchors.log_factor(found, A100)
         assert last < now < measured
@@ -142,7 +143,7 @@ def width(known: Anchors, of: Kind) -> float:
 def test_the_kind_that_was_measured_is_surer_and_its_relatives_a_little() -> None:
     known = catalog.anchors()
     y = np.array([anchors.log_factor(known, A100)])  # as expected
-    found = anchors.conditioned(known, [A100], y, np.array([0.06]))
+    found = anchors.conditioned(known, anchors.Rows([A100], y, np.array([0.06])))
     gain = {
         name: width(found, of) / width(known, of)
         for name, of in (("same", A100), ("accelerator", H100), ("family", BERT))
@@ -156,8 +157,8 @@ def test_the_kind_that_was_measured_is_surer_and_its_relatives_a_little() -> Non
 def test_no_rows_change_nothing_and_neither_does_a_configuration_nobody_measured() -> None:
     known = catalog.anchors()
     nothing = np.zeros(0)
-    assert anchors.conditioned(known, [], nothing, nothing) is known
-    assert anchors.with_likeliest_source(known, [], nothing, nothing) is known
+    assert anchors.conditioned(known, anchors.Rows([], nothing, nothing)) is known
+    assert anchors.with_likeliest_source(known, anchors.Rows([], nothing, nothing)) is known
     plain = {component: level for component, level in A100.items() if component != CONFIGURATION}
     np.testing.assert_array_equal(
         anchors.drawn_errors(known, [plain], [0.1], 50),
@@ -172,14 +173,16 @@ def test_a_source_far_off_is_taken_for_one_of_its_own() -> None:
 
     def source(shift: float) -> float:
         kinds = [A100, H100]
-        found = anchors.with_likeliest_source(known, kinds, expected + shift, noise)
+        found = anchors.with_likeliest_source(known, anchors.Rows(kinds, expected + shift, noise))
         return found.deviations[SOURCE]
 
     assert source(0.0) == source(0.02) == known.deviations[SOURCE]
     assert known.deviations[SOURCE] < source(0.5) < source(0.8) <= 1.0
     # Code that takes twice as long on one accelerator is slow on others too.
-    wide = anchors.with_likeliest_source(known, [A100], expected[:1] + np.log(2), noise[:1])
-    found = anchors.conditioned(wide, [A100], expected[:1] + np.log(2), noise[:1])
+    wide = anchors.with_likeliest_source(
+        known, anchors.Rows([A100], expected[:1] + np.log(2), noise[:1])
+    )
+    found = anchors.conditioned(wide, anchors.Rows([A100], expected[:1] + np.log(2), noise[:1]))
     moved = anchors.log_factor(found, H100) - expected[1]
     assert 0.5 * np.log(2) < moved < np.log(2)
 
