@@ -59,7 +59,7 @@ def _far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:
     times = f"{many} times" if ratio > 1 else f"1/{many} of"
     low, high = expected / factor, expected * factor
     dated = f" of {usual.date}" if usual.date else ""
-    less = f" less {100 * discount.value:.0f} % for the term" if discount.value else ""
+    less = f" less {100 * discount.value:.3g} % for the term" if discount.value else ""
     return (
         f"USD {price.value:,.2f}{unit} is {times} the catalogue's {_usd(usual.value)}{dated}{less}"
         f", by which 99 of 100 offers are between {_usd(low)} and {_usd(high)}"
@@ -69,8 +69,12 @@ def _far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:
 def _discount(price: Fact) -> Spread:
     """What a price of this term is usually off that on demand; nothing where it is on demand, or
     none is known."""
-    term = price.offer.term if price.offer else ""
-    return rental_facts().discounts.get(term, Spread(0.0, 0.0))
+    return rental_facts().discounts.get(_term(price), Spread(0.0, 0.0))
+
+
+def _term(price: Fact) -> str:
+    """Of a rent, empty where it is on demand or no rent."""
+    return price.offer.term if price.offer else ""
 
 
 def _usd(value: float) -> str:
@@ -115,8 +119,7 @@ def _rates(path: Path) -> Mapping[str, tuple[float, float]]:
 def usual_price(price: Fact) -> Fact | None:
     """The catalogue's price of what a price of the buyer's is of, on demand where that is a rent;
     None where it has none."""
-    term = price.offer.term if price.offer else ""
-    kind, _, rest = price.name.removesuffix(f".{term}").partition(".")
+    kind, _, rest = price.name.removesuffix(f".{_term(price)}").partition(".")
     prices = default_prices()
     if not rest:
         return {"host": prices.host_usd, "rack": prices.rack_usd}.get(kind)

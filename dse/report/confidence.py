@@ -14,7 +14,7 @@ from math import inf, log
 import numpy as np
 
 from dse.pricing.uncertainty import INTERVAL
-from dse.report.certainty.words import SURE, chance, decided_most, exactly
+from dse.report.certainty.words import LOOSEN, SURE, chance, decided_most, exactly
 from dse.report.design_point import Bounds
 from dse.report.document import Confidence, Keeps, LimitChance, RunDocument
 from dse.report.recommendation import LEAST_REGRET, recommended
@@ -201,7 +201,7 @@ def said(document: RunDocument) -> list[str]:
     if not found.reached:
         return [
             f"No point meets {limits} with {exactly(found.asked)} probability; the recommended one "
-            f"comes closest, {with_}. Loosen a limit, or measure more to be surer."
+            f"comes closest, {with_}. {LOOSEN}."
         ]
     sentence = f"It meets {limits} {with_}; {exactly(found.asked)} was asked for."
     sentence += decided_most(document)

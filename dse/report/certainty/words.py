@@ -78,7 +78,9 @@ def sentences(document: RunDocument) -> list[str]:
             f"{deal(document).noun}{or_alike} is the best choice{_against(document, rivals)}."
         )
     decide = "" if asked is not None and asked.reached else decided_most(document)
-    more = (f"{decide}{flip(document)}", found.raised_by)
+    # Where no choice is sure enough, what a number is worth to the choice is not the question.
+    raised = found.raised_by if asked is None or asked.reached else ""
+    more = (f"{decide}{flip(document)}", raised)
     return [f"{_WORDS[found.word]}: {said}", *(line.strip() for line in more if line)]
 
 
@@ -260,6 +262,10 @@ def decided(document: RunDocument, what: str) -> list[str]:
         f"Whether {what} meets {limit} depends on {enumerated(_shares(document, parts))}."
         for limit, parts in by_limit.items()
     ]
+
+
+# Where nothing is as sure as was asked, or as is usual.
+LOOSEN = "Loosen a limit, or get a quote or a measurement of what decides whether it is met"
 
 
 def decided_most(document: RunDocument) -> str:

@@ -207,7 +207,7 @@ def missed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         limits = enumerated(asked.limits or ["every limit"])
         yield Reason(
             kind="limits",
-            action="Loosen a limit, or measure more to be surer",
+            action=sure_words.LOOSEN,
             because=f"no point meets {limits} with {sure_words.exactly(asked.asked)} probability; "
             f"this one does with {sure_words.chance(asked.recommended, asked.asked)}",
         )
@@ -224,7 +224,7 @@ def doubtful_limits(document: RunDocument, found: Certainty) -> Iterator[Reason]
         return
     this = f"this meets {enumerated(unsure)} of simulated outcomes only"
     if none := next_best.surest(document):
-        action = "Loosen a limit, or measure more to be surer"
+        action = sure_words.LOOSEN
         yield Reason(kind="limits", action=action, because=f"{this}, and {none}")
     else:
         then = next_best.usually(document) or "what meets the limits with that probability"

@@ -511,7 +511,7 @@ def test_where_nothing_is_usually_sure_the_surest_is_told_and_no_question_advise
     does = f"does in {words.chance(found.usual.meets_all)}"
     assert "no purchase meets every limit with 90 % probability: this is the surest and" in told
     assert does in told
-    assert "Loosen a limit, or measure more to be surer" in told
+    assert words.LOOSEN in told
     (other, *_) = of(small).choices[1:]
     elsewhere = replace(found, usual=replace(other, cost=9e4, meets_all=0.85))
     surest = next_best.surest(replace(run, certainty=replace(of(run), next_best=elsewhere)))
