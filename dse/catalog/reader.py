@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from dse import units
-from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
-from dse.catalog.price_terms import CLASSES, CLOUD, LIST, ON_DEMAND, QUOTE, RENTAL_TERMS, PriceTerms
+from dse.catalog.facts import STATUSES, UNITS, Fact, day_of
+from dse.catalog.price_terms import ON_DEMAND
 from dse.catalog.store import Source, models_dir, read_file, sources
-from dse.currencies import USD, Rate, named_usd, rate_of
+from dse.catalog.written_price import INCLUDES, PER, TERMS, Reading, WrittenPrice
+from dse.currencies import USD, Rate, named_usd
 from dse.currencies import currency as currency_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
@@ -25,16 +25,8 @@ ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
 _OR_UNKNOWN = "add '{0}:', with value unknown if it is"
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor")
-# Keys of a price besides: the terms of an offer.
-_PRICE_KEYS = ("currency", "rate", "discount", "valid_until", "quote", "class", "term")
-# What of a node a price pays, and the key of the prices that may say so.
-_INCLUDES, _PURCHASE = "includes", "purchase"
-# Dimensions of prices, and how what they are per is written.
-_PER = {"usd": "", "usd_per_hour": "/hour", "usd_per_kwh": "/kWh"}
+_PURCHASE = "purchase"  # the key of prices that may say what of a node they pay
 _DAY = "write 2026-11-16, 2026-11 or 2026"
-
-# What a value as written says: a number, and its unit. Raises UnitError.
-Reading: TypeAlias = Callable[[Any], tuple[float, str]]
 
 
 class File(Protocol):
@@ -251,12 +243,12 @@ class Entry:
             if self.shipped and dimension != _NAME:
                 raise self.wrong(f"{name} has no source", "write {value: .., source: ..}", *steps)
             written = {"value": written, "source": _PLAIN if self.shipped else self.path.name}
-        money = callable(dimension) or dimension in _PER
-        allowed = (*_FACT_KEYS, *(_PRICE_KEYS if money else ()))
+        money = callable(dimension) or dimension in PER
+        allowed = (*_FACT_KEYS, *(TERMS if money else ()))
         if key == _PURCHASE:
-            allowed = (*allowed, _INCLUDES)
-        elif _INCLUDES in written:
-            raise self.wrong(*only_of_accelerators(name), *steps, _INCLUDES)
+            allowed = (*allowed, INCLUDES)
+        elif INCLUDES in written:
+            raise self.wrong(*only_of_accelerators(name), *steps, INCLUDES)
         for extra in written:
             if extra not in allowed:
                 remedy = f"use {', '.join(allowed)}"
@@ -269,12 +261,22 @@ class Entry:
             raise self.wrong(f"status '{status}'", f"write {' or '.join(STATUSES)}", *steps)
         about = [str(written[part]) for part in ("vendor", "detail") if part in written]
         offer = None
+        text = self._file.written(place)
         if money:
-            number, unit, offer = self._priced(written, dimension, steps)
+            price = WrittenPrice(
+                written,
+                dimension,
+                "" if self.shipped else self.path.name,
+                self.rates,
+                lambda problem, remedy, *keys: self.wrong(problem, remedy, *steps, *keys),
+                lambda given: self._amount(given, dimension, steps),
+                lambda key: self._date(written, key, steps),
+            )
+            number, unit, offer = price.read()
+            text += price.in_currency
         else:
             number, unit = self._value(value, dimension, steps, example)
         date = self._date(written, "date", steps)
-        text = f"{self._file.written(place)}{self._in_currency(written) if money else ''}"
         if number is not None and number < least[0]:
             raise self.wrong(*_too_small(key, text, unit, *least), *steps)
         return Fact(
@@ -289,137 +291,6 @@ class Entry:
             status="unknown" if value == "unknown" else status,
             offer=offer,
         )
-
-    def _in_currency(self, written: dict[str, Any]) -> str:
-        """`` EUR``, where the currency is not written with the number."""
-        given = str(written.get("currency", ""))
-        return f" {given}" if given and written["value"] != "unknown" else ""
-
-    def _priced(
-        self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
-    ) -> tuple[float | None, str, PriceTerms]:
-        """A price in USD after its discount, its unit, and its terms."""
-        value, given = written["value"], str(written.get("currency", ""))
-        per = "" if callable(dimension) else _PER[dimension]
-        if given and value != "unknown":
-            amount, *rest = f"{value}".split("/", 1)  # 2.10/hour
-            value = f"{amount} {given}{f'/{rest[0]}' if rest else '' if '/' in given else per}"
-        rates = dict(self.rates)
-        mistakes = Mistakes()
-        made = mistakes.part(lambda: self._date(written, "date", steps))
-        if "rate" in written:
-            own = mistakes.part(lambda: self._rate(written["rate"], given, steps))
-
-        def converting() -> tuple[str, Rate]:
-            if "rate" in written:  # the rate of an offer is of the offer's day
-                rates[given[:3]] = Rate(own(), made.otherwise(""))
-            if not isinstance(value, str) or value == "unknown":
-                return "", Rate(1.0)
-            try:
-                code, rate = rate_of(value, rates)
-            except units.UnitError as cause:
-                raise self.wrong(cause.problem, cause.remedy, *steps) from cause
-            return "" if code == USD else code, rate
-
-        converted = mistakes.part(converting)
-        # Without the rate, so that its lack hides no other mistake.
-        parsed = mistakes.part(lambda: self._amount(value, dimension, steps))
-        classed = mistakes.part(lambda: self._class(written, dimension, steps))
-        reduced = mistakes.part(lambda: self._discount(written, steps))
-        termed = mistakes.part(lambda: self._term(written, dimension, steps))
-        ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
-        mistakes.part(lambda: self._check_days(made(), ended(), steps))
-        mistakes.told()
-        (currency, rate), (number, unit), price_class = converted(), parsed(), classed()
-        discount, until, before = reduced(), ended(), None
-        if number is not None:
-            # A price to pay is one of whole cents, so that a bill adds up as it is shown.
-            places = 2 if dimension == "usd" and (currency or discount) else 15
-            number = round(number * rate.usd, places) if currency else number
-            if discount:
-                before, number = number, round(number * (1 - discount), places)
-        offer = PriceTerms(
-            price_class=price_class,
-            vendor=str(written.get("vendor", "")),
-            quote=str(written.get("quote", "")),
-            valid_until=last_day(until),
-            before_discount=before,
-            discount=discount,
-            currency=currency,
-            rate=rate.usd,
-            rate_date=rate.date,
-            file="" if self.shipped else self.path.name,
-            includes=str(written.get(_INCLUDES, "")),
-            term=termed(),
-        )
-        return number, unit, offer
-
-    def _class(
-        self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
-    ) -> str:
-        """What kind of price it is."""
-        usual = QUOTE if not self.shipped else CLOUD if dimension == "usd_per_hour" else LIST
-        found = str(written.get("class", usual))
-        if found not in CLASSES:
-            remedy = f"write {', '.join(CLASSES[:-1])} or {CLASSES[-1]}"
-            raise self.wrong(f"class '{found}'", remedy, *steps, "class")
-        return found
-
-    def _term(
-        self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
-    ) -> str:
-        """The term that a rent is for; empty where that is not said."""
-        found = str(written.get("term", ""))
-        if found and dimension != "usd_per_hour":
-            raise self.wrong("term is of rents", "drop it, or give the rent (hourly)", *steps,
-                             "term")  # fmt: skip
-        if found and found not in RENTAL_TERMS:
-            remedy = f"write {', '.join(RENTAL_TERMS[:-1])} or {RENTAL_TERMS[-1]}"
-            raise self.wrong(f"term '{found}'", remedy, *steps, "term")
-        return found
-
-    def _check_days(self, date: str, until: str, steps: tuple[str | int, ...]) -> None:
-        """Refuse an offer of a day to come, and one that ends before it is made."""
-        if self.shipped or not date:
-            return
-        made = datetime.date.fromisoformat(f"{date}-01-01"[:10])  # at the earliest
-        last = last_day(until)
-        if last is not None and made > last:
-            raise self.wrong(f"valid_until {until} is before its date, {date}", "correct one",
-                             *steps, "valid_until")  # fmt: skip
-        if made > datetime.date.today() + datetime.timedelta(days=1):  # it may be tomorrow there
-            raise self.wrong(f"date {date} is in the future", "write the day of the offer", *steps,
-                             "date")  # fmt: skip
-
-    def _rate(self, value: Any, given: str, steps: tuple[str | int, ...]) -> float:
-        """What one of a currency is in USD: ``1.08``, or ``1.08 USD``."""
-        if not given:
-            raise self.wrong("a rate, but no currency", "add currency: EUR", *steps, "rate")
-        text = value if isinstance(value, str) and USD in value else f"{value} {USD}"
-        try:
-            rate = units.parse(text, "usd", example="1.08")
-        except units.UnitError as cause:
-            problem = cause.problem.replace(f"'{text}'", f"'{value}'")
-            raise self.wrong(f"rate {problem}", cause.remedy, *steps, "rate") from cause
-        if rate <= 0:
-            raise self.wrong(f"rate {value} is not positive", "write a rate such as 1.08",
-                             *steps, "rate")  # fmt: skip
-        return rate
-
-    def _discount(self, written: dict[str, Any], steps: tuple[str | int, ...]) -> float:
-        """A share in [0, 1)."""
-        if "discount" not in written:
-            return 0.0
-        value = written["discount"]
-        try:
-            share = units.parse(value, "share")
-        except units.UnitError as cause:
-            problem = f"discount {cause.problem}"
-            raise self.wrong(problem, "write for example 10 %", *steps, "discount") from cause
-        if not 0 <= share < 1:
-            problem = f"a discount of {value} is not between 0 and 100 %"
-            raise self.wrong(problem, "write for example 10 %", *steps, "discount")
-        return share
 
     def _date(self, written: dict[str, Any], key: str, steps: tuple[str | int, ...]) -> str:
         date = str(written.get(key, "unknown"))
@@ -479,7 +350,7 @@ def only_of_accelerators(name: str) -> tuple[str, str]:
     """What is wrong with a price that says what of a node it pays and is none of an accelerator to
     buy, and what to write."""
     return (
-        f"'{_INCLUDES}' does not apply to {name}",
+        f"'{INCLUDES}' does not apply to {name}",
         "it belongs to an accelerator's purchase price",
     )
 
