@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from dse.calibration import Profile
+from dse.model.arrays import Array
+from dse.model.stack import Stack
 from dse.pricing import constraints
+from dse.pricing.computing import ByLaws, ByShares, Computing
+from dse.pricing.hardware import Machine
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.report.design_point import Point
@@ -69,8 +73,11 @@ def width(problem: Problem, **values: Any) -> float:
 
 def compute_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws in which computing takes what it is expected to."""
-    monkeypatch.setattr(
-        Problem,
-        "compute_errors",
-        lambda problem, machines, *_: np.ones((problem.draw_count, len(machines))),
-    )
+
+    def errors(
+        _known: Computing, machines: Sequence[Machine], _precision: str, _stack: Stack, draws: int
+    ) -> Array:
+        return np.ones((draws, len(machines)))
+
+    for known in (ByLaws, ByShares):
+        monkeypatch.setattr(known, "errors", errors)
