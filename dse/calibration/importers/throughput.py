@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, NoReturn, cast, get_args, get_type_hints
@@ -23,8 +24,9 @@ from dse.calibration.importers.text import read_text
 from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import NODE, Throughput, aggregation_names
 from dse.errors import StudyError
+from dse.mistakes import Mistakes, Part, each
 from dse.model.step import PARAMETER_SERVER
-from dse.spelling import alternatives, meant, real_name
+from dse.spelling import alternatives, meant, real_name, same
 from dse.units import LARGEST, SMALLEST, rounded
 from dse.version import __version__
 
@@ -48,7 +50,7 @@ FEWER_OPERATIONS = 2.25
 
 
 def throughput_profile(path: str | PathLike[str], name: str) -> Profile:
-    """The profile of a table of rates. Raises StudyError with the place of the first mistake."""
+    """The profile of a table of rates. Raises StudyError with every mistake and its place."""
     rows = read_throughput(path)
     return silent_profile(
         name=name,
@@ -68,7 +70,7 @@ def throughput_profile(path: str | PathLike[str], name: str) -> Profile:
 
 
 def read_throughput(path: str | PathLike[str]) -> tuple[Throughput, ...]:
-    """The rates of a table, in its order. Raises StudyError with the place of the first mistake.
+    """The rates of a table, in its order. Raises StudyError with every mistake and its place.
 
     A workload may be the path of a workload file, relative to the table.
     """
@@ -87,13 +89,13 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
     names = _checked_header(header, file, first, lines[first - 1])
     if not others:
         raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
-    return tuple(
-        (
-            number,
-            _Row(names, [cell.strip() for cell in cells], file, number, lines[number - 1]).rate(),
-        )
-        for number, cells in others
-    )
+
+    def placed(row: tuple[int, list[str]]) -> tuple[int, Throughput]:
+        number, cells = row
+        stripped = [cell.strip() for cell in cells]
+        return number, _Row(names, stripped, file, number, lines[number - 1]).rate()
+
+    return each(placed, others)
 
 
 def table_lines(lines: Sequence[str], file: str) -> list[tuple[int, list[str]]]:
@@ -112,18 +114,22 @@ def table_lines(lines: Sequence[str], file: str) -> list[tuple[int, list[str]]]:
 
 
 def _checked_header(header: Sequence[str], file: str, line: int, text: str) -> list[str]:
-    names = [name.strip() for name in header]
+    names, mistakes = [name.strip() for name in header], Mistakes()
     for position, name in enumerate(names):
         column = _column(text, position)
         if name not in COLUMNS:
             remedy = meant(name, COLUMNS, f"the columns are {', '.join(COLUMNS)}")
-            raise StudyError(file, line, column, f"unknown column '{name}'", remedy)
-        if name in names[:position]:
-            raise StudyError(file, line, column, f"the column '{name}' is there twice", "keep one")
-    for name in REQUIRED:
-        if name not in names:
-            others = ", ".join(REQUIRED)
-            raise StudyError(file, line, 1, f"the column '{name}' is missing", f"give {others}")
+            mistakes.note(StudyError(file, line, column, f"unknown column '{name}'", remedy))
+        elif name in names[:position]:
+            problem = f"the column '{name}' is there twice"
+            mistakes.note(StudyError(file, line, column, problem, "keep one"))
+    if not mistakes.any:  # else a missing one may be the one that is misspelt
+        for name in REQUIRED:
+            if name not in names:
+                others = ", ".join(REQUIRED)
+                problem = f"the column '{name}' is missing"
+                mistakes.note(StudyError(file, line, 1, problem, f"give {others}"))
+    mistakes.told()
     return names
 
 
@@ -204,6 +210,9 @@ class _Row:
         """One of the names that are known, in any spelling, or by an alias that is clear."""
         value = real_name(self.cell(name), known, catalog.clear_aliases(kind or name))
         if value not in known:
+            could = catalog.aliases().get(kind, {}).get(same(value))
+            if could:  # a measurement is of one of them
+                self.wrong(name, f"'{value}' could mean several", f"write {alternatives(could)}")
             remedy = meant(value, known, _SEE.get(kind) or f"choose from {', '.join(known)}")
             self.wrong(name, f"'{value}' is not known", remedy)
         return value
@@ -247,57 +256,102 @@ class _Row:
             self.wrong("node", problem, f"write accelerator {found.accelerator}, or another node")
         return found
 
-    def summing(self, gpus: int, node: catalog.Node | None, gpus_per_node: int) -> Summing:
-        """How several accelerators summed their gradients; of one nothing, whatever is written."""
-        aggregation = self.optional("aggregation", aggregation_names(), "aggregations")
-        fabrics = catalog.names("fabrics")
-        intra = self.optional("intra_node", fabrics, "fabrics")
-        inter = self.optional("inter_node", fabrics, "fabrics")
-        cards = self.count("nics_per_node") if self.cell("nics_per_node") else None
-        if gpus == 1:
-            return Summing()
+    def per_node(self, gpus: int, node: catalog.Node | None) -> int:
+        """Accelerators that share a node: of a complete machine all that it holds, unless given."""
+        given = "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]
+        found = self.count("gpus_per_node") if given or not node else node.accelerators
+        if node is not None and found > node.accelerators:
+            problem = f"{node.name} holds {node.accelerators} accelerators, not {found}"
+            self.wrong("gpus_per_node", problem, f"write {node.accelerators}, or another node")
+        if gpus > found and not given and node is None:
+            problem = f"{gpus} accelerators are more than one node's {NODE}"
+            self.wrong("gpus", problem, "give the column gpus_per_node")
+        return found
+
+    def aggregation(self) -> str | None:
+        """How several accelerators summed their gradients, which other columns may ask for."""
+        found = self.optional("aggregation", aggregation_names(), "aggregations")
         said = [name for name in SUMMING if self.cell(name)]
-        if said and aggregation is None:
+        if said and found is None:
             problem = f"is empty beside {said[0]}"
             self.wrong("aggregation", problem, "write how gradients were summed, as ring-nccl")
-        if aggregation is not None and _by_servers(aggregation):
-            problem = f"{aggregation} needs servers, of which a rate says nothing"
+        if found is not None and _by_servers(found):
+            problem = f"{found} needs servers, of which a rate says nothing"
             self.wrong("aggregation", problem, "leave it empty")
-        several = gpus > gpus_per_node
-        if aggregation is not None and several and not inter and not (node and node.inter_node):
+        return found
+
+    def check_network(self, gpus: int, gpus_per_node: int) -> None:
+        """Refuse several nodes that sum gradients over nothing."""
+        if gpus > gpus_per_node:
             nodes = math.ceil(gpus / gpus_per_node)
             problem = (
                 f"is empty, but {gpus} accelerators at {gpus_per_node} a node are {nodes} nodes"
             )
             self.wrong("inter_node", problem, "write the network between them, as 100gbe or ib-hdr")
-        return Summing(aggregation, node.name if node else None, intra, inter, cards)
+
+    def summing(
+        self, gpus: Part[int], node: Part[catalog.Node | None], per_node: Part[int]
+    ) -> Summing:
+        """How several accelerators summed their gradients; of one nothing, whatever is written."""
+        mistakes, fabrics = Mistakes(), catalog.names("fabrics")
+        intra = mistakes.part(lambda: self.optional("intra_node", fabrics, "fabrics"))
+        inter = mistakes.part(lambda: self.optional("inter_node", fabrics, "fabrics"))
+        cards = mistakes.part(
+            lambda: self.count("nics_per_node") if self.cell("nics_per_node") else None
+        )
+        one = gpus.otherwise(2) == 1
+        named = partial(self.optional, "aggregation", aggregation_names(), "aggregations")
+        aggregation = mistakes.part(named if one else self.aggregation)
+
+        def network() -> None:
+            machine = node()
+            if aggregation() and not inter() and not (machine and machine.inter_node):
+                self.check_network(gpus(), per_node())
+
+        if not one:
+            mistakes.part(network)
+        mistakes.told()
+        machine = node()
+        return (
+            Summing()
+            if one
+            else Summing(
+                aggregation(), machine.name if machine else None, intra(), inter(), cards()
+            )
+        )
 
     def rate(self) -> Throughput:
+        """What the line says. Raises StudyError with every mistake and its place."""
         if len(self.cells) != len(self.names):
             problem = f"{len(self.cells)} cells in place of {len(self.names)}"
             raise StudyError(self.file, self.line, 1, problem, "leave a cell empty for its default")
-        accelerator = self.choice("accelerator", catalog.names("accelerators"), "accelerators")
-        gpus, node = self.count("gpus"), self.node(accelerator)
-        given = "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]
-        per_node = self.count("gpus_per_node") if given or not node else node.accelerators
-        if node is not None and per_node > node.accelerators:
-            problem = f"{node.name} holds {node.accelerators} accelerators, not {per_node}"
-            self.wrong("gpus_per_node", problem, f"write {node.accelerators}, or another node")
-        if gpus > per_node and not given and node is None:
-            problem = f"{gpus} accelerators are more than one node's {NODE}"
-            self.wrong("gpus", problem, "give the column gpus_per_node")
+        mistakes = Mistakes()
+        part, choice = mistakes.part, self.choice
+        accelerator = part(
+            lambda: choice("accelerator", catalog.names("accelerators"), "accelerators")
+        )
+        gpus, node = part(lambda: self.count("gpus")), part(lambda: self.node(accelerator()))
+        per_node = part(lambda: self.per_node(gpus(), node()))
+        workload = part(self.workload)
+        precision = part(lambda: self.precision(accelerator()))
+        stack = part(lambda: choice("stack", catalog.computing().stacks))
+        batch, speed = (part(partial(self.positive, n)) for n in ("batch_per_gpu", "samples_per_s"))
+        passes = part(lambda: self.count("accumulation"))
+        optimizer = part(lambda: choice("optimizer", _choices("optimizer")))
+        summing = part(lambda: self.summing(gpus, node, per_node))
+        mistakes.told()
         found = Throughput(
-            workload=self.workload(),
-            accelerator=accelerator,
-            precision=self.precision(accelerator),  # type: ignore[arg-type]
-            stack=self.choice("stack", catalog.computing().stacks),
-            batch_per_gpu=self.positive("batch_per_gpu"),
-            samples_per_s=self.positive("samples_per_s"),
-            gpus=gpus,
-            gpus_per_node=per_node,
-            accumulation=self.count("accumulation"),
-            optimizer=self.choice("optimizer", _choices("optimizer")),  # type: ignore[arg-type]
-            **self.summing(gpus, node, per_node)._asdict(),
+            workload=workload(),
+            accelerator=accelerator(),
+            precision=precision(),  # type: ignore[arg-type]
+            stack=stack(),
+            batch_per_gpu=batch(),
+            samples_per_s=speed(),
+            gpus=gpus(),
+            gpus_per_node=per_node(),
+            accumulation=passes(),
+            optimizer=optimizer(),  # type: ignore[arg-type]
+            **summing()._asdict(),
         )
         self.check_possible(found)
         return found

@@ -46,9 +46,11 @@ def test_columns_in_any_order_and_defaults_where_cells_are_empty(tmp_path: Path)
         (HEADER.replace("precision", "stack", 1).replace(",stack\n", ",optimizer\n") + GOOD, "1:1",
          "the column 'precision' is missing; give workload, accelerator, samples_per_s"),
         (f"{HEADER}{GOOD}\nbert-large,a100-sxm4-40gb,1200,8,fp16,64,\n", "4:1",
-         "workload: 'bert-large' is not known; did you mean bert-large-s"),
+         "workload: 'bert-large' could mean several; write bert-large-s512 or bert-large-s128"),
         (f"{HEADER}resnet50,a100-sxm-40gb,1200,8,fp16,64,\n", "2:10",
          "accelerator: 'a100-sxm-40gb' is not known; did you mean a100-sxm4-40gb"),
+        (f"{HEADER}resnet50,A100,1200,8,fp16,64,\n", "2:10",
+         "accelerator: 'A100' could mean several; write a100-sxm4-80gb, a100-sxm4-40gb or a100-"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,fast,8,fp16,64,\n", "2:25",
          "samples_per_s: 'fast' is not a positive number; write for example 64"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,0,8,fp16,64,\n", "2:25", "'0' is not a positive number"),
@@ -82,6 +84,22 @@ def test_a_mistake_has_its_place_and_what_would_be_right(
         read_throughput(path)
     assert str(found.value).startswith(f"{path}:{place}: ")
     assert said in str(found.value)
+
+
+def test_all_mistakes_are_told_at_once_in_their_order(tmp_path: Path) -> None:
+    text = f"{HEADER}resnet5,a100,fast,0,half,64,vendr\nresnet50,h100-sxm,900,16,fp16,-1,\n"
+    with pytest.raises(StudyError) as found:
+        read_throughput(table(tmp_path, text))
+    lines = str(found.value).splitlines()
+    assert [line.split("ours.csv:")[1].split(": ")[0] for line in lines] == [
+        "2:1", "2:9", "2:14", "2:19", "2:29", "3:23", "3:31"
+    ]  # fmt: skip
+
+
+def test_all_columns_that_are_wrong_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="unknown column 'workloads'") as found:
+        read_throughput(table(tmp_path, "workloads,gpu,precision,precision\n1,2,3,4\n"))
+    assert len(str(found.value).splitlines()) == 3
 
 
 SUMMED = HEADER.replace("stack", "gpus_per_node,aggregation,inter_node,node")
