@@ -9,7 +9,7 @@ from statistics import median
 import numpy as np
 
 from dse import catalog
-from dse.calibration.importers.throughput import COLUMNS, DEFAULTS, REQUIRED, summing_cells
+from dse.calibration.importers.throughput_row import COLUMNS, DEFAULTS, REQUIRED, summing_cells
 from dse.calibration.importers.training_log import COLUMN, MeasuredTraining, Training
 from dse.errors import ArgumentError, StudyError
 from dse.report import words

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from dse.calibration import profile_data, read_profile, show_profile, write_profile
-from dse.calibration.importers.throughput import read_throughput, summing_cells, throughput_profile
+from dse.calibration.importers.throughput import read_throughput, throughput_profile
+from dse.calibration.importers.throughput_row import summing_cells
 from dse.calibration.throughput_part import Throughput
 from dse.errors import StudyError
 
