@@ -52,9 +52,13 @@ def test_a_host_has_its_own_name_and_address_and_all_is_removed() -> None:
     with network(2, RATE_BYTES_PER_S) as lab:
         assert output([*hosts_command_prefix(lab, 1), "hostname"]) == lab.name(1)
         assert lab.address(1) in output([*hosts_command_prefix(lab, 1), "ip", "-4", "address"])
-        left = subprocess.Popen([*lab.prefix(0), "sleep", "1000"])
+        command = [*lab.prefix(0), "sh", "-c", "echo inside; exec sleep 1000"]
+        left = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert left.stdout
+        assert left.stdout.readline() == "inside\n"
         assert len(spaces(lab.token)) == 3
     assert left.wait(timeout=60) < 0
+    left.stdout.close()
     assert not spaces(lab.token)
 
 
