@@ -97,7 +97,7 @@ def fitted(batches: Array, samples: Array) -> Fit:
         others = np.arange(len(batches)) != left
         curve, shape = _through(batches[others], samples[others])
         slope = _slopes(curve, batches[left])
-        miss = np.log(samples[left] / curve.samples(batches[left]))
+        miss = np.log(samples[left] / curve.learned_from(batches[left]))
         squares.append(float(miss**2 / (slope @ shape @ slope)))
     curve, shape = _through(batches, samples)
     covariance = shape * np.mean(squares)

@@ -17,7 +17,7 @@ def predicted(benchmark: Benchmark, left_out: Mask) -> tuple[Array, Mask]:
     (left out,). left_out: (batches,)."""
     batches, samples, _ = observed(benchmark.key)
     fit = fitted(batches[~left_out], samples[~left_out])
-    ratio = fit.curve.samples(batches[left_out]) / samples[left_out]
+    ratio = fit.curve.learned_from(batches[left_out]) / samples[left_out]
     width = NORMAL_90 * log_spread(fit, batches[left_out])
     return ratio, np.asarray(np.abs(np.log(ratio)) < width)
 

@@ -46,6 +46,12 @@ def test_batches_beyond_those_fitted_are_the_largest() -> None:
         assert batches[left_out].min() > batches[~left_out].max()
 
 
+def test_samples_of_a_batch_left_out_are_predicted_in_the_unit_that_they_were_told_in() -> None:
+    """Epochs of a few dozen, too, fewer than samples of a batch, which no run can do with."""
+    for line in quality.lines():
+        assert np.all((line.ratio > 0.5) & (line.ratio < 2.0))
+
+
 def test_without_a_source_its_rate_does_not_count() -> None:
     whole = (2.34 * 2.89 * 3.789 * 6.5) ** 0.25
     assert reliability.node_rate() == pytest.approx(whole)
