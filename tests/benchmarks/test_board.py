@@ -62,16 +62,17 @@ def test_order_and_regret_stand_beside_their_targets_and_a_repeat() -> None:
     good, bad = (
         goals_table(
             Judged(ratio, 0.97, strict, 1.0, 1.0, 0.98, np.array([1.0, chosen])), again[0], again,
-            one,
+            one, np.array([1.0, 1.4]),
         ).splitlines()[2:]
         for strict, chosen in ((0.95, 1.05), (0.94, 1.08))
     )  # fmt: skip
     assert "| 95% of the cells, 97% with ties, 98% where overlapping rounds are ties" in good[0]
     assert "| 2 | 30% of the cells, 70% with ties |" in good[2]
-    later = [False, True, *[False] * 5]  # 30 % of its cells
+    later = [False, True, *[False] * 6]  # 30 % of its cells
     assert [row.endswith("missed |") for row in good] == later
-    assert [row.endswith("missed |") for row in bad] == [True, True, False, True, *[False] * 3]
+    assert [row.endswith("missed |") for row in bad] == [True, True, False, True, *[False] * 4]
     assert "| 2 | 4.00% longer |" in bad[3]
     assert "| 2 | 2.00% longer | at most 3% |" in bad[4]
     assert "| 4 | 2.00% longer |  |" in bad[5]
     assert "| 2 | 10.00% longer |" in bad[6]
+    assert "| 2 | 20.00% longer |" in bad[7]
