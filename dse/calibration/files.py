@@ -101,7 +101,13 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
     except ValidationError as cause:
         errors = [(tuple(error["loc"]), error["type"], error["msg"]) for error in cause.errors()]
     missing = [loc for loc, what, _ in errors if what == "missing"]
-    lacking = [loc for loc in missing if isinstance(loc[-1], str)]  # short lists are told as such
+    lacking = [loc for loc in missing if isinstance(loc[-1], str)]
+    short = dict.fromkeys(loc[:-1] for loc in missing if not isinstance(loc[-1], str))
+    told = {loc for loc, what, _ in errors if what == "too_short"}
+    for loc in short:
+        if loc not in told and not _wrong_within(loc, errors):
+            name = ".".join(map(str, loc))
+            mistakes.note(source.error(loc, f"{name}: has too few values", remedy))
     spelt: set[Loc] = set()
     for loc, what, message in errors:
         name = ".".join(map(str, loc))

@@ -170,6 +170,15 @@ def test_keys_that_are_missing_are_told_in_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_list_that_is_too_short_is_told_where_nothing_else_is_wrong(
+    profile_file: Path, tmp_path: Path
+) -> None:
+    text, path = profile_file.read_text(encoding="utf-8"), tmp_path / "short.yaml"
+    path.write_text(re.sub(r"step_bytes: \[.*\]", "step_bytes: [8.0]", text), encoding="utf-8")
+    with pytest.raises(StudyError, match=r":\d+:13: step_bytes: has too few values; fit it again"):
+        read_profile(path)
+
+
 def test_all_that_does_not_fit_together_is_told(profile_file: Path, tmp_path: Path) -> None:
     text = profile_file.read_text().replace("ranks: [2, 8]", "ranks: [8, 2]", 1)
     path = tmp_path / "bad.yaml"
