@@ -25,7 +25,7 @@ from dse.search.guided.proposals import suggested
 
 Method = Callable[[Problem, int, int], Array]  # (problem, budget, seed) -> gain, cost, violation
 
-MOST_ASKED = 3  # times the budget: who has converged asks for what is known
+MOST_ASKED = 10  # times the budget: who has converged asks for what is known
 
 
 def dse(problem: Problem, budget: int, seed: int) -> Array:
