@@ -203,6 +203,12 @@ class Profile:
         """90th percentile of the same."""
         return self._judged(algorithm).error_p90
 
+    @property
+    def only_rates(self) -> bool:
+        """Whether it holds nothing but rates of whole training."""
+        others = self.fits or self.auto or self.network or self.ps or self.compute
+        return bool(self.throughput) and not others
+
     def held_out(self, algorithm: str) -> Literal["ranks", "sizes"]:
         """What was left out of the fit to judge it: rank counts, or sizes where too few rank counts
         were measured for that. These say different things, and sizes are the easier."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dse.errors import StudyError
+from dse.errors import ArgumentError, StudyError
 from dse.spelling import meant
 from dse.yaml_source import Loc, Source
 
@@ -53,6 +53,23 @@ def profile_of_study(source: Source, name: str, position: int, shipped: Path) ->
             where = ("calibration", next(key for key, value in given.items()
                                          if value == name or name in value))  # fmt: skip
         raise source.error(where, cause.problem, cause.remedy) from None
+
+
+def check_same_kind(path: Path, rates: bool) -> None:
+    """Raise ArgumentError rather than lose a profile of another kind: a table of training rates
+    by what was measured of communication, or the other way round. rates: what is to be written."""
+    from dse.calibration.profile import read_profile
+
+    if not path.is_file():
+        return
+    try:
+        there = read_profile(path)
+    except StudyError:  # of no use to anybody, or no profile, which is told elsewhere
+        return
+    if there.only_rates != rates:
+        kind = "training rates" if there.only_rates else "measurements"
+        problem = f"'{path}' is a profile of {kind}, which would be lost"
+        raise ArgumentError("--name", problem, "choose another name, or remove it")
 
 
 def profiles(folder: Path) -> list[Path]:

@@ -166,6 +166,9 @@ class WrittenPrice:
             problem = f"discount {cause.problem}"
             raise self.wrong(problem, "write for example 10 %", "discount") from cause
         if not 0 <= share < 1:
-            problem = f"a discount of {value} is not between 0 and 100 %"
-            raise self.wrong(problem, "write for example 10 %", "discount")
+            if "%" in str(value) or not 1 <= share < 100:
+                problem = f"a discount of {value} is not between 0 and 100 %"
+                raise self.wrong(problem, "write for example 10 %", "discount")
+            problem = f"a discount of {value} is {100 * share:g} %"
+            raise self.wrong(problem, f"write {value} %", "discount")
         return share

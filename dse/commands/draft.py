@@ -180,6 +180,13 @@ class Draft:
         return unasked(self._roomy)
 
     @cached_property
+    def _rates(self) -> Mapping[str, int]:
+        """Own profiles of training rates of these accelerators, which the study names, too."""
+        from dse.pricing.profiles_at_hand import training_rates
+
+        return training_rates(self._roomy)
+
+    @cached_property
     def _blind(self) -> tuple[str, ...]:
         """Own profiles that it does not name, since they cannot tell its networks apart."""
         from dse.pricing.profiles_at_hand import blind
@@ -190,12 +197,15 @@ class Draft:
         self, batches: Sequence[int], calibration: Mapping[str, Unasked], roomy: bool = False
     ) -> str:
         """roomy: whether memory is left out, and the baseline with it."""
-        blind = () if roomy else self._blind
-        lines = [*self._head(calibration, blind), *self._space(batches, self._sums(calibration))]
+        blind, rates = ((), {}) if roomy else (self._blind, self._rates)
+        head = self._head(calibration, blind, rates)
+        lines = [*head, *self._space(batches, self._sums(calibration))]
         lines += ["memory: ignore"] if roomy else [*self._baseline(), *self._constraints()]
         return "\n".join([*lines, *self._aims(), ""])
 
-    def _head(self, calibration: Mapping[str, Unasked], blind: Sequence[str]) -> Iterable[str]:
+    def _head(
+        self, calibration: Mapping[str, Unasked], blind: Sequence[str], rates: Mapping[str, int]
+    ) -> Iterable[str]:
         answers = self.answers
         yield f"# {answers.title} on {answers.counts_text} accelerators: which, and how?"
         if self.made_by:
@@ -207,21 +217,30 @@ class Draft:
         )
         yield f"study: {answers.name}"
         yield _line(f"workload: {self._workload}", "others: dse catalog workloads")
-        yield from self._profiles(calibration, blind)
+        yield from self._profiles(calibration, blind, rates)
         if answers.price_lists:
             lists = ", ".join(map(self._path, answers.price_lists))
             yield _line(f"prices: [{lists}]", "before the catalogue's")
 
-    def _profiles(self, calibration: Mapping[str, Unasked], blind: Sequence[str]) -> Iterable[str]:
+    def _profiles(
+        self, calibration: Mapping[str, Unasked], blind: Sequence[str], rates: Mapping[str, int]
+    ) -> Iterable[str]:
         """The profiles that the study names, what each is good for, and own ones left out."""
         for name in blind:
             yield from _wrapped(
                 f"{name} is not among the profiles: how fast its network was is not known, so by "
                 "it all networks would be equally fast; state it by --link-bandwidth"
             )
+        for name, count in rates.items():
+            yield from _wrapped(f"{name}: {count} training rate{'s' * (count > 1)} of yours")
+        names = ", ".join(dict.fromkeys([*rates, *calibration]))
         if not calibration:
-            yield "# calibration: [this-machine]  # no profile at hand has runs on such hardware;"
-            yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
+            without = "no profile at hand has runs on such hardware"
+            if rates:
+                yield _line(f"calibration: [{names}]", without)
+            else:
+                yield f"# calibration: [this-machine]  # {without};"
+                yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
             return
         of_one_node = all(profile.of_one_node for profile in calibration.values())
         inside = self.answers.networks and of_one_node
@@ -229,7 +248,7 @@ class Draft:
         for name, profile in calibration.items():
             before = f"; taken before {enumerated(profile.before)}" if profile.before else ""
             yield from _wrapped(f"{name}: {profile.good_for}{before}")
-        yield _line(f"calibration: [{', '.join(calibration)}]", measured)
+        yield _line(f"calibration: [{names}]", measured)
 
     def _space(self, batches: Sequence[int], sums: Sequence[str]) -> Iterable[str]:
         answers = self.answers

@@ -13,10 +13,11 @@ from dse.calibration.measured_range import measured_speeds
 from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.calibration.ps_part import PS
 from dse.calibration.verdict import good_for
-from dse.errors import StudyError
+from dse.errors import DseError, StudyError
 from dse.pricing.caveats import taken
 from dse.pricing.hardware import fabrics_of
 from dse.pricing.problem import Problem
+from dse.pricing.throughput import applicable
 from dse.study import AggregationName, Study
 
 
@@ -96,6 +97,32 @@ def blind(problem: Problem) -> tuple[str, ...]:
     own = {name: one for name, one in _at_hand(problem).items() if one.own}
     left = {name: one for name, one in own.items() if name not in _choosable(problem, own)}
     return tuple(_fitting(problem, left)) if left else ()
+
+
+def training_rates(problem: Problem) -> dict[str, int]:
+    """By name, the profiles of one's own that hold training rates of accelerators of the study,
+    which would correct its computing, and how many. None where the study says how fast it computes,
+    or of a workload that cannot be read."""
+    if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
+        return {}
+    study = problem.study
+    nodes = (catalog.node(str(name)).accelerator for name in study.values("node"))
+    accelerators = {*map(str, study.values("accelerator")), *nodes}
+    found = {
+        name: sum(rate.accelerator in accelerators for rate in applicable(one.profile))
+        for name, one in _at_hand(problem).items() if one.own and _readable(one.profile)
+    }  # fmt: skip
+    return {name: count for name, count in found.items() if count}
+
+
+def _readable(profile: Profile) -> bool:
+    """Whether every workload of its training rates is there."""
+    try:
+        for rate in applicable(profile):
+            catalog.named_workload(rate.workload)
+    except DseError:
+        return False
+    return True
 
 
 def _compares_networks(study: Study) -> bool:

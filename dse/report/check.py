@@ -29,7 +29,8 @@ class Checked:
     feasible: how many points meet every constraint. measured: aggregation -> the profiles that
     price some of its points; none: the catalogue prices all. profiles_that_fit: profiles at hand
     that the study does not name and that would price some points -> of which aggregations.
-    named: profiles that the study names; rates: how many training rates they hold.
+    named: profiles that the study names; rates: how many training rates they hold. rates_at_hand:
+    the user's own profiles of such rates that it does not name -> how many.
     """
 
     study: str
@@ -45,6 +46,7 @@ class Checked:
     profiles_that_fit: Mapping[str, tuple[str, ...]]
     named: tuple[str, ...]
     rates: int
+    rates_at_hand: Mapping[str, int]
 
 
 def checked(problem: Problem) -> Checked:
@@ -74,6 +76,7 @@ def checked(problem: Problem) -> Checked:
         profiles_that_fit=profiles_at_hand.fitting(problem),
         named=tuple(problem.profiles),
         rates=sum(len(applicable(profile)) for profile in problem.profiles.values()),
+        rates_at_hand=profiles_at_hand.training_rates(problem),
     )
 
 
@@ -182,21 +185,29 @@ def _measured_lines(found: Checked) -> list[str]:
     rest = "the catalogue prices all else" if len(by) < len(found.measured) else ""
     if not by:
         said, rest = "nothing", "the catalogue prices all communication"
-    one = "your training rate" if found.rates == 1 else f"{found.rates} training rates of yours"
-    rates = f"computing by {one}" if found.rates else ""
+    rates = f"computing by {_your_rates(found.rates)}" if found.rates else ""
     if rates and not by:
         said = ""
     out = [f"  measured         {'; '.join(filter(None, [rates, said, rest]))}"]
-    fits = found.profiles_that_fit
-    if fits:
-        names = ", ".join([*fits][:MOST_PROFILES])
-        names = ", ".join([*found.named, names])
-        many = f"{len(fits)} profiles fit" if len(fits) > 1 else "a profile fits"
+    unnamed = found.rates_at_hand
+    fits = [name for name in found.profiles_that_fit if name not in unnamed][:MOST_PROFILES]
+    names = ", ".join([*found.named, *unnamed, *fits])
+    if unnamed:
+        whose = _your_rates(sum(unnamed.values()))
+        out.append(f"  {'':<16} not used: {whose} in {', '.join(unnamed)}")
+    if fits or unnamed:
+        count = len(found.profiles_that_fit)
+        many = f"{count} profiles fit" if count > 1 else "a profile fits"
         also = " besides" if by else ""
-        out.append(f"  {'':<16} {many}{also}; write calibration: [{names}]")
+        remedy = f"write calibration: [{names}]"
+        out.append(f"  {'':<16} {f'{many}{also}; ' * bool(count)}{remedy}")
     elif not by:
         out.append(f"  {'':<16} no profile at hand fits; dse calibrate run measures one")
     return out
+
+
+def _your_rates(count: int) -> str:
+    return "your training rate" if count == 1 else f"{count} training rates of yours"
 
 
 def _percent(share: float) -> str:

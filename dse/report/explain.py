@@ -113,7 +113,8 @@ def _run(point: Explained) -> list[str]:
     run = point.run
     if run is None:
         return []
-    out = ["", f"run              {run.samples or 0.0:,.0f} samples: {point.target}"]
+    target = f": {point.target}" if point.target else ""  # a row of a report does not tell it
+    out = ["", f"run              {run.samples or 0.0:,.0f} samples{target}"]
     if run.fitted_batches:
         low, high = map(words.count, run.fitted_batches)
         place = "outside of" if run.extrapolated else "within"

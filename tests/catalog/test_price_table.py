@@ -360,6 +360,7 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
         ("pue,0.9,\n", ":2:5: pue 0.9 is too small: it must be at least 1; PUE is"),
         ("pue,1.2,USD\n", ":2:5: unknown key 'currency' in pue"),
         ("t4,10,USD,,,,100 %\n", ":2:14: a discount of 100 % is not between 0 and 100 %"),
+        ("t4,10,USD,,,,5\n", ":2:14: a discount of 5 is 500 %; write 5 %"),
         ("t4,10,USD,,,,-5 %\n", "a discount of -5 % is not between 0 and 100 %"),
         ("t4,10,USD,,,,some\n", "discount 'some' is not a quantity; write for example 10 %"),
         ("t4,10,USD,soon\n", ":2:11: 'soon' is no date"),

@@ -19,6 +19,8 @@ import pytest
 import yaml
 
 from dse import catalog
+from dse.calibration import write_profile
+from dse.calibration.importers.throughput import throughput_profile
 from dse.commands.answers import Answers
 from dse.commands.draft import LARGEST_BATCH, Draft
 from dse.commands.shipped import fleet_names, study_names
@@ -270,6 +272,24 @@ def test_profiles_say_what_they_are_good_for_and_which_are_left_out(
     assert re.search(r"ours: good for .* are missed by \d.*; taken before aws-p5-node", said)
     assert yaml.safe_load(text)["calibration"][0] == "ours"
     assert "slow" not in yaml.safe_load(text)["calibration"]
+
+
+def test_own_training_rates_of_these_accelerators_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    header = "workload,accelerator,samples_per_s,precision,batch_per_gpu\n"
+    Path("calibrations").mkdir()
+    for name, accelerator in (("ours", "h100-sxm"), ("others", "v100-sxm2-16gb")):
+        Path("t.csv").write_text(f"{header}bert-large-s512,{accelerator},90,fp16,8\n")
+        write_profile(throughput_profile("t.csv", name), f"calibrations/{name}.yaml")
+    text = Draft(Answers("bert-large", "h100", "8..64", "400")).text
+    assert yaml.safe_load(text)["calibration"] == ["ours", "aws-p5-node"]
+    assert "# ours: 1 training rate of yours" in text
+    unmeasured = Draft(Answers("bert-large", "p100", "8,16", "100")).text
+    assert "calibration" not in yaml.safe_load(unmeasured)
+    alone = Draft(Answers("bert-large", "v100", "8", "100")).text
+    assert "others" in yaml.safe_load(alone)["calibration"]
 
 
 def test_what_nccl_chose_and_somebody_timed_is_not_searched_beside_estimates() -> None:

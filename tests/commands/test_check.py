@@ -38,6 +38,20 @@ def test_check_says_what_is_feasible_and_what_rejects_the_rest(tmp_path: Path) -
     assert "constraints      fits_memory, capital <= 200 kUSD, global_batch <= 2048" in said
 
 
+def test_check_says_that_training_rates_at_hand_are_not_used(tmp_path: Path) -> None:
+    written(tmp_path)
+    header = "workload,accelerator,samples_per_s,precision,batch_per_gpu\n"
+    (tmp_path / "ours.csv").write_text(f"{header}resnet50,v100-sxm2-16gb,350,fp32,64\n")
+    assert dse("calibrate", "import-throughput", "ours.csv", cwd=tmp_path).returncode == 0
+    said = dse("check", "study.yaml", cwd=tmp_path).stdout
+    assert "not used: your training rate in ours\n" in said
+    assert "write calibration: [ours" in said
+    written(tmp_path, SMALL.replace("search:", "calibration: [ours]\nsearch:"))
+    said = dse("check", "study.yaml", cwd=tmp_path).stdout
+    assert "measured         computing by your training rate" in said
+    assert "not used" not in said
+
+
 def test_check_says_whether_anything_measured_is_used(tmp_path: Path) -> None:
     written(tmp_path, NCCL)
     said = dse("check", "study.yaml", cwd=tmp_path).stdout

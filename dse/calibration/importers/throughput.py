@@ -24,6 +24,12 @@ from dse.mistakes import Mistakes, each
 from dse.spelling import meant
 from dse.version import __version__
 
+_CALLED = {  # what others call columns
+    "model": "workload", "network": "workload", "gpu": "accelerator", "gpu_type": "accelerator",
+    "device": "accelerator", "throughput": "samples_per_s", "samples/s": "samples_per_s",
+    "dtype": "precision", "batch": "batch_per_gpu", "batch_size": "batch_per_gpu",
+    "num_gpus": "gpus", "n_gpus": "gpus",
+}  # fmt: skip
 LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
 
 
@@ -96,7 +102,9 @@ def _checked_header(header: Sequence[str], file: str, line: int, text: str) -> l
     for position, name in enumerate(names):
         column = column_of(text, position)
         if name not in COLUMNS:
-            remedy = meant(name, COLUMNS, f"the columns are {', '.join(COLUMNS)}")
+            free = [one for one in COLUMNS if one not in names]
+            said = f"write {_CALLED[name]}" if _CALLED.get(name) in free else ""
+            remedy = said or meant(name, free, f"the columns are {', '.join(COLUMNS)}")
             mistakes.note(StudyError(file, line, column, f"unknown column '{name}'", remedy))
         elif name in names[:position]:
             problem = f"the column '{name}' is there twice"

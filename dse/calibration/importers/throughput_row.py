@@ -271,6 +271,8 @@ class Row:
             f"{rate.precision} ({rounded(most)})"
         )
         remedy = "write samples (not tokens) per second, and in gpus the number of accelerators"
+        if tokens := catalog.named_workload(rate.workload).tokens_per_sample:
+            remedy += f"; a sample of this workload has {tokens:,.0f} tokens"
         self.wrong("samples_per_s", problem, remedy)
 
 

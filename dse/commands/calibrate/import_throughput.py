@@ -33,6 +33,7 @@ def import_throughput(
     from dse.calibration.files import PROFILE, check_replaces, check_writable
     from dse.calibration.importers.logs import counted
     from dse.calibration.importers.throughput import placed_throughput, throughput_profile
+    from dse.calibration.profile_files import check_same_kind
     from dse.pricing.rate_doubts import doubts
 
     called = file.stem if name is None else name
@@ -41,6 +42,7 @@ def import_throughput(
     profile = throughput_profile(file, called)
     check_writable(out)
     check_replaces(path, PROFILE)
+    check_same_kind(path, rates=True)
     write_profile(profile, path)
     for line, rate in placed_throughput(file):
         if strange := doubts(rate):

@@ -73,7 +73,7 @@ def raising(
         f"deciding is worth less than {percent(DECIDES)} {OF_AIM[rule]}, on average."
     )
     if not sources:
-        return f"{nothing} Nothing uncertain moves the recommended point's own speed or cost."
+        return f"{nothing} Nothing uncertain moves the recommended point's speedup or cost."
     largest = sources[0]
     means = means_for(problem, point, names[largest.source], place) or how(largest.source, place)
     spread = "speed" if largest.gain_total >= largest.cost_total else "cost per speed"

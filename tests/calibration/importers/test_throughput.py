@@ -97,6 +97,14 @@ def test_all_mistakes_are_told_at_once_in_their_order(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_others_call_a_column_is_known(tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as found:
+        read_throughput(table(tmp_path, "model,gpu,samples_per_s,precision,batch\n1,2,3,4,5\n"))
+    assert [one.remedy for one in found.value.mistakes] == [
+        "write workload", "write accelerator", "write batch_per_gpu"
+    ]  # fmt: skip
+
+
 def test_all_columns_that_are_wrong_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="unknown column 'workloads'") as found:
         read_throughput(table(tmp_path, "workloads,gpu,precision,precision\n1,2,3,4\n"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from dse import catalog
+from tests.calibration.importers import samples
 from tests.commands import command
 from tests.pricing.studies import SMALL, written
 
@@ -45,6 +48,29 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
         (line,) = done.stderr.splitlines()
         assert said in line
     assert not (tmp_path / "calibrations").exists()
+
+
+def test_profiles_of_rates_and_of_measurements_do_not_replace_one_another(tmp_path: Path) -> None:
+    (tmp_path / "ours.csv").write_text(TABLE, encoding="utf-8")
+    (tmp_path / "a.log").write_text(samples.ALL["nccl"], encoding="utf-8")
+    rates = ("calibrate", "import-throughput", "ours.csv", "--name")
+    for _ in range(2):  # again of its kind
+        assert command.dse(*rates, "rates", cwd=tmp_path).returncode == 0
+    shipped = catalog.models_dir() / "calibrations" / "lassen-mpi.yaml"
+    shutil.copy(shipped, tmp_path / "calibrations" / "measured.yaml")
+    logs = ("calibrate", "import", "a.log", "--name")
+    run = ("calibrate", "run", "--budget", "5", "--name")
+    for lost, kind, commands in (
+        ("rates", "training rates", (logs, run)), ("measured", "measurements", (rates,))
+    ):  # fmt: skip
+        path = tmp_path / "calibrations" / f"{lost}.yaml"
+        before = path.read_bytes()
+        for words in commands:
+            done = command.dse(*words, lost, cwd=tmp_path)
+            said = f"--name: 'calibrations/{lost}.yaml' is a profile of {kind}, which would be lost"
+            assert (done.returncode, done.stdout) == (2, "")
+            assert said in done.stderr
+            assert path.read_bytes() == before
 
 
 def test_what_is_strange_is_said_and_written(tmp_path: Path) -> None:

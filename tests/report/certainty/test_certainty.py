@@ -752,9 +752,7 @@ def test_only_what_may_change_the_answer_is_said_to_settle_it() -> None:
         ) in line
     dearer = replace(spread, cost_total=0.6)
     assert "of the spread of its cost per speed, 60 %" in said([], [dearer])
-    assert said([], []).endswith(
-        "Nothing uncertain moves the recommended point's own speed or cost."
-    )
+    assert said([], []).endswith("Nothing uncertain moves the recommended point's speedup or cost.")
 
 
 def test_what_moves_the_baseline_alone_is_measured_there() -> None:
