@@ -75,7 +75,7 @@ def said(document: RunDocument) -> list[str]:
     )
     worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
     worth += f"{_expired(document)}{alternatives.as_good(document)}"
-    if best.config == base.config:
+    if best.same_as(base):
         worth = f"That is the baseline itself, which {_costs(document, best)}.{_expired(document)}"
     named = describe(best, identified=True, beside=base)
     lines = [
@@ -361,9 +361,13 @@ def _how_sure(document: RunDocument) -> list[str]:
         lines = [f"{CONFIDENCE}: {again}{_money_interval(document)}"]
     else:
         ends = interval(bounds, aim(document, "maximize").unit, gain(document, point))
+        same = ""
+        if bounds[0] == bounds[1] and point.same_as(document.baseline):
+            same = "It is the baseline, so its speedup is 1x whatever errs. "
+            ends = interval(rate_interval(point), "samples/s")
         errors = training_runs.errors(document)
         lines = [
-            f"{CONFIDENCE}: {ends} (errors of computing, communication{errors})"
+            f"{same}{CONFIDENCE}: {ends} (errors of computing, communication{errors})"
             f"{middle(document)}.{_money_interval(document)}",
             _beside_the_baseline(document),
         ]
@@ -402,7 +406,7 @@ def _beside_the_baseline(document: RunDocument) -> str:
     """Both intervals whose ratio is the speedup: of steps that take as many samples, else of
     samples per second."""
     point, base = document.recommended, document.baseline
-    if point.interval is None or base.interval is None or point.config == base.config:
+    if point.interval is None or base.interval is None or point.same_as(base):
         return ""
     shared = "errors that both share do not change the speedup"
     mine, theirs = (interval(rate_interval(one), "samples/s") for one in (point, base))

@@ -90,7 +90,7 @@ def host_notes(document: RunDocument) -> Iterator[Note]:
 def price_notes(document: RunDocument) -> Iterator[Note]:
     """What two sums must be compared with in mind: old prices, of other years, unchecked, mixed."""
     bills = {whose: document.bills.get(name, ()) for name, whose in _COMPARED}
-    if document.recommended.config == document.baseline.config:
+    if document.recommended.same_as(document.baseline):
         bills.pop("the baseline's")
     ages = [item.age_years for items in bills.values() for item in items]
     known = [age for age in ages if age is not None]
@@ -123,7 +123,7 @@ def _is_of(price_class: str, item: Item) -> bool:
 
 def remark_notes(document: RunDocument) -> Iterator[Note]:
     """What the bills remark of their lines: that a part is not sold, or a network too large."""
-    same = document.recommended.config == document.baseline.config
+    same = document.recommended.same_as(document.baseline)
     found: dict[tuple[str, str, bool], list[str]] = {}
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
@@ -140,7 +140,7 @@ def remark_notes(document: RunDocument) -> Iterator[Note]:
 
 def idle_notes(document: RunDocument) -> Iterator[Note]:
     """What is bought and not used, since fewer are not sold."""
-    same = document.recommended.config == document.baseline.config
+    same = document.recommended.same_as(document.baseline)
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
             if item.idle:

@@ -158,6 +158,12 @@ class Point:
     ties: int = 0
     tied: tuple[Mapping[str, str], ...] = ()
 
+    def same_as(self, other: Point) -> bool:
+        """Whether both choose alike on every axis that applies: of a baseline the others are not
+        written down."""
+        mine, theirs = ({a: v for a, v in p.config.items() if v} for p in (self, other))
+        return mine == theirs
+
     @property
     def speedup(self) -> float | None:
         """Of the same work: time of the baseline over that of the point."""

@@ -163,7 +163,7 @@ def answer_lines(document: RunDocument) -> list[str]:
     theirs = [_told(document, base, name, briefly=True) for name in names]
     how = "to" if best.run.fitted_batches else "on"
     line = f"Training {how} {document.target} {enumerated(mine)}"
-    if best.config != base.config:
+    if not best.same_as(base):
         line += f" (the baseline's: {enumerated(theirs)})"
     lasts, unit = best.quantity(TIME.name), BESIDE[TIME.name].unit
     ends = words.interval(bounds_of(best, TIME.name), unit, lasts) if TIME.name in names else ""
@@ -175,7 +175,7 @@ def answer_lines(document: RunDocument) -> list[str]:
 def beyond(best: Point, base: Point) -> Iterator[str]:
     """That the answer rests on batches that the length of a run was not observed at."""
     named = {"the recommended point's": best, "the baseline's": base}
-    if best.config == base.config:
+    if best.same_as(base):
         named.pop("the baseline's")
     outside = {
         whose: point for whose, point in named.items() if point.run and point.run.extrapolated

@@ -68,7 +68,7 @@ def _priced_as(point: Point, owned: Point) -> Point:
 def said(document: RunDocument) -> list[str]:
     """What can be had for nothing, in a sentence; nothing where the document does not know."""
     point, base = document.without_buying, document.baseline
-    if point is None or document.recommended.config == base.config:
+    if point is None or document.recommended.same_as(base):
         return []
     kept, changed = deal(document).kept, settings(document)
     mine, theirs = words.gain(document, point), words.gain(document, base)

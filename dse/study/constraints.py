@@ -26,6 +26,7 @@ from dse.units import UnitError
 
 MAX_LENGTH = 500
 MAX_DEPTH = 30
+RUN = "time_to_target"  # a quantity of days, where others are of milliseconds
 _PERCENT = "%"
 _COMPARISONS = ("<=", ">=", "==", "<", ">")
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
@@ -94,7 +95,7 @@ class _Parser:
             sides = (self.text[:offset].strip(), self.text[start:].strip())
             described = (dimensions.shown(left_dimension), dimensions.shown(right_dimension))
             problem = f"'{sides[0]}' is {described[0]} but '{sides[1]}' is {described[1]}"
-            example = dimensions.example(left_dimension)
+            example = "7 d" if sides[0] == RUN else dimensions.example(left_dimension)
             remedy = f"write for example {sides[0]} {sign} {example}"
             raise ExpressionError(start, problem, remedy)
         if isinstance(left, Number) and isinstance(right, Name):

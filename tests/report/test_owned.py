@@ -23,6 +23,7 @@ from dse.report import (
     figures,
     json_form,
     live,
+    offers,
     payback,
     scales,
 )
@@ -58,6 +59,17 @@ def test_the_answer_says_what_is_added_and_when_it_pays_back(tmp_path: Path) -> 
     assert "Its purchase price" not in said
     assert re.search(r"(Payback in [\d.]+ months \(90 % range|No payback: )", said)
     assert document.owned == ("64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 100 Gbps Ethernet",)
+
+
+def test_of_the_baseline_itself_samples_per_second_are_told_to_be_unsure(tmp_path: Path) -> None:
+    """Its speedup is 1x in every outcome."""
+    document = found(tmp_path, 'recommend: cheapest\nconstraints: ["global_batch <= 4096"]\n')
+    assert document.recommended.same_as(document.baseline)
+    said = " ".join(answer(document))
+    sure = r"It is the baseline, so its speedup is 1x whatever errs. 90 % confidence: "
+    assert re.search(rf"{sure}[\d.]+ k samples/s to [\d.]+ k samples/s \(errors of", said)
+    facts = {fact.label: fact.note for fact in offers.facts(document, document.recommended)}
+    assert re.search(r"90 % range [\d.]+ k samples/s to [\d.]+ k samples/s$", facts["Speed"])
 
 
 def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -> None:

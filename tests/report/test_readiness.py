@@ -81,7 +81,7 @@ def test_own_valid_offers_and_nothing_uncertain_are_ready() -> None:
     run = made()
     assert run.readiness == Readiness(ready=True)
     (line,) = readiness.lines(run)
-    assert line.startswith("Ready to sign: no price within its interval")
+    assert line.startswith("Ready to sign: every limit is met, no large price is")
     assert line in answer.answer(run)
     assert "Ready to sign" in render_page(run)
     assert json.loads(json.dumps(plain(run)))["readiness"] == {"ready": True, "reasons": []}

@@ -164,6 +164,8 @@ def test_division_by_a_column_that_is_zero_is_silent() -> None:
         ("", 0, "the end where a quantity"),
         ("captial <= 2 USD", 0, "did you mean capital?"),
         ("capital <= 2", 11, "write for example capital <= 2 MUSD"),
+        ("time_to_target <= 3", 18, "write for example time_to_target <= 7 d"),
+        ("step <= 3", 8, "write for example step <= 100 ms"),
         ("capital <= 2 kW", 11, "in USD but '2 kW' is in W"),
         ("gpus <= 2 kW", 8, "'gpus' is a plain number"),
         ("throughput >= 1000", 14, "in samples/s"),

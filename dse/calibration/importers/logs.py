@@ -9,17 +9,19 @@ from os import PathLike
 from pathlib import Path
 
 from dse.calibration import arguments
-from dse.calibration.experiment import Experiment, Measurement
+from dse.calibration.experiment import ALLREDUCE, Experiment, Measurement
 from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
 from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
+from dse.calibration.number_text import gbps, short, size_text, time_text
 from dse.errors import ArgumentError, StudyError, printable
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.spelling import enumerated
 from dse.version import __version__
 
 Select = str | Mapping[str, str | Sequence[str]]
+POSSIBLE = 1.05  # times what a link lets through: its speed is rounded as it is sold
 INSIDE, OUTSIDE = "inside-node", "network"  # names of links that no log names
 
 
@@ -222,4 +224,15 @@ def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
     if any(s.link_bytes_per_s is None for s in between):
         return ["the speed of the link between nodes is not known, so the profile cannot predict "
                 "other networks; give it as --link-bandwidth '100 Gbps'"]  # fmt: skip
+    # Whatever the algorithm, a node receives a byte from others for every byte of the sum.
+    reached = [(s.bytes / s.median_s / (s.link_bytes_per_s or 1.0), s) for s in between
+               if s.collective == ALLREDUCE]  # fmt: skip
+    most, fastest = max(reached, key=lambda one: one[0], default=(0.0, None))
+    if fastest and most > POSSIBLE:
+        took, link = time_text(fastest.median_s), gbps(fastest.link_bytes_per_s or 0.0)
+        return [
+            f"an allreduce of {size_text(fastest.bytes)} over {fastest.nodes} nodes took {took}, "
+            f"{short(most)} times as fast as {link} Gbps per node allow; --link-bandwidth is the "
+            "sum of all network cards of a node"
+        ]
     return []

@@ -111,7 +111,7 @@ def _baseline_price(document: RunDocument) -> str:
     """That the baseline's price, which the answer compares, is not one that anybody asks today."""
     share = bills.doubtful_share(document.bills.get("baseline", ()))
     best, base = document.recommended, document.baseline
-    if share < LARGE or best.config == base.config or one_age.reversal(document) is not None:
+    if share < LARGE or best.same_as(base) or one_age.reversal(document) is not None:
         return ""
     for sense in document.objectives.minimized:
         mine, theirs = (words.cost(document, point, sense) for point in (best, base))

@@ -37,8 +37,8 @@ def verdict(document: RunDocument) -> str:
         return f"Ready to sign, if you accept: {'; '.join(accepted)}."
     if found.ready:
         return (
-            "Ready to sign: no price within its interval, no limit, and nothing that was not "
-            "measured changes the answer, and no large price is doubtful."
+            "Ready to sign: every limit is met, no large price is doubtful, and the answer is the "
+            "same at any price within its interval and whatever the unmeasured turns out to be."
         )
     return "Not ready to sign. First:" if actions(document) else "Not ready to sign."
 
