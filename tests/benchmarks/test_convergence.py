@@ -33,7 +33,7 @@ def test_a_batch_left_out_lies_in_the_band_of_the_others() -> None:
         for at in range(len(batches)):
             kept = np.arange(len(batches)) != at
             fit = fitted(batches[kept], counts[kept])
-            miss = np.log(counts[at] / fit.curve.samples(batches[at]))
+            miss = np.log(counts[at] / fit.curve.learned_from(batches[at]))
             inside.append(abs(miss) < 1.645 * log_spread(fit, batches[at]))
     assert len(inside) == 40
     assert 0.8 <= np.mean(inside) <= 0.98
