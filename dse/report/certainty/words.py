@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -138,13 +139,14 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
 
 def nearest(rivals: list[Choice]) -> Choice:
     """Of the rivals the one that is most likely to be the better buy than the recommended choice;
-    of several, the one that is most often the best of all, then the one that misses the least. One
-    that never is the best comes after all that may be."""
+    of several, the one that is most often the best of all, then the one that misses the least, then
+    the cheapest. One that never is the best comes after all that may be."""
     return min(rivals, key=_nearness)
 
 
-def _nearness(rival: Choice) -> tuple[bool, float, float, float]:
-    return not rival.best, rival.beaten or 0.0, -rival.best, rival.regret
+def _nearness(rival: Choice) -> tuple[bool, float, float, float, float]:
+    cost = math.inf if rival.cost is None else rival.cost
+    return not rival.best, rival.beaten or 0.0, -rival.best, rival.regret, cost
 
 
 def alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:

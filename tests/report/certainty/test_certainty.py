@@ -372,6 +372,15 @@ def test_what_is_never_the_best_is_no_nearest_rival_where_another_may_be() -> No
     assert "32 x NVIDIA" in words.sentences(sure(choices=(own, never)))[0]
 
 
+def test_of_rivals_that_miss_as_much_the_cheapest_is_the_nearest() -> None:
+    """Where what is recommended costs nothing to add, all others miss everything."""
+    own, rival = of(sure()).choices
+    dear = replace(rival, best=0.0, beaten=1.0, regret=1.0, cost=2e6)
+    cheap = replace(dear, config={**rival.config, "gpus": "16"}, cost=1e5)
+    line = words.sentences(sure(choices=(own, dear, cheap)))[0]
+    assert "its nearest rival, 16 x NVIDIA A100 SXM4 80 GB" in line
+
+
 def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     """Half as likely each, and as good: together they are the answer, and no price between them
     changes it."""
