@@ -55,9 +55,10 @@ def profile_of_study(source: Source, name: str, position: int, shipped: Path) ->
         raise source.error(where, cause.problem, cause.remedy) from None
 
 
-def check_same_kind(path: Path, rates: bool) -> None:
+def check_same_kind(path: Path, rates: bool, option: str = "--name") -> None:
     """Raise ArgumentError rather than lose a profile of another kind: a table of training rates
-    by what was measured of communication, or the other way round. rates: what is to be written."""
+    by what was measured of communication, or the other way round. rates: what is to be written.
+    option: by which its path was given."""
     from dse.calibration.profile import read_profile
 
     if not path.is_file():
@@ -69,7 +70,7 @@ def check_same_kind(path: Path, rates: bool) -> None:
     if there.only_rates != rates:
         kind = "training rates" if there.only_rates else "measurements"
         problem = f"'{path}' is a profile of {kind}, which would be lost"
-        raise ArgumentError("--name", problem, "choose another name, or remove it")
+        raise ArgumentError(option, problem, "choose another name, or remove it")
 
 
 def profiles(folder: Path) -> list[Path]:

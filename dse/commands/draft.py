@@ -235,16 +235,17 @@ class Draft:
             yield from _wrapped(f"{name}: {count} training rate{'s' * (count > 1)} of yours")
         names = ", ".join(dict.fromkeys([*rates, *calibration]))
         if not calibration:
-            without = "no profile at hand has runs on such hardware"
+            without = "no profile at hand has runs on such hardware;"
             if rates:
-                yield _line(f"calibration: [{names}]", without)
+                yield _line(f"calibration: [{names}]", f"of communication {without}")
             else:
-                yield f"# calibration: [this-machine]  # {without};"
-                yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
+                yield f"# calibration: [this-machine]  # {without}"
+            yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
             return
         of_one_node = all(profile.of_one_node for profile in calibration.values())
         inside = self.answers.networks and of_one_node
         measured = "runs inside one node; none between nodes" if inside else "runs of such nodes"
+        measured = f"communication: {measured}" if rates else measured
         for name, profile in calibration.items():
             before = f"; taken before {enumerated(profile.before)}" if profile.before else ""
             yield from _wrapped(f"{name}: {profile.good_for}{before}")

@@ -102,24 +102,24 @@ def blind(problem: Problem) -> tuple[str, ...]:
 def training_rates(problem: Problem) -> dict[str, int]:
     """By name, the profiles of one's own that hold training rates of accelerators of the study,
     which would correct its computing, and how many. None where the study says how fast it computes,
-    or of a workload that cannot be read."""
+    and none of a profile by which it could not be priced."""
     if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
         return {}
     study = problem.study
     nodes = (catalog.node(str(name)).accelerator for name in study.values("node"))
     accelerators = {*map(str, study.values("accelerator")), *nodes}
-    found = {
-        name: sum(rate.accelerator in accelerators for rate in applicable(one.profile))
-        for name, one in _at_hand(problem).items() if one.own and _readable(one.profile)
-    }  # fmt: skip
-    return {name: count for name, count in found.items() if count}
+    found = {}
+    for name, one in _at_hand(problem).items():
+        count = sum(rate.accelerator in accelerators for rate in applicable(one.profile))
+        if one.own and count and _corrects(problem, name, one.profile):
+            found[name] = count
+    return found
 
 
-def _readable(profile: Profile) -> bool:
-    """Whether every workload of its training rates is there."""
+def _corrects(problem: Problem, name: str, profile: Profile) -> bool:
+    """Whether all that its training rates name is there: workload, stack, aggregation, links."""
     try:
-        for rate in applicable(profile):
-            catalog.named_workload(rate.workload)
+        _ = replace(problem, profiles={**problem.profiles, name: profile}).anchors
     except DseError:
         return False
     return True

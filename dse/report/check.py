@@ -201,8 +201,9 @@ def _measured_lines(found: Checked) -> list[str]:
         also = " besides" if by else ""
         remedy = f"write calibration: [{names}]"
         out.append(f"  {'':<16} {f'{many}{also}; ' * bool(count)}{remedy}")
-    elif not by:
-        out.append(f"  {'':<16} no profile at hand fits; dse calibrate run measures one")
+    if not by and not found.profiles_that_fit:
+        none = "no profile of communication at hand" if unnamed else "no profile at hand fits"
+        out.append(f"  {'':<16} {none}; dse calibrate run measures one")
     return out
 
 

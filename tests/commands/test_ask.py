@@ -290,6 +290,10 @@ def test_own_training_rates_of_these_accelerators_are_named(
     assert "calibration" not in yaml.safe_load(unmeasured)
     alone = Draft(Answers("bert-large", "v100", "8", "100")).text
     assert "others" in yaml.safe_load(alone)["calibration"]
+    path = Path("calibrations/ours.yaml")
+    path.write_text(path.read_text().replace("stack: vendor", "stack: vendorx"))
+    text = Draft(Answers("bert-large", "h100", "8..64", "400")).text
+    assert yaml.safe_load(text)["calibration"] == ["aws-p5-node"]  # none could be priced by it
 
 
 def test_what_nccl_chose_and_somebody_timed_is_not_searched_beside_estimates() -> None:

@@ -86,10 +86,14 @@ class Row:
         raise StudyError(self.file, self.line, column, f"{name}: {problem}", remedy)
 
     def cell(self, name: str) -> str:
-        found = self.cells[self.names.index(name)] if name in self.names else ""
+        found = self.written(name)
         if not found and name in REQUIRED:
             self.wrong(name, "is empty", "write its value")
         return found or DEFAULTS.get(name, "")
+
+    def written(self, name: str) -> str:
+        """The cell as it is in the table; empty where there is no such column."""
+        return self.cells[self.names.index(name)] if name in self.names else ""
 
     def positive(self, name: str) -> float:
         try:
@@ -133,23 +137,21 @@ class Row:
             self.wrong("workload", f"{path}: {cause.problem}", "name a workload file")
         return str(path.resolve())
 
-    def precision(self, accelerator: str) -> str:
-        value = self.choice("precision", _choices("precision"))
+    def check_precision(self, precision: str, accelerator: str) -> None:
+        """Refuse a number format in which the accelerator has no peak."""
         known = catalog.accelerator(accelerator).peak_flops_per_s
-        if value not in known:
+        if precision not in known:
             able = alternatives(name for name in _choices("precision") if name in known)
             self.wrong(
-                "precision", f"no peak of {accelerator} is known in {value}", f"write {able}"
+                "precision", f"no peak of {accelerator} is known in {precision}", f"write {able}"
             )
-        return value
 
     def optional(self, name: str, known: Collection[str], kind: str) -> str | None:
         """The same of a cell that may be empty."""
         return self.choice(name, known, kind) if self.cell(name) else None
 
-    def node(self, accelerator: str) -> catalog.Node | None:
-        """The complete machine, which must hold such accelerators."""
-        name = self.optional("node", catalog.names("nodes"), "nodes")
+    def node(self, name: str | None, accelerator: str) -> catalog.Node | None:
+        """The complete machine of that name, which must hold such accelerators."""
         if name is None:
             return None
         found = catalog.node(name)
@@ -158,14 +160,13 @@ class Row:
             self.wrong("node", problem, f"write accelerator {found.accelerator}, or another node")
         return found
 
-    def per_node(self, gpus: int, node: catalog.Node | None) -> int:
+    def per_node(self, gpus: int, node: catalog.Node | None, given: int | None) -> int:
         """Accelerators that share a node: of a complete machine all that it holds, unless given."""
-        given = "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]
-        found = self.count("gpus_per_node") if given or not node else node.accelerators
+        found = given or (node.accelerators if node else NODE)
         if node is not None and found > node.accelerators:
             problem = f"{node.name} holds {node.accelerators} accelerators, not {found}"
             self.wrong("gpus_per_node", problem, f"write {node.accelerators}, or another node")
-        if gpus > found and not given and node is None:
+        if gpus > found and given is None and node is None:
             problem = f"{gpus} accelerators are more than one node's {NODE}"
             self.wrong("gpus", problem, "give the column gpus_per_node")
         return found
@@ -201,7 +202,7 @@ class Row:
         cards = mistakes.part(
             lambda: self.count("nics_per_node") if self.cell("nics_per_node") else None
         )
-        one = gpus.otherwise(2) == 1
+        one = gpus.otherwise(1) == 1  # of a mistaken number nothing more is asked
         named = partial(self.optional, "aggregation", aggregation_names(), "aggregations")
         aggregation = mistakes.part(named if one else self.aggregation)
 
@@ -232,10 +233,14 @@ class Row:
         accelerator = part(
             lambda: choice("accelerator", catalog.names("accelerators"), "accelerators")
         )
-        gpus, node = part(lambda: self.count("gpus")), part(lambda: self.node(accelerator()))
-        per_node = part(lambda: self.per_node(gpus(), node()))
+        gpus = part(lambda: self.count("gpus"))
+        named = part(lambda: self.optional("node", catalog.names("nodes"), "nodes"))
+        node = part(lambda: self.node(named(), accelerator()))
+        size = part(lambda: self.count("gpus_per_node") if self.written("gpus_per_node") else None)
+        per_node = part(lambda: self.per_node(gpus(), node(), size()))
         workload = part(self.workload)
-        precision = part(lambda: self.precision(accelerator()))
+        precision = part(lambda: choice("precision", _choices("precision")))
+        part(lambda: self.check_precision(precision(), accelerator()))
         stack = part(lambda: choice("stack", catalog.computing().stacks))
         batch, speed = (part(partial(self.positive, n)) for n in ("batch_per_gpu", "samples_per_s"))
         passes = part(lambda: self.count("accumulation"))

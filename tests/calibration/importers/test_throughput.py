@@ -93,7 +93,17 @@ def test_all_mistakes_are_told_at_once_in_their_order(tmp_path: Path) -> None:
         read_throughput(table(tmp_path, text))
     lines = str(found.value).splitlines()
     assert [line.split("ours.csv:")[1].split(": ")[0] for line in lines] == [
-        "2:1", "2:9", "2:14", "2:19", "2:29", "3:23", "3:31"
+        "2:1", "2:9", "2:14", "2:19", "2:21", "2:29", "3:23", "3:31"
+    ]  # fmt: skip
+
+
+def test_a_mistake_hides_none_that_does_not_depend_on_it_and_makes_none(tmp_path: Path) -> None:
+    header = f"{HEADER.strip()},gpus_per_node,node\n"
+    row = "resnet50,h1oo,360,1x,fp99,64,,y,dgx-zz\n"
+    with pytest.raises(StudyError) as found:
+        read_throughput(table(tmp_path, header + row))
+    assert [one.problem.split(":")[0] for one in found.value.mistakes] == [
+        "accelerator", "gpus", "precision", "gpus_per_node", "node"
     ]  # fmt: skip
 
 

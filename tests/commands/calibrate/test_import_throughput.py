@@ -71,6 +71,10 @@ def test_profiles_of_rates_and_of_measurements_do_not_replace_one_another(tmp_pa
             assert (done.returncode, done.stdout) == (2, "")
             assert said in done.stderr
             assert path.read_bytes() == before
+    lab = Path(__file__).parents[3] / "benchmarks" / "lab" / "results" / "mpi-400mbps.json"
+    done = command.dse("calibrate", "fit", lab, "--out", "calibrations/rates.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--out: 'calibrations/rates.yaml' is a profile of training rates" in done.stderr
 
 
 def test_what_is_strange_is_said_and_written(tmp_path: Path) -> None:
