@@ -362,7 +362,7 @@ def _how_sure(document: RunDocument) -> list[str]:
     else:
         ends = interval(bounds, aim(document, "maximize").unit, gain(document, point))
         same = ""
-        if bounds[0] == bounds[1] and point.same_as(document.baseline):
+        if document.objectives.maximize == "speedup" and point.same_as(document.baseline):
             same = "It is the baseline, so its speedup is 1x whatever errs. "
             ends = interval(rate_interval(point), "samples/s")
         errors = training_runs.errors(document)

@@ -159,9 +159,13 @@ class Point:
     tied: tuple[Mapping[str, str], ...] = ()
 
     def same_as(self, other: Point) -> bool:
-        """Whether both choose alike on every axis that applies: of a baseline the others are not
-        written down."""
-        mine, theirs = ({a: v for a, v in p.config.items() if v} for p in (self, other))
+        """Whether both choose alike on every axis that applies, which are all that is written down
+        of a baseline, and that is not immaterial to this point."""
+        mine, theirs = (
+            {axis: label for axis, label in point.config.items()
+             if label and axis not in self.immaterial}
+            for point in (self, other)
+        )  # fmt: skip
         return mine == theirs
 
     @property

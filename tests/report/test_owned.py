@@ -72,6 +72,13 @@ def test_of_the_baseline_itself_samples_per_second_are_told_to_be_unsure(tmp_pat
     assert re.search(r"90 % range [\d.]+ k samples/s to [\d.]+ k samples/s$", facts["Speed"])
 
 
+def test_an_axis_that_changes_nothing_tells_no_point_from_the_baseline(tmp_path: Path) -> None:
+    document = found(tmp_path, 'recommend: cheapest\nconstraints: ["global_batch <= 4096"]\n')
+    best = replace(document.recommended, immaterial=("bucket",))
+    assert best.same_as(replace(best, config={**best.config, "bucket": "1 MiB"}))
+    assert not best.same_as(replace(best, config={**best.config, "precision": "fp32"}))
+
+
 def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -> None:
     document = found(tmp_path, "recommend: cheapest\n")
     assert document.recommended.objectives["capital"] == 0.0
