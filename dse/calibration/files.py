@@ -76,8 +76,9 @@ def read_checked(
     return read()
 
 
-def check_replaces(path: str | Path, family: str) -> None:
-    """Raise StudyError rather than overwrite a file of another ``family`` of formats."""
+def check_replaces(path: str | Path, family: str, option: str = "--out") -> None:
+    """Raise StudyError rather than overwrite a file of another ``family`` of formats. option: by
+    which its path was given."""
     try:
         with Path(path).open(encoding="utf-8") as stream:
             begun = stream.read(BEGINNING)
@@ -85,7 +86,7 @@ def check_replaces(path: str | Path, family: str) -> None:
         begun = "" if isinstance(cause, UnicodeDecodeError) else f"{family}/"  # said on writing
     if f"{family}/" not in begun and Path(path).stat().st_size:
         problem = f"'{path}' exists and is another kind of file"
-        raise ArgumentError("--out", problem, "choose another name, or remove it")
+        raise ArgumentError(option, problem, "choose another name, or remove it")
 
 
 def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -> Part[T]:

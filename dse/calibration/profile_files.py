@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dse.calibration.files import PROFILE, check_replaces
 from dse.errors import ArgumentError, StudyError
 from dse.spelling import meant
 from dse.yaml_source import Loc, Source
@@ -55,12 +56,15 @@ def profile_of_study(source: Source, name: str, position: int, shipped: Path) ->
         raise source.error(where, cause.problem, cause.remedy) from None
 
 
-def check_same_kind(path: Path, rates: bool, option: str = "--name") -> None:
-    """Raise ArgumentError rather than lose a profile of another kind: a table of training rates
-    by what was measured of communication, or the other way round. rates: what is to be written.
-    option: by which its path was given."""
+def check_replaces_profile(path: Path, rates: bool, option: str = "--name") -> None:
+    """Raise ArgumentError rather than lose a file that is no profile, or a profile of another kind:
+    a table of training rates by what was measured of communication, or the other way round.
+
+    rates: what is to be written. option: by which its path was given.
+    """
     from dse.calibration.profile import read_profile
 
+    check_replaces(path, PROFILE, option)
     if not path.is_file():
         return
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from dse.calibration import arguments
 from dse.calibration.experiment import Experiment, write_experiment
 from dse.calibration.files import check_writable
-from dse.calibration.profile_files import check_same_kind
+from dse.calibration.profile_files import check_replaces_profile
 from dse.calibration.runners import registry
 from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.hosts import read_hosts
@@ -97,7 +97,7 @@ def check(runner: Runner, request: Request, folder: Path) -> None:
     ranks = [] if request.ranks is None else ["--ranks"]
     runner.check_options([*ranks, *request.where.options])
     check_writable(folder)
-    check_same_kind(folder / f"{request.name}.yaml", rates=False)
+    check_replaces_profile(folder / f"{request.name}.yaml", rates=False)
 
 
 def calibrate(runner: Runner, request: Request, folder: Path) -> tuple[Path, Path]:

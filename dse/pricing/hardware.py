@@ -302,6 +302,12 @@ UNWIRED = Wiring(
 )  # a node type whose network is not known
 
 
+def accelerators_of(study: Study) -> Sequence[str]:
+    """The accelerators of the study, and those of its node types, each once."""
+    nodes = (catalog.node(str(name)).accelerator for name in study.values("node"))
+    return [*dict.fromkeys([*map(str, study.values("accelerator")), *nodes])]
+
+
 def fabrics_of(study: Study) -> Sequence[str]:
     """The networks between nodes that the catalogue knows, each once: those of the study, else of
     its node types."""

@@ -3,8 +3,9 @@ are suggested to a person, and which a study takes where nobody is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
@@ -15,7 +16,7 @@ from dse.calibration.ps_part import PS
 from dse.calibration.verdict import good_for
 from dse.errors import DseError, StudyError
 from dse.pricing.caveats import taken
-from dse.pricing.hardware import fabrics_of
+from dse.pricing.hardware import accelerators_of, fabrics_of
 from dse.pricing.problem import Problem
 from dse.pricing.throughput import applicable
 from dse.study import AggregationName, Study
@@ -94,7 +95,7 @@ def unasked(problem: Problem) -> dict[str, Unasked]:
 def blind(problem: Problem) -> tuple[str, ...]:
     """Own profiles that :func:`unasked` leaves out although they measured hardware of the study's
     kind: the study compares networks, and they do not know how fast theirs was."""
-    own = {name: one for name, one in _at_hand(problem).items() if one.own}
+    own = _own(problem)
     left = {name: one for name, one in own.items() if name not in _choosable(problem, own)}
     return tuple(_fitting(problem, left)) if left else ()
 
@@ -105,13 +106,10 @@ def training_rates(problem: Problem) -> dict[str, int]:
     and none of a profile by which it could not be priced."""
     if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
         return {}
-    study = problem.study
-    nodes = (catalog.node(str(name)).accelerator for name in study.values("node"))
-    accelerators = {*map(str, study.values("accelerator")), *nodes}
-    found = {}
-    for name, one in _at_hand(problem).items():
+    accelerators, found = accelerators_of(problem.study), {}
+    for name, one in _own(problem).items():
         count = sum(rate.accelerator in accelerators for rate in applicable(one.profile))
-        if one.own and count and _corrects(problem, name, one.profile):
+        if count and _corrects(problem, name, one.profile):
             found[name] = count
     return found
 
@@ -165,10 +163,19 @@ def _has_network(problem: Problem, profile: Profile) -> bool:
     return any(surely_same_kind(profile.link, fabric) for fabric in fabrics)
 
 
+def _own(problem: Problem) -> dict[str, _AtHand]:
+    """Those in ./calibrations that can be read and that the study does not name."""
+    return _read(problem, [CALIBRATIONS])
+
+
 def _at_hand(problem: Problem) -> dict[str, _AtHand]:
-    """Those that can be read and that the study does not name; own ones before others."""
+    """The same, and those that come with dse after them."""
+    return _read(problem, [CALIBRATIONS, catalog.models_dir() / "calibrations"])
+
+
+def _read(problem: Problem, folders: Sequence[Path]) -> dict[str, _AtHand]:
     seen, found = set(problem.profiles), dict[str, _AtHand]()
-    for folder in (CALIBRATIONS, catalog.models_dir() / "calibrations"):
+    for folder in folders:
         for path in profiles(folder):
             if path.stem in seen:
                 continue

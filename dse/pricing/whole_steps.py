@@ -5,9 +5,9 @@ A problem prices them as it would before it has seen any rate of the user's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -26,27 +26,18 @@ from dse.pricing.hardware import Machine
 from dse.pricing.losses import losses
 from dse.pricing.point_arrays import Points
 from dse.pricing.step_errors import Taken, told_apart
-from dse.study import Study, Value
+from dse.pricing.study_facts import StudyFacts
+from dse.study import Value
 from dse.study.definition import Efficiency
 
 
-class Resolved(Protocol):
-    """A study resolved against catalogue and profiles: see :class:`dse.pricing.problem.Problem`."""
+class Resolved(StudyFacts, Protocol):
+    """What a study's points share, and other ways to price them."""
 
-    @property
-    def study(self) -> Study: ...
     @property
     def workload(self) -> catalog.Workload: ...
     @property
-    def scale(self) -> Scale: ...
-    @property
     def scale_spread(self) -> Scale: ...
-    @property
-    def profiles(self) -> Mapping[str, Profile]: ...
-    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """A partial result that is kept."""
-        ...
-
     def supposing(
         self,
         workload: catalog.Workload,

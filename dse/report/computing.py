@@ -9,6 +9,7 @@ from dse.catalog import Accelerator
 from dse.catalog.computing import OTHER
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
+from dse.pricing.hardware import accelerators_of
 from dse.pricing.problem import Problem
 from dse.report import own_rates
 from dse.report.words import STACK
@@ -89,10 +90,8 @@ def _law(device: Accelerator, precision: str) -> str:
 
 def _used(problem: Problem) -> Iterator[tuple[Accelerator, str]]:
     """Every accelerator and precision of the study."""
-    names = [str(name) for name in problem.study.values("accelerator")]
-    names += [catalog.node(str(name)).accelerator for name in problem.study.values("node")]
     precisions = [str(name) for name in problem.study.values("precision")] or ["fp32"]
-    for name in dict.fromkeys(names):
+    for name in accelerators_of(problem.study):
         for precision in dict.fromkeys(precisions):
             yield catalog.accelerator(name), precision
 

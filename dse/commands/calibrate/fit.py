@@ -20,12 +20,10 @@ def fit(
 ) -> None:
     """Fit a profile to measurements made earlier."""
     from dse.calibration import arguments, fit_measurements, write_profile
-    from dse.calibration.files import PROFILE, check_replaces
-    from dse.calibration.profile_files import check_same_kind
+    from dse.calibration.profile_files import check_replaces_profile
 
     arguments.check_once(measurements)
-    check_replaces(out, PROFILE)
-    check_same_kind(out, rates=False, option="--out")
+    check_replaces_profile(out, rates=False, option="--out")
     if any(path.resolve() == out.resolve() for path in measurements):
         problem = f"'{out}' is one of the measurement files"
         raise ArgumentError("--out", problem, "choose another name")

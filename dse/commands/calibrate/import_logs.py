@@ -60,18 +60,17 @@ def import_logs(
     """
     from dse.calibration import arguments, write_profile
     from dse.calibration.experiment import experiment_text
-    from dse.calibration.files import PROFILE, check_replaces, write_text
+    from dse.calibration.files import write_text
     from dse.calibration.fitting.profile import fit_experiments
     from dse.calibration.importers import logs
-    from dse.calibration.profile_files import CALIBRATIONS, check_same_kind
+    from dse.calibration.profile_files import CALIBRATIONS, check_replaces_profile
     from dse.commands.calibrate.fit import print_fit
 
     profile = None
     if name is not None:
         arguments.check_profile_name(name)
         profile = CALIBRATIONS / f"{name}.yaml"
-        check_replaces(profile, PROFILE)
-        check_same_kind(profile, rates=False)
+        check_replaces_profile(profile, rates=False)
         out = out or CALIBRATIONS / f"{name}.measurements.json"
     if out is None:
         problem = "is missing, and so is --out"

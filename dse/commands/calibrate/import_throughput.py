@@ -30,10 +30,10 @@ def import_throughput(
     import sys
 
     from dse.calibration import arguments, write_profile
-    from dse.calibration.files import PROFILE, check_replaces, check_writable
+    from dse.calibration.files import check_writable
     from dse.calibration.importers.logs import counted
     from dse.calibration.importers.throughput import placed_throughput, throughput_profile
-    from dse.calibration.profile_files import check_same_kind
+    from dse.calibration.profile_files import check_replaces_profile
     from dse.pricing.rate_doubts import doubts
 
     called = file.stem if name is None else name
@@ -41,8 +41,7 @@ def import_throughput(
     path = out / f"{called}.yaml"
     profile = throughput_profile(file, called)
     check_writable(out)
-    check_replaces(path, PROFILE)
-    check_same_kind(path, rates=True)
+    check_replaces_profile(path, rates=True)
     write_profile(profile, path)
     for line, rate in placed_throughput(file):
         if strange := doubts(rate):

@@ -38,7 +38,7 @@ def verdict(document: RunDocument) -> str:
     if found.ready:
         return (
             "Ready to sign: every limit is met, no large price is doubtful, and the answer is the "
-            "same at any price within its interval and whatever the unmeasured turns out to be."
+            "same at every price within its interval, whatever a measurement would show."
         )
     return "Not ready to sign. First:" if actions(document) else "Not ready to sign."
 
