@@ -362,9 +362,9 @@ def _how_sure(document: RunDocument) -> list[str]:
     else:
         ends = interval(bounds, aim(document, "maximize").unit, gain(document, point))
         same = ""
-        if document.objectives.maximize == "speedup" and point.same_as(document.baseline):
-            same = "It is the baseline, so its speedup is 1x whatever errs. "
-            ends = interval(rate_interval(point), "samples/s")
+        rates = interval(rate_interval(point), "samples/s")
+        if document.objectives.maximize == "speedup" and point.same_as(document.baseline) and rates:
+            same, ends = "It is the baseline, so its speedup is 1x by definition. ", rates
         errors = training_runs.errors(document)
         lines = [
             f"{same}{CONFIDENCE}: {ends} (errors of computing, communication{errors})"

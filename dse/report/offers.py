@@ -170,7 +170,7 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
     bounds = point.interval.speedup if point.interval else None
     speedup, ends = words.with_interval(point.speedup, bounds, "x")
-    if point.same_as(document.baseline):  # 1x whatever errs
+    if point.same_as(document.baseline):  # 1x by definition
         ends = words.interval(words.rate_interval(point), "samples/s")
     time = training_runs.TIME.name
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized

@@ -66,7 +66,7 @@ def test_of_the_baseline_itself_samples_per_second_are_told_to_be_unsure(tmp_pat
     document = found(tmp_path, 'recommend: cheapest\nconstraints: ["global_batch <= 4096"]\n')
     assert document.recommended.same_as(document.baseline)
     said = " ".join(answer(document))
-    sure = r"It is the baseline, so its speedup is 1x whatever errs. 90 % confidence: "
+    sure = r"It is the baseline, so its speedup is 1x by definition. 90 % confidence: "
     assert re.search(rf"{sure}[\d.]+ k samples/s to [\d.]+ k samples/s \(errors of", said)
     facts = {fact.label: fact.note for fact in offers.facts(document, document.recommended)}
     assert re.search(r"90 % range [\d.]+ k samples/s to [\d.]+ k samples/s$", facts["Speed"])

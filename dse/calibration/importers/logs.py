@@ -225,11 +225,11 @@ def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
         return ["the speed of the link between nodes is not known, so the profile cannot predict "
                 "other networks; give it as --link-bandwidth '100 Gbps'"]  # fmt: skip
     # Whatever the algorithm, a node receives a byte from others for every byte of the sum.
-    reached = [(s.bytes / s.median_s / (s.link_bytes_per_s or 1.0), s) for s in between
-               if s.collective == ALLREDUCE]  # fmt: skip
-    most, fastest = max(reached, key=lambda one: one[0], default=(0.0, None))
+    reached = [(s.bytes / s.median_s / s.link_bytes_per_s, gbps(s.link_bytes_per_s), s)
+               for s in between if s.collective == ALLREDUCE and s.link_bytes_per_s]  # fmt: skip
+    most, link, fastest = max(reached, key=lambda one: one[0], default=(0.0, "", None))
     if fastest and most > POSSIBLE:
-        took, link = time_text(fastest.median_s), gbps(fastest.link_bytes_per_s or 0.0)
+        took = time_text(fastest.median_s)
         return [
             f"an allreduce of {size_text(fastest.bytes)} over {fastest.nodes} nodes took {took}, "
             f"{short(most)} times as fast as {link} Gbps per node allow; --link-bandwidth is the "

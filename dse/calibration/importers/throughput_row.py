@@ -214,14 +214,11 @@ class Row:
         if not one:
             mistakes.part(network)
         mistakes.told()
+        if one:
+            return Summing()
         machine = node()
-        return (
-            Summing()
-            if one
-            else Summing(
-                aggregation(), machine.name if machine else None, intra(), inter(), cards()
-            )
-        )
+        name = machine.name if machine else None
+        return Summing(aggregation(), name, intra(), inter(), cards())
 
     def rate(self) -> Throughput:
         """What the line says. Raises StudyError with every mistake and its place."""
