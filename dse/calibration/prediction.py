@@ -202,7 +202,9 @@ def _of_choice(profile: Profile, fit: LibraryFit, evidence: Evidence, at: _Point
         least = at._replace(message_bytes=np.maximum(at.message_bytes, smallest))
         high = np.minimum(high, _library_interval(cost, evidence, least, slower).high)
     wire = np.where(in_range, 0.0, _wire_s(at, at.link_bytes_per_s))
-    low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
+    # What cannot be faster than the wire can take longer than it by as much as anything else there.
+    high = np.where(wire > seconds, _with_spread(wire, *_sureness(evidence, at)).high, high)
+    low, seconds = np.maximum(low, wire), np.maximum(seconds, wire)
     return Prediction(seconds, low, np.maximum(high, seconds), in_range)
 
 

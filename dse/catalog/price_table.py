@@ -15,6 +15,7 @@ from dse.catalog.aliases import clear_aliases
 from dse.catalog.fabrics import PARTS, UPLINK, Fabric, fabric
 from dse.catalog.nodes import Node, node
 from dse.catalog.store import models_dir, names
+from dse.delimiter import SEMICOLON, cell_columns, delimiter_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 from dse.spelling import alike, alternatives, enumerated, real_name, same
@@ -73,11 +74,11 @@ class PriceTable:
 
     def _read(self, text: str) -> None:
         first = text.split("\n", 1)[0]
-        mark = max(",;\t", key=first.count)
+        mark = delimiter_of(first)
         columns: list[str] = []
         rows: list[_Cells] = []
         for line, written, cells in self._lines(text, mark):
-            starts = _starts(written, mark)
+            starts = cell_columns(written, mark)
             places = [(line, starts[i] if i < len(starts) else 1) for i in range(len(cells))]
             if not columns:
                 columns = self._header(cells, places)
@@ -101,7 +102,7 @@ class PriceTable:
             )
         numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
         # Where semicolons part cells, commas are as likely decimal as not.
-        usual = decimal_mark.usual(numbers, "" if mark == ";" else decimal_mark.POINT)
+        usual = decimal_mark.usual(numbers, "" if mark == SEMICOLON else decimal_mark.POINT)
         # A price of exactly three decimals is rare: only other prices tell that one is meant.
         prices = decimal_mark.usual(row[PRICE][0] for row in rows if PRICE in row)
         marks = dict.fromkeys(_NUMBERS, usual)
@@ -282,13 +283,3 @@ def _text(path: Path) -> str:
         raise StudyError(str(path), 0, 0, "too large", f"at most {_MOST_BYTES:,} bytes are read")
     text = text_of(str(path), content, "CSV in UTF-8")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _starts(line: str, mark: str) -> list[int]:
-    """The column, from 1, at which each cell of a line starts."""
-    starts, quoted = [1], False
-    for position, character in enumerate(line, 1):
-        quoted ^= character == '"'
-        if character == mark and not quoted:
-            starts.append(position + 1)
-    return starts

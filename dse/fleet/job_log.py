@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dse.delimiter import delimiter_of
 from dse.errors import StudyError
 from dse.fleet.population import LONGEST_JOB_HOURS
 from dse.model.pai import PS_WORKER
@@ -166,7 +167,7 @@ def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
     ]
     if not lines:
         raise StudyError(path, 0, 0, "only remarks", "give what the scheduler logged")
-    mark = max("|\t;,", key=lines[0][1].count)
+    mark = delimiter_of(lines[0][1], "|\t;,")
     if mark not in lines[0][1] and len(lines[0][1].split()) > 3:
         problem = "only blanks between the columns"
         raise StudyError(

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
-    ("dse.units", "dse.text_source", "dse.mistakes"),
+    ("dse.units", "dse.delimiter", "dse.text_source", "dse.mistakes"),
     ("dse.yaml_source", "dse.currencies"),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
@@ -50,6 +50,7 @@ TAKES = {
     "dse.errors": set(),
     "dse.console_table": {"rich"},
     "dse.units": {"pint"},
+    "dse.delimiter": set(),
     "dse.text_source": set(),
     "dse.mistakes": set(),
     "dse.yaml_source": {"yaml"},

@@ -1,4 +1,4 @@
-"""Tables of samples per second that somebody measured, as comma-separated values.
+"""Tables of samples per second that somebody measured, with commas, semicolons or tabs between cells.
 
 Columns: workload, accelerator, samples_per_s, precision, batch_per_gpu; also gpus, gpus_per_node,
 stack, accumulation, optimizer; and of several accelerators how they summed their gradients, and
@@ -16,9 +16,11 @@ from pathlib import Path
 from dse.calibration.experiment import sha256_of
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.importers.text import read_text
-from dse.calibration.importers.throughput_row import COLUMNS, REQUIRED, Row, column_of
+from dse.calibration.importers.throughput_row import COLUMNS, RATE, REQUIRED, Row
 from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import Throughput
+from dse.catalog import decimal_mark
+from dse.delimiter import COMMA, SEMICOLON, cell_columns, delimiter_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
 from dse.spelling import meant
@@ -68,26 +70,35 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
         lines = read_text(file).splitlines()
     except StudyError as cause:
         raise StudyError(file, 0, 0, cause.problem, "give a table of rates") from None
-    rows = table_lines(lines, file)
-    (first, header), *others = rows
-    names = _checked_header(header, file, first, lines[first - 1])
+    header_line = next((line for line in lines if line.strip()), "")
+    delimiter = delimiter_of(header_line)
+    (first, header), *others = table_lines(lines, file, delimiter)
+    names = _checked_header(header, file, first, cell_columns(header_line, delimiter))
     if not others:
         raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
+    at = names.index(RATE)
+    decimal = decimal_mark.usual(
+        (cells[at] for _, cells in others if len(cells) > at),
+        "" if delimiter == SEMICOLON else decimal_mark.POINT,
+    )
 
     def placed(row: tuple[int, list[str]]) -> tuple[int, Throughput]:
         number, cells = row
+        columns = cell_columns(lines[number - 1], delimiter)
         stripped = [cell.strip() for cell in cells]
-        return number, Row(names, stripped, file, number, lines[number - 1]).rate()
+        return number, Row(names, stripped, file, number, columns, decimal).rate()
 
     return each(placed, others)
 
 
-def table_lines(lines: Sequence[str], file: str) -> list[tuple[int, list[str]]]:
+def table_lines(
+    lines: Sequence[str], file: str, delimiter: str = COMMA
+) -> list[tuple[int, list[str]]]:
     """Number and cells of every line that is not blank. A cell does not go on in the next line."""
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            cells = next(csv.reader([line], strict=True), [])
+            cells = next(csv.reader([line], delimiter=delimiter, strict=True), [])
         except csv.Error as cause:
             raise StudyError(
                 file, number, 1, f"is not a valid table: {cause}", "correct it"
@@ -97,10 +108,12 @@ def table_lines(lines: Sequence[str], file: str) -> list[tuple[int, list[str]]]:
     return found
 
 
-def _checked_header(header: Sequence[str], file: str, line: int, text: str) -> list[str]:
+def _checked_header(
+    header: Sequence[str], file: str, line: int, columns: Sequence[int]
+) -> list[str]:
     names, mistakes = [name.strip() for name in header], Mistakes()
     for position, name in enumerate(names):
-        column = column_of(text, position)
+        column = columns[position]
         if name not in COLUMNS:
             free = [one for one in COLUMNS if one not in names]
             said = f"write {_CALLED[name]}" if _CALLED.get(name) in free else ""

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn, cast, get_args, get_type_hints
 
 from dse import catalog
+from dse.catalog import decimal_mark
 from dse.calibration.throughput_part import NODE, Throughput, aggregation_names
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Part
 from dse.model.step import PARAMETER_SERVER
 from dse.spelling import alternatives, meant, real_name, same
-from dse.units import LARGEST, SMALLEST, rounded
+from dse.units import LARGEST, SMALLEST, UnitError, rounded
 
 REQUIRED = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
 DEFAULTS: Mapping[str, str] = {
@@ -29,15 +30,11 @@ _SEE = {  # of kinds that have many names
 }
 SUMMING = ("aggregation", "node", "intra_node", "inter_node", "nics_per_node")  # nothing if empty
 COLUMNS = (*REQUIRED, *DEFAULTS, *SUMMING)
+RATE = "samples_per_s"  # the column that may have a fraction
 # Training may need fewer operations than the catalogue counts: a 3x3 convolution by Winograd's
 # F(2x2, 3x3) 2.25 times fewer multiplications (Lavin and Gray, CVPR 2016; published rates of VGG-16
 # on P100 in fp32 are 1.35 times the peak), and samples that are shorter than usual as much.
 FEWER_OPERATIONS = 2.25
-
-
-def column_of(text: str, position: int) -> int:
-    """Where a cell of a line begins, from 1; 1 where commas do not tell because of quotes."""
-    return 1 if '"' in text else 1 + sum(len(cell) + 1 for cell in text.split(",")[:position])
 
 
 class Summing(NamedTuple):
@@ -73,16 +70,21 @@ def summing_cells(config: Mapping[str, str], gpus: int, nodes: int) -> Mapping[s
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table while it is checked."""
+    """A line of a table while it is checked.
+
+    columns: where each cell begins, from 1. decimal: the decimal mark of the table, see
+    :func:`dse.catalog.decimal_mark.usual`.
+    """
 
     names: Sequence[str]
     cells: Sequence[str]
     file: str
     line: int
-    text: str
+    columns: Sequence[int]
+    decimal: str = decimal_mark.POINT
 
     def wrong(self, name: str, problem: str, remedy: str) -> NoReturn:
-        column = column_of(self.text, self.names.index(name)) if name in self.names else 1
+        column = self.columns[self.names.index(name)] if name in self.names else 1
         raise StudyError(self.file, self.line, column, f"{name}: {problem}", remedy)
 
     def cell(self, name: str) -> str:
@@ -97,7 +99,9 @@ class Row:
 
     def positive(self, name: str) -> float:
         try:
-            value = float(self.cell(name))
+            value = float(decimal_mark.with_point(self.cell(name), self.decimal))
+        except UnitError as cause:
+            self.wrong(name, cause.problem, cause.remedy)
         except ValueError:
             value = math.nan
         if not SMALLEST <= value <= LARGEST:

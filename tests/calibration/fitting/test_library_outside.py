@@ -50,6 +50,15 @@ def test_no_interval_is_faster_than_the_wire(profile: Profile) -> None:
         assert at.low <= at.seconds <= at.high
 
 
+def test_where_the_wire_decides_the_sum_may_still_take_longer(profile: Profile) -> None:
+    usual = predict(profile, "auto", 24, 2.0**30, 8)
+    slow = replace(profile, link_bytes_per_s=WIRE_BYTES_PER_S / 10)
+    at = predict(slow, "auto", 24, 2.0**30, 8)
+    wire = 2 * (3 - 1) / 3 * 2.0**30 / (WIRE_BYTES_PER_S / 10)
+    assert at.seconds == at.low == pytest.approx(wire)
+    assert at.high / at.seconds >= usual.high / usual.seconds > 1.05
+
+
 def test_another_links_speed_slows_the_bytes(profile: Profile) -> None:
     here = predict(profile, "auto", 32, 2.0**30, 8)
     slow = predict(profile, "auto", 32, 2.0**30, 8, WIRE_BYTES_PER_S / 4)

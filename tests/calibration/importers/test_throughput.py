@@ -107,6 +107,35 @@ def test_a_mistake_hides_none_that_does_not_depend_on_it_and_makes_none(tmp_path
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "written", "rate"),
+    [
+        (";", "1.234,5", 1234.5),
+        (";", "1234.5", 1234.5),
+        ("\t", "1,234.5", 1234.5),
+        (",", '"1,234.5"', 1234.5),
+        (";", "850,25", 850.25),
+    ],
+)
+def test_cells_between_semicolons_or_tabs_and_decimal_commas(
+    delimiter: str, written: str, rate: float, tmp_path: Path
+) -> None:
+    columns = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
+    cells = ("resnet50", "h100-sxm", written, "bf16", "64")
+    text = "".join(delimiter.join(line) + "\n" for line in (columns, cells))
+    (found,) = read_throughput(table(tmp_path, text))
+    assert found.samples_per_s == rate
+
+
+def test_a_number_that_may_be_two_is_asked_for(tmp_path: Path) -> None:
+    text = "workload;accelerator;samples_per_s;precision;batch_per_gpu\n"
+    path = table(tmp_path, f"{text}resnet50;h100-sxm;1.234;bf16;64\n")
+    with pytest.raises(StudyError, match=r":2:19: samples_per_s: '1.234' may be 1234 or 1.234"):
+        read_throughput(path)
+    told = table(tmp_path, f"{text}resnet50;h100-sxm;1.234;bf16;64\nresnet50;h100-sxm;8,5;bf16;1\n")
+    assert [rate.samples_per_s for rate in read_throughput(told)] == [1234, 8.5]
+
+
 def test_what_others_call_a_column_is_known(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as found:
         read_throughput(table(tmp_path, "model,gpu,samples_per_s,precision,batch\n1,2,3,4,5\n"))
