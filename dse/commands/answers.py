@@ -34,6 +34,8 @@ _ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "b
              "accumulation": "--accumulation", **_LENGTHS}  # fmt: skip
 _KEY = re.compile(r"(\w+):")
 _LENGTH = re.compile(rf"\b({'|'.join(_LENGTHS)}): ")
+_TARGET = re.compile(rf"target: {{({'|'.join(_LENGTHS)}): \.\.}}")
+_CONSTRAINT = "constraint: "
 
 
 @dataclass(frozen=True)
@@ -382,10 +384,16 @@ def _by_option(mistake: StudyError, lines: list[str]) -> StudyError:
     key = before[-1] if before else ""
     if key == "target":  # as a whole: the first that says it
         key = next((key for key, _ in keys if key in _LENGTHS), key)
-    option = _ASKED_BY.get(key)
+    # Limits were checked when they were given, but for the rate of a currency.
+    limit = mistake.problem.startswith(_CONSTRAINT)
+    option = "--budget" if limit else _ASKED_BY.get(key)
     if option is None:
         return mistake
-    problem = mistake.problem.removeprefix(f"{key}: ").removeprefix("target: ")
-    remedy = _LENGTH.sub(lambda key: f"{_LENGTHS[key[1]]} ", mistake.remedy)
+    problem = mistake.problem
+    for prefix in (f"{key}: ", "target: ", _CONSTRAINT):
+        problem = problem.removeprefix(prefix)
+    remedy = _TARGET.sub(lambda key: _LENGTHS[key[1]], mistake.remedy)
+    remedy = _LENGTH.sub(lambda key: f"{_LENGTHS[key[1]]} ", remedy)
     remedy = remedy.replace("under prices:", "in a list of --prices")
+    remedy = remedy.replace("a price list of the study (prices:)", "a list of --prices")
     return ArgumentError(option, problem, remedy)

@@ -13,6 +13,8 @@ from dse.pricing.draws import normal
 from dse.spelling import meant
 from dse.study import Study
 
+_LENGTHS = ("samples", "tokens", "epochs")  # what a study says that a run's length is
+
 
 def quality_of(study: Study) -> QualityTarget | None:
     """The quality that runs train to; None where their length is given, or none is."""
@@ -65,6 +67,14 @@ def check(study: Study, workload: catalog.Workload) -> None:
         )
     if target.quality is not None:
         _check_quality(study, target.quality, workload)
+        return
+    curve = convergence(study, workload)
+    if curve is not None and curve.least_samples < 1:
+        unit = next(name for name in _LENGTHS if getattr(target, name) is not None)
+        of = f" of {workload.tokens_per_sample:g} tokens" if unit == "tokens" else ""
+        raise study.source.error(
+            ("target", unit), f"a run of less than one sample{of}", f"give all {unit} of a run"
+        )
 
 
 def _check_quality(study: Study, name: str, workload: catalog.Workload) -> None:

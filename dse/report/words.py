@@ -85,7 +85,8 @@ EVIDENCE = {
              "size and speed is within one doubling of it."),
     "far": ("far from measured", "Its communication lies far outside the measured range, where the "
             "interval is only a guide."),
-    CATALOGUE: ("not measured", "Its communication was never measured; catalogue values stand in."),
+    CATALOGUE: ("not measured", "No run measured its communication by itself; catalogue values "
+                "stand in."),
     FORMULA: ("not measured", "It is priced by the PAI paper's formula; nothing was measured."),
     SILENT: ("no communication", "It communicates nothing."),
 }  # fmt: skip

@@ -110,7 +110,20 @@ def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
             "--workload resnet50 --epoch-samples 1e6",
             "--epoch-samples: epoch_samples without",
         ),
-        ("--workload resnet50 --tokens 1e9", "--tokens: how many tokens a sample of resnet50 has"),
+        (
+            "--workload resnet50 --tokens 1e9",
+            "--tokens: how many tokens a sample of resnet50 has is "
+            "not known; give --samples, or a workload file with tokens_per_sample",
+        ),
+        (
+            "--workload bert-large-s512 --tokens 100",
+            "--tokens: a run of less than one sample of 512 tokens; give all tokens of a run",
+        ),
+        (
+            "--workload resnet50 --budget 2MEUR",
+            "--budget: 'MEUR' is in a currency of which no rate is given; add 'currencies: {EUR: "
+            "... USD}' with what one EUR is worth to a list of --prices, or write it in USD",
+        ),
         ("--workload resnet50 --engine quick", "--engine: 'quick' is not known; use auto, exha"),
         ("--workload llama3-70b --on v100", "--on: llama3-70b does not fit in v100-sxm2-16gb"),
         ("--workload resnet50 --force", "--force: overwrites the file of --save"),

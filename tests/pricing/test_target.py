@@ -160,6 +160,8 @@ def test_a_quality_of_ones_own(tmp_path: Path) -> None:
         ("{quality: mlperf-resnet}", "no quality target 'mlperf-resnet'; did you mean "
          "mlperf-resnet50"),
         ("{tokens: 1e9}", "how many tokens a sample of resnet50 has is not known"),
+        ("{samples: 0.5}", "a run of less than one sample; give all samples of a run"),
+        ("{epochs: 0.1, epoch_samples: 4}", "less than one sample; give all epochs of a run"),
     ],
 )  # fmt: skip
 def test_a_target_that_says_nothing_of_the_workload_is_refused(

@@ -85,7 +85,7 @@ def test_answer_gives_the_interval_and_says_where_it_extrapolates() -> None:
 def test_answer_admits_what_was_not_measured() -> None:
     run = written()
     run["recommended"]["interval"] = None
-    assert "never measured" in how_sure(run)
+    assert "No run measured its communication by itself" in how_sure(run)
 
 
 def test_a_point_that_communicates_nothing_has_its_interval() -> None:

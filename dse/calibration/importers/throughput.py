@@ -1,4 +1,4 @@
-"""Tables of samples per second that somebody measured, with commas, semicolons or tabs between cells.
+"""Tables of measured samples per second, with commas, semicolons or tabs between cells.
 
 Columns: workload, accelerator, samples_per_s, precision, batch_per_gpu; also gpus, gpus_per_node,
 stack, accumulation, optimizer; and of several accelerators how they summed their gradients, and

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn, cast, get_args, get_type_hints
 
 from dse import catalog
-from dse.catalog import decimal_mark
 from dse.calibration.throughput_part import NODE, Throughput, aggregation_names
+from dse.catalog import decimal_mark
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Part
 from dse.model.step import PARAMETER_SERVER
