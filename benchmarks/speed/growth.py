@@ -7,7 +7,6 @@ table holds for a machine that does something else besides.
 
 from __future__ import annotations
 
-import resource
 import tempfile
 import time
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.apart import apart
+from benchmarks.speed.memory import peak_bytes
 from benchmarks.speed.table import Table, number
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -44,7 +44,7 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 # m7g.large has two, at 0.0816 USD an hour on demand in us-east-1 in June 2026:
 # www.factualminds.com/blog/amazon-ec2-on-demand-pricing-instance-families-2026, read 2026-11-25.
 USD_PER_CORE_HOUR = 0.0408
-KIBIBYTE, HOUR_S = 1024, 3600.0
+HOUR_S = 3600.0
 WHOLE_S = 100_000  # no search takes so long
 
 
@@ -88,7 +88,7 @@ def searched(size: str, most_s: int) -> dict[str, Any]:
     return {
         "points": problem.space.size, "searched": tally.points, "priced": tally.priced,
         "front": len(tally.front), "cpu_s": cpu_s, "log_bytes": log_bytes,
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE,
+        "peak_bytes": peak_bytes(),
     }  # fmt: skip
 
 

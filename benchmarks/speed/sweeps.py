@@ -11,18 +11,18 @@ much for less.
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.apart import apart
+from benchmarks.speed.memory import peak_bytes
 from benchmarks.speed.table import Table, at_least, at_most
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
@@ -35,7 +35,6 @@ from dse.search.runlog import RunLog
 REPEATS = 5
 LARGE_GPUS = "gpus: {from: 1, to: 900, scale: linear, step: 1}"
 BILLION = "billion"
-KIBIBYTE = 1024
 
 
 def sweep(problem: Problem) -> int:
@@ -100,7 +99,7 @@ def here(study: str) -> dict[str, Any]:
         priced = sweep(problem)
 
     cpu, wall = measured(action, 1)
-    peak = _peak_bytes()
+    peak = peak_bytes()
     size = problem.space.size
     return {"points": size, "cpu_s": cpu, "wall_s": wall, "peak_bytes": peak, "priced": priced,
             "points_per_s_per_core": size / cpu}  # fmt: skip
@@ -120,39 +119,11 @@ def through_ray(study: str) -> dict[str, Any]:
             log = RunLog(Path(folder) / "run.log.jsonl", fingerprint(problem, "exhaustive"), False)
             with closing(log):
                 found = run(problem, "exhaustive", cluster, log, lambda *_: None, 0, 0)
-        peak = _peak_bytes()
+        peak = peak_bytes()
     finally:
         cluster.close()
     return {"points": found.tally.points, "wall_s": found.search_s, "peak_bytes": peak,
             "priced": found.tally.priced, "start_s": start_s}  # fmt: skip
-
-
-def _peak_bytes() -> int:
-    """The most memory that this process has had, and all begun from it: of Ray its workers, raylet,
-    head and agents. Of those, pages that they share count once (Linux's PSS); what a process had at
-    its highest above what it has now counts in full, as if all had been at their highest at once.
-    """
-    found: dict[int, dict[str, str]] = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has just ended, or is another user's
-            text = "".join((process / part).read_text() for part in ("status", "smaps_rollup"))
-            rows = (line.split(":", 1) for line in text.splitlines() if ":" in line)
-            found[int(process.name)] = {name: value.strip() for name, value in rows}
-    below = [rows for process, rows in found.items() if os.getpid() in _above(process, found)]
-    return _kib(found[os.getpid()], "VmHWM") + sum(
-        _kib(rows, "Pss") + _kib(rows, "VmHWM") - _kib(rows, "VmRSS") for rows in below
-    )
-
-
-def _kib(rows: dict[str, str], name: str) -> int:
-    return int(rows[name].split()[0]) * KIBIBYTE
-
-
-def _above(process: int, found: dict[int, dict[str, str]]) -> Iterator[int]:
-    """The processes that a process comes from, its parent first."""
-    while process in found:
-        process = int(found[process]["PPid"])
-        yield process
 
 
 def command_s(*arguments: str) -> float:
