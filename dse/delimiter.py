@@ -11,11 +11,12 @@ def delimiter_of(header: str, among: str = COMMA + SEMICOLON + TAB) -> str:
     return max(among, key=header.count)
 
 
-def cell_columns(line: str, delimiter: str) -> list[int]:
-    """The column, from 1, at which each cell of a line starts."""
+def cell_columns(line: str, delimiter: str, cells: int) -> list[int]:
+    """The column, from 1, at which each cell of a line starts, for as many cells as it has; 1 for
+    those that cannot be found because of a quote within a cell."""
     columns, quoted = [1], False
     for position, character in enumerate(line, 1):
         quoted ^= character == '"'
         if character == delimiter and not quoted:
             columns.append(position + 1)
-    return columns
+    return [*columns, *[1] * cells][:cells]

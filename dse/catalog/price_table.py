@@ -78,8 +78,7 @@ class PriceTable:
         columns: list[str] = []
         rows: list[_Cells] = []
         for line, written, cells in self._lines(text, mark):
-            starts = cell_columns(written, mark)
-            places = [(line, starts[i] if i < len(starts) else 1) for i in range(len(cells))]
+            places = [(line, column) for column in cell_columns(written, mark, len(cells))]
             if not columns:
                 columns = self._header(cells, places)
                 continue

@@ -73,7 +73,7 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
     header_line = next((line for line in lines if line.strip()), "")
     delimiter = delimiter_of(header_line)
     (first, header), *others = table_lines(lines, file, delimiter)
-    names = _checked_header(header, file, first, cell_columns(header_line, delimiter))
+    names = _checked_header(header, file, first, cell_columns(header_line, delimiter, len(header)))
     if not others:
         raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
     at = names.index(RATE)
@@ -84,7 +84,7 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
 
     def placed(row: tuple[int, list[str]]) -> tuple[int, Throughput]:
         number, cells = row
-        columns = cell_columns(lines[number - 1], delimiter)
+        columns = cell_columns(lines[number - 1], delimiter, len(cells))
         stripped = [cell.strip() for cell in cells]
         return number, Row(names, stripped, file, number, columns, decimal).rate()
 

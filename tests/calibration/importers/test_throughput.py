@@ -136,6 +136,15 @@ def test_a_number_that_may_be_two_is_asked_for(tmp_path: Path) -> None:
     assert [rate.samples_per_s for rate in read_throughput(told)] == [1234, 8.5]
 
 
+def test_a_quote_within_a_cell_hides_the_place_of_the_next_and_no_mistake(tmp_path: Path) -> None:
+    path = table(tmp_path, 'workload,accelerator"x,samples_per_s,precision,batch_per_gpu\n')
+    with pytest.raises(StudyError, match=r"ours.csv:1:10: unknown column 'accelerator"):
+        read_throughput(path)
+    path = table(tmp_path, f'{HEADER}bert-large-s128,a100"-sxm4-40gb,1200,8,fp16,6x,vendor\n')
+    with pytest.raises(StudyError, match=r"ours.csv:2:1: batch_per_gpu: '6x'"):
+        read_throughput(path)
+
+
 def test_what_others_call_a_column_is_known(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as found:
         read_throughput(table(tmp_path, "model,gpu,samples_per_s,precision,batch\n1,2,3,4,5\n"))
