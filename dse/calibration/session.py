@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dse.calibration import arguments
-from dse.calibration.experiment import Experiment, write_experiment
+from dse.calibration.experiment import MEASUREMENTS, Experiment, write_experiment
 from dse.calibration.files import check_writable
 from dse.calibration.profile_files import check_replaces_profile
 from dse.calibration.runners import registry
@@ -122,7 +122,7 @@ def _write(experiment: Experiment, folder: Path, name: str) -> tuple[Path, Path]
     from dse.calibration.fitting.profile import fit_measurements
     from dse.calibration.profile import write_profile
 
-    measurements, profile = folder / f"{name}.measurements.json", folder / f"{name}.yaml"
+    measurements, profile = folder / f"{name}{MEASUREMENTS}", folder / f"{name}.yaml"
     write_experiment(experiment, measurements)
     write_profile(fit_measurements([measurements], name), profile)
     return measurements, profile
