@@ -278,9 +278,9 @@ class Result:
         return write_report(self.document, place)
 
     def __repr__(self) -> str:
-        from dse.report.answer import answer
+        from dse.report.answer import paragraphs
 
-        return "\n".join(answer(self.document))
+        return "\n\n".join("\n".join(lines) for lines in paragraphs(self.document))
 
     def _repr_html_(self) -> str:
         """The answer and the front, for notebooks."""

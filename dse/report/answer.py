@@ -61,14 +61,27 @@ _OF_POWER = ("machines draw less than their makers allow", "sites differ in cool
 
 
 def answer(document: RunDocument) -> list[str]:
-    """What to buy, what it gains and costs, what is nearly as good for less, how sure we are, and
-    whether it can be signed, what must be known before, the weightiest first."""
-    noted = (f"Note: {note.text}" for note in notes(document))
-    return [*said(document), *readiness.lines(document), *noted]
+    """The sentences of an answer, see :func:`paragraphs`."""
+    return [line for lines in paragraphs(document) for line in lines]
+
+
+def paragraphs(document: RunDocument) -> list[list[str]]:
+    """What to buy, what it gains and costs; what else could be done, and what is nearly as good for
+    less; how sure we are; whether it can be signed, what must be known before, the weightiest
+    first; and notes. None is empty."""
+    noted = [f"Note: {note.text}" for note in notes(document)]
+    found = [_bought(document), _instead(document), _unsure(document),
+             readiness.lines(document), noted]  # fmt: skip
+    return [lines for lines in found if lines]
 
 
 def said(document: RunDocument) -> list[str]:
-    """The answer without its notes."""
+    """The answer without what must be known before it is signed, and without its notes."""
+    return [*_bought(document), *_instead(document), *_unsure(document)]
+
+
+def _bought(document: RunDocument) -> list[str]:
+    """What to buy, why, what it gains and what it costs."""
     best, base = document.recommended, document.baseline
     joint, *others = (
         _against(document, best, base, sense) for sense in document.objectives.minimized
@@ -78,15 +91,26 @@ def said(document: RunDocument) -> list[str]:
     if best.same_as(base):
         worth = f"That is the baseline itself, which {_costs(document, best)}.{_expired(document)}"
     named = describe(best, identified=True, beside=base)
-    lines = [
+    return [
         f"Recommended: {named}{_if_slower(document)}.", *_met(document), worth,
         *rents.from_whom(document.bills.get("recommended", ())), *bills.commitment(document),
-        *_slower(document), *_by_rule(document),
-        *training_runs.answer_lines(document), *waterfall.said(document),
-        *without_buying.said(document), *what_if.said(document),
+        *_slower(document), *_by_rule(document), *training_runs.answer_lines(document),
+    ]  # fmt: skip
+
+
+def _instead(document: RunDocument) -> list[str]:
+    """What of the gain is software, and what other money would bring."""
+    return [
+        *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document),
-        *certainty_sentences(document), *next_best.said(document), *confidence.said(document),
-        *_how_sure(document), *none_feasible.said(document),
+    ]  # fmt: skip
+
+
+def _unsure(document: RunDocument) -> list[str]:
+    """How sure the answer is, and how much was searched for it."""
+    lines = [
+        *_how_sure(document), *certainty_sentences(document), *next_best.said(document),
+        *confidence.said(document), *none_feasible.said(document),
     ]  # fmt: skip
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
