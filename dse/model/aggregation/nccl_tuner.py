@@ -70,6 +70,7 @@ TREE_CORRECTION = np.array([
      .9],
 ])  # fmt: skip
 CORRECTED_FROM_BYTES = 64.0
+CORRECTED_OCTAVES = 23  # of the table; NCCL has one more column, which its tree never reads
 # Between nodes, a ring's latency where a channel has PLATEAU_BYTES a rank: before Ampere, and from.
 PLATEAU_BYTES, PLATEAU = 64.0, (1.9, 1.4)
 TWO_NODES = 2.0  # a tree between two nodes: speed inside over that between, at most
@@ -227,7 +228,7 @@ def network_hop_s(algorithm: int, protocol: int, local: Array) -> Array:
 def _tree_correction(protocol: int, message_bytes: Array) -> Array:
     table = TREE_CORRECTION[protocol]
     octave = np.frexp(message_bytes / CORRECTED_FROM_BYTES)[1] - 1  # floor(lg), below 0 for 0
-    known = (octave >= 0) & (octave < table.size)
+    known = (octave >= 0) & (octave < CORRECTED_OCTAVES)
     return np.where(known, table[np.clip(octave, 0, table.size - 1)], 1.0)
 
 

@@ -89,7 +89,7 @@ def tuned_s(
         speed *= 0.85
     octave = (int(m) >> 6).bit_length() - 1
     table = [float(word) for word in CORRECTION[protocol].split()]
-    speed *= table[octave] if 0 <= octave < len(table) else 1.0
+    speed *= table[octave] if 0 <= octave < 23 else 1.0  # 64 B to 256 MiB
     levels = power_below(nodes).bit_length() - 1
     latency = BASE["tree"][at] + 2 * ((n // nodes - 1) * hop + levels * HARDWARE["NET"]["tree"][at])
     return latency * US + m / (speed / 2)
@@ -166,6 +166,14 @@ def test_between_two_nodes_a_tree_carries_large_messages_too() -> None:
     at = [known.name for known in rules.algorithms].index("tree with Simple")
     two, three = (float(rules.seconds(at, 8 * nodes, 8, PB)) for nodes in (2, 3))
     assert two / three == pytest.approx(0.92 * 45 / (3 * 23.6), rel=1e-3)  # three channels
+
+
+def test_a_trees_correction_ends_at_512_mib() -> None:
+    """As NCCL reads 23 of the 24 columns of its table."""
+    tuner = Nccl(GENERATIONS.index("volta"), True, 120e9, 12.5e9)
+    simple = tuner.algorithms.index(next(a for a in tuner.algorithms if a.name == "tree with Simple"))
+    below, above = (float(tuner.seconds(simple, 512, 8, m)) for m in (2.0**29 - 64, 2.0**29))
+    assert above / below == pytest.approx(0.9, abs=0.01)
 
 
 def test_the_tables_are_those_of_the_reference() -> None:
