@@ -168,14 +168,17 @@ class LibraryCost:
         """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing.
 
         slower: the measured bytes/s of a node over those here, > 0, broadcasts too. It multiplies
-        the price of bytes between nodes; every latency stays. Where it was not measured NCCL may
-        prefer its tree also above ``ring_from_bytes``: the cheaper of both counts there. leaf:
+        the price of bytes between nodes; every latency stays. On numbers of nodes that were not
+        measured NCCL may prefer its tree also above ``ring_from_bytes``: the cheaper of both counts
+        there. leaf:
         oversubscribed switches, which multiply that price too, for what leaves them.
         """
         n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
         here = slower if leaf is None else slower * self.composition.held_up(n, g, m, leaf)
         composed = total = self._composed(self.composition, n, g, m, here)
-        either = (node_count(n, g) > 1) & (m >= self.composition.ring_from_bytes)
+        nodes = node_count(n, g)
+        measured = np.isin(nodes, [anchor.nodes for anchor in self.anchors])
+        either = (nodes > 1) & (m >= self.composition.ring_from_bytes) & ~measured
         if self.composition.family == "nccl" and self.anchors and np.any(either):
             tree = replace(self.composition, ring_from_bytes=np.inf)
             here = slower if leaf is None else slower * tree.held_up(n, g, m, leaf)

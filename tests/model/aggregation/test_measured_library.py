@@ -180,16 +180,28 @@ def test_what_was_not_measured_is_not_priced() -> None:
     assert LibraryCost(nccl, EDGES, PRICES).priced(ranks, per_node).all()
 
 
-def test_off_the_measured_layouts_the_cheaper_of_ring_and_tree_counts() -> None:
+def test_on_other_numbers_of_nodes_the_cheaper_of_ring_and_tree_counts() -> None:
     how = Composition("nccl", ring_from_bytes=1e6)
     anchor = Anchor(80, 8, (1e3, 1e8), (1e-4, 1e-1))  # 10 nodes
     cost = LibraryCost(how, EDGES, PRICES, (anchor,))
     ring = LibraryCost(how, EDGES, PRICES)
     tree = LibraryCost(replace(how, ring_from_bytes=np.inf), EDGES, PRICES)
     sizes = np.array([1e3, 2e6, 1e8])
-    for n, g in ((40, 8), (88, 8), (40, 4)):  # fewer nodes, more, as many
+    for n, g in ((40, 8), (88, 8)):  # fewer nodes, more
         cheaper = np.where(
             sizes < 1e6, tree(n, g, sizes), np.minimum(ring(n, g, sizes), tree(n, g, sizes))
         )
         assert cost(n, g, sizes) == pytest.approx(cheaper)
     assert cost(80, 8, [1e3, 1e8]) == pytest.approx([1e-4, 1e-1])
+    for n, g in ((40, 4), (79, 8)):  # as many: it took the ring there
+        assert cost(n, g, sizes) == pytest.approx(ring(n, g, sizes))
+
+
+def test_a_node_that_is_not_full_takes_no_other_algorithm() -> None:
+    """Between two nodes a tree sends a message once, a ring nearly twice: which of both NCCL took
+    was measured."""
+    how = Composition("nccl", ring_from_bytes=1e6)
+    free = LibraryCost(how, EDGES, PRICES)
+    cost = replace(free, anchors=(Anchor(16, 8, (1e8,), (float(free(16, 8, 1e8)),)),))
+    fewer, full = (float(cost(n, 8, 1e8)) for n in (15, 16))
+    assert 0.97 * full < fewer < full

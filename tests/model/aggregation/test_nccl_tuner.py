@@ -171,7 +171,9 @@ def test_between_two_nodes_a_tree_carries_large_messages_too() -> None:
 def test_a_trees_correction_ends_at_512_mib() -> None:
     """As NCCL reads 23 of the 24 columns of its table."""
     tuner = Nccl(GENERATIONS.index("volta"), True, 120e9, 12.5e9)
-    simple = tuner.algorithms.index(next(a for a in tuner.algorithms if a.name == "tree with Simple"))
+    simple = tuner.algorithms.index(
+        next(a for a in tuner.algorithms if a.name == "tree with Simple")
+    )
     below, above = (float(tuner.seconds(simple, 512, 8, m)) for m in (2.0**29 - 64, 2.0**29))
     assert above / below == pytest.approx(0.9, abs=0.01)
 
