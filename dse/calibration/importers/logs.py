@@ -216,7 +216,8 @@ def _device_notes(samples: Sequence[Measurement]) -> list[str]:
 
 
 def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
-    """Notes on the link between nodes. Raises StudyError if a speed is given but there is none."""
+    """Notes on the link between nodes. Raises ArgumentError if a speed is given but there is no
+    link, or if messages were faster than that speed allows."""
     between = [s for s in samples if s.nodes > 1]
     if told.link_bytes_per_s and not between:
         problem = "applies to links between nodes, and all ranks are on one node"
@@ -229,10 +230,11 @@ def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
                for s in between if s.collective == ALLREDUCE and s.link_bytes_per_s]  # fmt: skip
     most, link, fastest = max(reached, key=lambda one: one[0], default=(0.0, "", None))
     if fastest and most > POSSIBLE:
-        took = time_text(fastest.median_s)
-        return [
-            f"an allreduce of {size_text(fastest.bytes)} over {fastest.nodes} nodes took {took}, "
-            f"{short(most)} times as fast as {link} Gbps per node allow; --link-bandwidth is the "
-            "sum of all network cards of a node"
-        ]
+        raise ArgumentError(
+            "--link-bandwidth",
+            f"an allreduce of {size_text(fastest.bytes)} over {fastest.nodes} nodes took "
+            f"{time_text(fastest.median_s)}, {short(most)} times as fast as {link} Gbps per node "
+            "allow",
+            "give the sum of all network cards of a node",
+        )
     return []
