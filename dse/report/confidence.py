@@ -22,7 +22,7 @@ from dse.report.words import describe, interval, objective, show_cost, shown
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.spelling import enumerated
-from dse.study import QUANTITIES, Study
+from dse.study import Study
 from dse.study.constraints import parse_constraint
 from dse.study.expressions import Name, Number
 
@@ -159,8 +159,8 @@ def _each(
 
 
 def _priced(found: StudyDraws) -> list[FrontPoint]:
-    """The points near the front by their best estimates."""
-    problem, points = found.problem, found.near.points
+    """The points near the front that meet every limit, by their best estimates."""
+    problem, points = found.problem, found.near.points[: found.near.feasible]
     names = [objective.name for objective in problem.study.objectives]
     numbers = np.zeros((3, len(points)))
     for where, evaluation in problem.rows(points):
@@ -182,12 +182,8 @@ def _because(found: Confidence) -> str:
 
 
 def uncertain(study: Study) -> Iterator[str]:
-    """The constraints on what has an interval; a count of samples, say, has none."""
-    for constraint in study.constraints:
-        for name in sorted(constraint.expression.names if constraint.expression else ()):
-            if QUANTITIES[name].communication or QUANTITIES[name].facts:
-                yield constraint.text
-                break
+    """The constraints on what has an interval."""
+    return (constraint.text for constraint in study.constraints if constraint.uncertain)
 
 
 def said(document: RunDocument) -> list[str]:

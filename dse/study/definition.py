@@ -13,6 +13,7 @@ from dse.study.expressions import Expression, Limit
 from dse.study.failures import StudyFailures
 from dse.study.numbers import shown
 from dse.study.ownership import StudyOwnership
+from dse.study.quantities import QUANTITIES
 from dse.study.rental import StudyRental
 from dse.yaml_source import Source
 
@@ -136,6 +137,12 @@ class Constraint:
     def limit(self) -> Limit | None:
         """What it bounds, if that is one quantity by a number; else None."""
         return self.expression.limit if self.expression else None
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether it limits what has an interval; a count of samples, say, has none."""
+        names = self.expression.names if self.expression else frozenset()
+        return any(QUANTITIES[name].communication or QUANTITIES[name].facts for name in names)
 
 
 Goal: TypeAlias = Literal["maximize", "minimize"]

@@ -6,8 +6,9 @@ rounding in the model cannot decide a constraint. The text is read in ``constrai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -111,6 +112,16 @@ class Expression:
                 past = -past
             holds = self._holds(left, right)
             return np.asarray(np.where(holds, np.minimum(past, 0.0), np.maximum(past, TOLERANCE)))
+
+    def loosened(self, by: float) -> Expression:
+        """The same comparison, easier to meet: its right side, which must be positive, is ``e^by``
+        times as large or as small, by > 0. An equality stays as it is."""
+        if self.comparison == "==":
+            return self
+        factor = Number(math.exp(by if self.comparison in ("<=", "<") else -by))
+        if isinstance(self.right, Number):
+            return replace(self, right=Number(self.right.value * factor.value))
+        return replace(self, right=Binary("*", factor, self.right))
 
     def _holds(self, left: FloatArray, right: FloatArray) -> BoolArray:
         slack = TOLERANCE * np.sign(right)  # a factor, since inf - inf would be NaN

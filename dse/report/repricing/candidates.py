@@ -73,9 +73,9 @@ def candidates(found: StudyDraws, first: Iterable[int]) -> Candidates:
 
 
 def _kept(found: StudyDraws, first: Iterable[int], most: int) -> list[int]:
-    """Positions of so many points near the front: the first ones, then the best of every purchase,
-    then others, each by rising regret."""
-    order = found.by_regret(range(len(found.near.points)))
+    """Positions of so many points near the front that meet every limit: the first ones, then the
+    best of every purchase, then others, each by rising regret."""
+    order = found.by_regret(range(found.near.feasible))
     _, best = np.unique(found.purchases[order], return_index=True)
     best_first = [order[at] for at in sorted(best.tolist())]
     return list(dict.fromkeys([*first, *best_first, *order]))[:most]

@@ -3,23 +3,26 @@
 These are the front, the runners-up that it beats by little, and of every accelerator or node type
 the points that are best there by the rule, which the front may hide though a price could bring them
 up. With each stands its hardware with every aggregation at its best, since what is bought may turn
-out to run best with another. More than MOST are thinned out.
+out to run best with another. More than MOST are thinned out. Last come those that miss a limit by
+little, in the best estimate: in many draws they meet it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.certainty.each_aggregation import best_of_each, fuses
 from dse.search.certainty.usefulness import by_worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
-from dse.study import Value
+from dse.study import Constraint, Study, Value
 from dse.study.space import Box
 
 MOST = 400  # points, the front's included
@@ -31,6 +34,10 @@ EACH = 3  # runners-up of a front point, and points of an accelerator or node ty
 MOST_FUSED = 10
 # Larger spaces are not searched again for runners-up: it would take as long as the search itself.
 SEARCHED_AGAIN = 20_000_000
+# By which factor, as its logarithm, limits on what is uncertain are loosened to find what misses
+# them by little; and how many such points count, of each accelerator or node type and in all.
+LOOSENED = 0.5
+EACH_MISSES, MOST_MISSES = 10, 60
 
 Values = Mapping[str, Value | None]
 
@@ -40,12 +47,14 @@ class NearFront:
     """Points near a front, each once: the front's own first, by rising cost.
 
     front: positions on the front of the first of them. whole: whether others than those of the
-    front were looked for.
+    front were looked for. feasible: how many of them, the first, meet every limit in the best
+    estimate.
     """
 
     points: tuple[Values, ...]
     front: tuple[int, ...]
     whole: bool
+    feasible: int
 
     def row(self, position: int) -> int | None:
         """The position on the front of one of the points; None where it is only near it."""
@@ -71,7 +80,9 @@ def near_front(
     near.extend(filter(fuses, others), WITHOUT_OTHERS)
     near.extend(runners_up, WITHOUT_OTHERS)
     near.extend(others, MOST)
-    return NearFront(tuple(near.points), tuple(kept), whole)
+    feasible = len(near.points)
+    near.extend(_near_misses(outcome, before) if whole else [], feasible + MOST_MISSES)
+    return NearFront(tuple(near.points), tuple(kept), whole, feasible)
 
 
 class _Near:
@@ -149,19 +160,72 @@ def _rivals(outcome: Outcome, rule: str, before: Callable[[], None]) -> Iterator
     problem = outcome.problem
     if outcome.archive is not None or problem.points is None:
         return
-    axis = "node" if problem.study.axis("node") else "accelerator"
-    given = problem.study.axis(axis)
-    if given is None or len(given.values) < 2:
-        return
-    for value, label in zip(given.values, given.labels, strict=True):
-        alone = replace(given, values=(value,), labels=(label,))
-        axes = tuple(alone if one is given else one for one in problem.study.axes)
-        part: Problem = replace(problem, study=replace(problem.study, axes=axes))
-        # What is left out of the study stays left out, though nothing else may be in this part.
-        part.__dict__ |= {"baseline": problem.baseline, "buys_new": problem.buys_new}
+    parts = list(_by_machine(problem, problem.study))
+    for part in parts if len(parts) > 1 else ():
         front = exhaustive.search(part, _boxes(part, before)).front
         if len(front):
             yield from _best_of(part, front, rule)
+
+
+def _by_machine(problem: Problem, study: Study) -> Iterator[Problem]:
+    """The problem of every accelerator or node type alone. study: the problem's, with its limits or
+    others."""
+    given = study.axis("node") or study.axis("accelerator")
+    each = zip(given.values, given.labels, strict=True) if given else ()
+    alone = [replace(given, values=(value,), labels=(label,)) for value, label in each if given]
+    spaces = [tuple(one if axis is given else axis for axis in study.axes) for one in alone]
+    for axes in spaces or [study.axes]:
+        part: Problem = replace(problem, study=replace(study, axes=axes))
+        # What is left out of the study stays left out, though nothing else may be in this part.
+        part.__dict__ |= {"baseline": problem.baseline, "buys_new": problem.buys_new}
+        yield part
+
+
+def _near_misses(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values]:
+    """What would be on the front if limits on what is uncertain were a little looser, and misses
+    them; the nearest to the limits first."""
+    problem = outcome.problem
+    study = problem.study
+    if not any(constraint.uncertain for constraint in study.constraints):
+        return
+    if outcome.archive is not None:
+        found = [_missed_of_archive(outcome)]
+    else:
+        loose = replace(study, constraints=tuple(map(_loosened, study.constraints)))
+        found = [_missed(problem, part, before) for part in _by_machine(problem, loose)]
+    every = [one for several in found for one in several[:EACH_MISSES]]
+    yield from (values for _, values in sorted(every, key=lambda one: one[0]))
+
+
+def _loosened(constraint: Constraint) -> Constraint:
+    if constraint.expression is None or not constraint.uncertain:
+        return constraint
+    return replace(constraint, expression=constraint.expression.loosened(LOOSENED))
+
+
+def _missed(
+    problem: Problem, loose: Problem, before: Callable[[], None]
+) -> list[tuple[float, Values]]:
+    """How far points of a front with looser limits miss those of the problem, the least first."""
+    front = exhaustive.search(loose, _boxes(loose, before)).front
+    points = [loose.space.point(int(indices[0])) for indices in front.indices]
+    past = np.zeros(len(points))
+    for where, evaluation in problem.rows(points) if points else ():
+        past[where] = constraints.violation(evaluation, problem.study)
+    return [(float(past[at]), points[at]) for at in np.argsort(past, kind="stable") if past[at] > 0]
+
+
+def _missed_of_archive(outcome: Outcome) -> list[tuple[float, Values]]:
+    """The same of the points that a guided search priced."""
+    archive, objectives = outcome.archive, len(outcome.problem.study.objectives)
+    assert archive is not None
+    past = archive.numbers[:, -1]
+    near = np.flatnonzero(past <= math.expm1(LOOSENED))
+    columns = [archive.numbers[near, at] for at in range(objectives)]
+    near = near[pareto.nondominated(*columns)]
+    near = near[np.argsort(past[near], kind="stable")]
+    return [(float(past[at]), archive.space.values(archive.points[int(at)]))
+            for at in near if past[at] > 0]  # fmt: skip
 
 
 def _best_of(part: Problem, front: pareto.Front, rule: str) -> Iterator[Values]:

@@ -17,7 +17,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.recommendation import recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.near_front import MOST, near_front
+from dse.search.certainty.near_front import MOST, MOST_MISSES, near_front
 from dse.search.certainty.sensitivity import ALONE_DRAWS, effects
 from dse.search.certainty.sources import source_of, sources
 from dse.search.certainty.study_draws import StudyDraws, on_front, purchases, study_draws
@@ -154,6 +154,41 @@ def test_near_the_front_are_the_front_and_points_that_meet_the_constraints(
     assert repeated.points == near.points
 
 
+def test_what_misses_an_uncertain_limit_by_little_is_the_best_where_it_meets_it(
+    tmp_path: Path,
+) -> None:
+    """A limit of the speed between two points of a front: the cheaper one misses it by 1 %, meets
+    it in about half of the draws, and is the best by the rule "cheapest" in these."""
+    whole = searched(studies.written(tmp_path, studies.SMALL))
+    cheaper = whole.front[1]
+    limited = studies.SMALL.replace(
+        "constraints: [", f'constraints: ["speedup >= {1.01 * cheaper.gain}", '
+    )
+    assert limited != studies.SMALL
+    (tmp_path / "limited").mkdir()
+    outcome = searched(studies.written(tmp_path / "limited", limited))
+    assert all(point.gain > cheaper.gain for point in outcome.front)
+    found = study_draws(outcome, "cheapest")
+    at = found.near.points.index(cheaper.values)
+    assert at >= found.near.feasible
+    assert all(found.near.points[one] != cheaper.values for one in range(found.near.feasible))
+    met = found.drawn.meets_all[:, at].mean()
+    assert 0.2 < met < 0.6
+    assert found.best[found.purchases[at]] >= 0.5 * met
+    likely = recommended(outcome.front, "cheapest")
+    assert found.best_choice(found.near.front.index(likely)) <= 1 - found.best[found.purchases[at]]
+
+
+def test_what_is_certain_is_missed_by_nobody_by_little(outcome: Outcome) -> None:
+    near = near_front(outcome, "speed-per-dollar", [0])
+    certain = [one for one in outcome.problem.study.constraints if not one.uncertain]
+    loose = replace(outcome.problem.study, constraints=tuple(certain))
+    problem = replace(outcome.problem, study=loose)
+    alone = near_front(replace(outcome, problem=problem), "speed-per-dollar", [0])
+    assert alone.feasible == len(alone.points)
+    assert near.feasible <= len(near.points) <= near.feasible + MOST_MISSES
+
+
 def test_a_front_that_is_too_long_keeps_what_is_named_and_the_best(
     outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +196,7 @@ def test_a_front_that_is_too_long_keeps_what_is_named_and_the_best(
     monkeypatch.setattr("dse.search.certainty.near_front.WITHOUT_OTHERS", 3)
     last = len(outcome.front) - 1
     near = near_front(outcome, "speed-per-dollar", [last])
-    assert len(near.points) == 3
+    assert near.feasible == 3
     assert last in near.front
     rates = [point.gain / point.cost for point in outcome.front]
     assert int(np.argmax(rates)) in near.front
