@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
 from dse.pricing import hardware, market, stock, throughput
 from dse.pricing.coordinates import Coordinate
-from dse.pricing.point_arrays import Points
+from dse.pricing.point_arrays import BUCKET, Points
 from dse.pricing.problem import Problem
 from dse.spelling import enumerated
 from dse.study import AggregationName, Value, Wire
@@ -26,6 +27,8 @@ from dse.study.quantities import PURCHASE, facts_of
 from dse.study.space import Slab
 
 MOST_LISTED = 6
+NCCL, RING = "nccl", "ring"
+LEAST_LONGER = 0.02  # that communication takes on a faster network: less is not told
 MOST_COUNTS = 16  # of accelerators, that are tried to learn which profiles price anything
 # Axes that the closed model does not contain.
 UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement")
@@ -45,7 +48,55 @@ def caveats(problem: Problem) -> list[str]:
             for profile in taken(problem, name)
             if name.algorithm == AUTO and profile.auto and _networks_alike(problem, profile)
         ]
+    found += _slower_on_faster(problem)
     return found + money + _tables(problem) + _shared_cards(problem) + _oversubscribed(problem)
+
+
+def _slower_on_faster(problem: Problem) -> list[str]:
+    """That communication takes longer on a faster network, where NCCL's tuner takes an algorithm
+    there that this model prices higher than the tuner does; not where the ring may be chosen."""
+    slowed: list[tuple[float, str, str, str]] = []
+    for name in problem.study.aggregations:
+        by_ring = AggregationName(RING, name.transport)
+        if name.algorithm != AUTO or by_ring in problem.study.aggregations:
+            continue
+        if not name.transport.startswith(NCCL):
+            continue
+        for slab in problem.space.slabs:
+            if slab.fixed["aggregation"] == name:
+                points = _thinned(problem, slab, {*HARDWARE_AXES, BUCKET})
+                slowed += ((*one, str(name)) for one in _slowed(points, slab))
+    if not slowed:
+        return []
+    most, faster, slower, which = max(slowed)
+    return [
+        f"By {which} communication takes up to {most - 1:.0%} longer on {faster} than on {slower}, "
+        "on the same accelerators: NCCL's tuner is expected to take its tree there, which is "
+        "priced higher here than by the tuner. Add ring-nccl to aggregation (NCCL_ALGO=Ring), or "
+        "measure both, before a slower network is bought for that."
+    ]
+
+
+def _slowed(points: Points, slab: Slab) -> Iterator[tuple[float, str, str]]:
+    """By which factor communication takes longer on a network that is faster, with the names of
+    both, of each pair of networks where it does on some hardware."""
+    networks = next((at for at, axis in enumerate(slab.axes) if axis.name == "inter_node"), None)
+    if networks is None:
+        return
+    link = points.across
+    nodes = node_count(points.gpus, points.gpus_per_node)
+    columns = np.broadcast_arrays(points.evaluation(compared=False)["comm"], nodes,
+                                  link.bytes_per_s, link.latency_s)  # fmt: skip
+    comm, nodes, rate, latency = (np.moveaxis(column, networks, 0) for column in columns)
+    labels = slab.axes[networks].labels
+    for slower, faster in permutations(range(len(comm)), 2):
+        better = (nodes[faster] > 1) & (rate[faster] > rate[slower])
+        better &= latency[faster] <= latency[slower]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            longer = np.where(better, comm[faster] / comm[slower], 0.0)
+        most = float(np.nanmax(longer, initial=0.0))
+        if most > 1 + LEAST_LONGER:
+            yield most, labels[faster], labels[slower]
 
 
 def _not_of_nccl(problem: Problem) -> list[str]:
@@ -295,13 +346,16 @@ def _sampled(problem: Problem, name: AggregationName) -> list[Points]:
     return points
 
 
-def _thinned(problem: Problem, slab: Slab) -> Points:
-    """All hardware of a slab on some of its counts of accelerators, the rest at its first value."""
+def _thinned(problem: Problem, slab: Slab, whole: Collection[str] = HARDWARE_AXES) -> Points:
+    """All hardware of a slab on some of its counts of accelerators, the rest at its first value.
+
+    whole: the axes of which all values are taken.
+    """
     rank = len(slab.axes)
     coordinates = {}
     for number, axis in enumerate(slab.axes):
         count = len(axis.values)
-        kept = np.arange(count) if axis.name in HARDWARE_AXES else np.zeros(1, dtype=np.int64)
+        kept = np.arange(count) if axis.name in whole else np.zeros(1, dtype=np.int64)
         if axis.name == "gpus":
             kept = np.unique(np.linspace(0, count - 1, min(count, MOST_COUNTS)).astype(np.int64))
         shape = tuple(-1 if other == number else 1 for other in range(rank))

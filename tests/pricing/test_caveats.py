@@ -16,6 +16,22 @@ from tests.calibration import library_profiles, server_profiles
 from tests.pricing import studies
 
 STUDY = studies.CAVEATS
+FASTER_NETWORK = """
+study: three-nodes
+workload: bert-base-s128
+space:
+  accelerator: [l40s]
+  gpus: [24]
+  gpus_per_node: [8]
+  nics_per_node: [1]
+  inter_node: [200gbe, 400gbe]
+  batch_per_gpu: [8]
+  precision: bf16
+  aggregation: [auto-nccl]
+  bucket: [1 MiB]
+objectives: {maximize: speedup, minimize: capital}
+baseline: {accelerator: l40s, gpus: 8, gpus_per_node: 8, batch_per_gpu: 8, aggregation: auto-nccl}
+"""
 
 
 def problem_of(folder: Path, profile: Profile, study: str = STUDY) -> Problem:
@@ -178,3 +194,16 @@ def test_that_oversubscription_was_measured_by_nobody_is_said(tmp_path: Path) ->
         found = [line for line in told if "oversubscribed networks are" in line]
         assert len(found) == said
         assert all(f"{max(values.strip('[]').split(', '))} to 1" in line for line in found)
+
+
+def test_a_faster_network_on_which_nccl_takes_a_dearer_algorithm_is_named(tmp_path: Path) -> None:
+    def told(text: str) -> list[str]:
+        found = caveats(load(studies.written(tmp_path, text)))
+        return [line for line in found if "longer on" in line]
+
+    (line,) = told(FASTER_NETWORK)
+    assert line.startswith("By auto-nccl communication takes up to 68% longer on 400gbe than on 2")
+    assert "Add ring-nccl to aggregation" in line
+    assert told(FASTER_NETWORK.replace("[auto-nccl]", "[auto-nccl, ring-nccl]")) == []
+    assert told(FASTER_NETWORK.replace("[200gbe, 400gbe]", "[200gbe]")) == []
+    assert told(FASTER_NETWORK.replace("gpus: [24]", "gpus: [8, 16]")) == []
