@@ -27,7 +27,6 @@ from dse.model.aggregation.library_rules import (
     mpi_rules,
     priced_names,
 )
-from dse.model.aggregation.measured_library import LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import Link
 
@@ -85,6 +84,15 @@ def predict(
     at = _points(
         profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s, servers
     )
+    found, smallest = _predicted(profile, algorithm, at), profile.message_bytes[0]
+    if np.any(at.message_bytes < smallest):  # a smaller message than measured costs no more than it
+        least = at._replace(message_bytes=np.maximum(at.message_bytes, smallest))
+        high = np.minimum(found.high, _predicted(profile, algorithm, least).high)
+        found = found._replace(high=np.maximum(high, found.seconds))
+    return found
+
+
+def _predicted(profile: Profile, algorithm: str, at: _Points) -> Prediction:
     evidence, part = evidence_of(profile, algorithm), profile.servers(algorithm)
     if part is not None:
         return _of_servers(part, evidence, at)
@@ -196,23 +204,12 @@ def _of_choice(profile: Profile, fit: LibraryFit, evidence: Evidence, at: _Point
             f"profile {profile.name} cannot price that layout: it was measured only on {listed} "
             f"(nodes x ranks per node), so the cost {where} is unknown"
         )
-    seconds, low, high, in_range = _library_interval(cost, evidence, at, slower)
-    smallest = profile.message_bytes[0]
-    if np.any(at.message_bytes < smallest):  # a smaller one than measured costs no more than it
-        least = at._replace(message_bytes=np.maximum(at.message_bytes, smallest))
-        high = np.minimum(high, _library_interval(cost, evidence, least, slower).high)
-    wire = np.where(in_range, 0.0, _wire_s(at, at.link_bytes_per_s))
-    # What cannot be faster than the wire can take longer than it by as much as anything else there.
-    high = np.where(wire > seconds, _with_spread(wire, *_sureness(evidence, at)).high, high)
-    low, seconds = np.maximum(low, wire), np.maximum(seconds, wire)
-    return Prediction(seconds, low, np.maximum(high, seconds), in_range)
-
-
-def _library_interval(
-    cost: LibraryCost, evidence: Evidence, at: _Points, slower: Array
-) -> Prediction:
+    spread, inside = _sureness(evidence, at)
+    wire = np.where(inside, 0.0, _wire_s(at, at.link_bytes_per_s))
     seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes, slower)
-    return _with_spread(seconds, *_sureness(evidence, at))
+    # What cannot be faster than the wire may still take longer, by as much as anything else there.
+    found = _with_spread(np.maximum(seconds, wire), spread, inside)
+    return found._replace(low=np.maximum(found.low, wire))
 
 
 def _wire_s(at: _Points, node_bytes_per_s: ArrayLike) -> Array:

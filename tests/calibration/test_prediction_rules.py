@@ -90,3 +90,16 @@ def test_the_names_of_rules_are_known_to_the_command(forced: Profile) -> None:
     assert algorithms(forced, "auto-mpich") == ("auto-mpich",)
     with pytest.raises(StudyError, match="auto-mpich"):
         algorithms(forced, "auto-mpch")
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "recursive-doubling", "auto"])
+def test_a_smaller_message_than_was_measured_may_take_no_longer_than_it(
+    forced: Profile, algorithm: str
+) -> None:
+    """Its time is less sure, but not because it may be longer."""
+    smallest = forced.message_bytes[0]
+    sizes = np.array([1.0, smallest / 3, smallest / 1.1, smallest])
+    found = predict(forced, algorithm, 4, sizes)
+    assert np.all(found.high <= found.high[-1])
+    assert np.all(found.seconds <= found.high)
+    assert np.all(np.diff(np.log(found.high / found.low)) <= 0)
