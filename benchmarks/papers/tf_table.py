@@ -19,10 +19,18 @@ GPUS, BATCH = np.array([64.0]), np.array([64.0])
 
 
 def main() -> None:
-    """Efficiencies of all approaches, then what each term of an allreduce costs."""
-    print(markdown(("approach", *WORKLOADS), _efficiencies()))
-    print()
-    print(markdown(("allreduce", *MESSAGES), _messages()))
+    """Print the efficiencies of all approaches, then what each term of an allreduce costs."""
+    print("\n\n".join((efficiencies(), messages())))
+
+
+def efficiencies() -> str:
+    """A table of the scaling efficiency of each approach on GPUS accelerators."""
+    return markdown(("approach", *WORKLOADS), _efficiencies())
+
+
+def messages() -> str:
+    """A table of the time of one allreduce, with and without each of its terms."""
+    return markdown(("allreduce", *MESSAGES), _messages())
 
 
 def _efficiencies() -> Iterable[tuple[str, ...]]:
