@@ -254,15 +254,6 @@ def _layers(given: Table) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     return tuple(row[0] for row in rows), tuple(row[1] for row in rows), table
 
 
-def read_work(path: Path, layers: Collection[str]) -> tuple[WorkRow, ...]:
-    """The rows of a table of work, which belong to ``layers``.
-
-    A row has the numbers of its kind and no others (:data:`~dse.catalog.rows_of_work.NUMBERS`).
-    Raises :class:`~dse.errors.StudyError` where it does not.
-    """
-    return _work(_read_table(path, WORK), layers)
-
-
 def _work(given: Table, layers: Collection[str]) -> tuple[WorkRow, ...]:
     known = frozenset(layers)
     found = []

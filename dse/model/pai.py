@@ -123,16 +123,6 @@ class StepTimes:
             return np.maximum(np.maximum(self.data_s, self.compute_s), self.weights_s)
         return self.data_s + self.compute_s + self.weights_s
 
-    def by_resource_s(self) -> dict[str, Array]:
-        """The seconds that each of :data:`RESOURCES` works; they sum to the step."""
-        return {
-            "gpu": self.flops_s,
-            "memory": self.memory_s,
-            "pcie": self.data_s + self.pcie_s,
-            "ethernet": self.ethernet_s,
-            "nvlink": self.nvlink_s,
-        }
-
 
 def placed_cnodes(architecture: str, cnodes: ArrayLike, gpus_per_server: ArrayLike = 8.0) -> Array:
     """How many cNodes a job of ``cnodes`` has in ``architecture``: one server holds only so many.

@@ -365,10 +365,6 @@ class Problem:
                 point[axis] = None
         return point
 
-    def is_measured(self, values: Mapping[str, Value | None]) -> bool:
-        """Whether profiles price the aggregation of this point, whatever chooses its algorithm."""
-        return self.points_at(values).measured()
-
     def points_at(self, values: Mapping[str, Value | None]) -> Points:
         """One point given by the values of its axes, before it is priced."""
         fixed = {name: values.get(name) for name in self._looped_names}

@@ -65,7 +65,7 @@ from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.certainty.usefulness import WITHIN
 from dse.search.feasible import feasible
 from dse.search.guided import number_name
-from dse.search.run import FrontPoint, Outcome
+from dse.search.run import Outcome
 from dse.study import QUANTITIES, Axis, Value
 from dse.study.rental import ON_DEMAND
 
@@ -198,11 +198,6 @@ def build(
         none_feasible=none_feasible.none_feasible(outcome),
     )
     return replace(document, readiness=readiness(document))
-
-
-def _front_point(outcome: Outcome, values: Mapping[str, Value | None]) -> FrontPoint | None:
-    """The point of the front with these values; None where it is not on it."""
-    return next((point for point in outcome.front if point.values == values), None)
 
 
 def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[Note, ...]:

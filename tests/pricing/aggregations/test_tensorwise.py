@@ -198,7 +198,7 @@ def test_faster_links_and_larger_batches_never_hurt_efficiency(paper: Problem) -
 def test_nothing_of_an_approach_counts_as_measured(paper: Problem) -> None:
     for name in EVERY:
         values = at(paper, aggregation=name, gpus=12)
-        assert not paper.is_measured(values)
+        assert not paper.points_at(values).measured()
         assert not np.any(paper.point(values).in_range)
         point = describe(paper, values)
         low, high = point.interval.step_s
