@@ -25,6 +25,20 @@ class Rate(NamedTuple):
         return f"{code} at USD {self.usd:.10g}{f' of {self.date}' * bool(self.date)}"
 
 
+class Converted:
+    """What may have been given in another currency than USD: its code, USD for one of it, and of
+    what day that is; empty, 1 and empty where it was not."""
+
+    currency: str
+    rate: float
+    rate_date: str
+
+    @property
+    def converted(self) -> str:
+        """``EUR at USD 1.08 of 2026-11-02``; empty where nothing was converted."""
+        return Rate(self.rate, self.rate_date).of(self.currency) if self.currency else ""
+
+
 # Rates at the end of a text: ``2 MEUR (EUR at USD 1.08 of 2026-11-02)``.
 _STATED = r"([A-Z]{3}) at USD ([\d.]+(?:[eE][+-]?\d+)?)(?: of ([\d-]+))?"
 _AT_THE_END = re.compile(rf"\s*\(({_STATED}(?:, {_STATED})*)\)\s*$")

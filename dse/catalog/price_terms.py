@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
-from dse.currencies import Rate
+from dse.currencies import Converted
 
 LIST, QUOTE, USED, CLOUD, ESTIMATE = "list", "quote", "used", "cloud", "estimate"
 CLASSES = (LIST, QUOTE, USED, CLOUD, ESTIMATE)
@@ -14,7 +14,7 @@ RENTAL_TERMS = (ON_DEMAND, "1-year", "3-year", "spot")  # as a study says them
 
 
 @dataclass(frozen=True)
-class PriceTerms:
+class PriceTerms(Converted):
     """The terms of a price.
 
     price_class: one of :data:`CLASSES`: what a seller or maker publishes, what was offered to the
@@ -41,11 +41,6 @@ class PriceTerms:
     file: str = ""
     includes: str = ""
     term: str = ""
-
-    @property
-    def converted(self) -> str:
-        """``EUR at USD 1.08 of 2026-11-02``; empty where nothing was converted."""
-        return Rate(self.rate, self.rate_date).of(self.currency) if self.currency else ""
 
     def expired(self, day: datetime.date) -> bool:
         """Whether it is no longer valid on a day."""

@@ -13,6 +13,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 ArrayLike: TypeAlias = Any  # a float or an Array: a scalar is an array of one
 
 
+def scalar(values: ArrayLike) -> float:
+    """The number in an array of one; of a larger one its first."""
+    return float(np.ravel(values)[0])
+
+
 def largest_power_of_two(count: ArrayLike) -> Array:
     """The largest power of two not above ``count`` (any shape, values >= 1), exactly."""
     _, exponent = np.frexp(np.asarray(count, dtype=np.float64))

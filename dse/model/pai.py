@@ -24,7 +24,7 @@ import numpy as np
 
 from dse.model import compute
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Layout
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array, ArrayLike, scalar
 from dse.model.stack import FUSED
 from dse.model.step import StepTime, Work
 
@@ -291,18 +291,18 @@ class PaiStep:
 
     def terms(self, work: Work) -> PaiTerms:
         """Of a single point."""
-        found, gpus = self.times(work), _one(work.layout.gpus)
-        at = 0 if gpus <= 1 else 1 + int(gpus > _one(work.layout.gpus_per_node))
+        found, gpus = self.times(work), scalar(work.layout.gpus)
+        at = 0 if gpus <= 1 else 1 + int(gpus > scalar(work.layout.gpus_per_node))
         return PaiTerms(
             architecture=architectures(work.aggregation)[at],
             ideal=work.overlap == IDEAL,
-            data_s=_one(found.data_s),
-            flops_s=_one(found.flops_s),
-            memory_s=_one(found.memory_s),
-            update_s=_one(_update_s(work)),
-            pcie_s=_one(found.pcie_s),
-            ethernet_s=_one(found.ethernet_s),
-            nvlink_s=_one(found.nvlink_s),
+            data_s=scalar(found.data_s),
+            flops_s=scalar(found.flops_s),
+            memory_s=scalar(found.memory_s),
+            update_s=scalar(_update_s(work)),
+            pcie_s=scalar(found.pcie_s),
+            ethernet_s=scalar(found.ethernet_s),
+            nvlink_s=scalar(found.nvlink_s),
         )
 
     def _combined(self, work: Work, found: StepTimes, weights_s: Array) -> StepTime:
@@ -373,7 +373,3 @@ def jobs_of(work: Work) -> Jobs:
 def _update_s(work: Work) -> Array:
     """The memory-bound seconds of the weight update."""
     return compute.optimizer_s(work.layers, work.device, work.precision, work.state_bytes, FUSED)
-
-
-def _one(values: ArrayLike) -> float:
-    return float(np.ravel(values)[0])

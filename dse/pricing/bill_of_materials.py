@@ -14,7 +14,7 @@ from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import Standing, age_years
 from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE
-from dse.currencies import Rate
+from dse.currencies import Converted
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
@@ -39,7 +39,7 @@ UNSAID: Obstacle = "unsaid server"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class Terms(Converted):
     """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
     without one. quote: its number. valid_until: its last day, empty where it has none. expired:
     whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). currency,
@@ -55,11 +55,6 @@ class Terms:
     rate: float = 1.0
     rate_date: str = field(default="", metadata=_IF_ANY)
     vendor: str = ""
-
-    @property
-    def converted(self) -> str:
-        """``EUR at USD 1.08 of 2026-11-02``; empty where nothing is converted."""
-        return Rate(self.rate, self.rate_date).of(self.currency) if self.currency else ""
 
 
 _NO_TERMS = Terms()

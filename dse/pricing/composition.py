@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.model.arrays import ArrayLike
+from dse.model.arrays import ArrayLike, scalar
 from dse.model.owned import anything
 from dse.pricing.hardware import Machine, host_price, number
 from dse.pricing.point_arrays import Points
@@ -58,11 +58,11 @@ def composition(points: Points) -> Composition:
         rented=tuple(_there(
             (machine.usd_per_hour, bill.rented), (machine.host_usd_per_hour, bill.nodes)
         )),
-        servers=_number(bill.servers),
-        hosts=_number(buy.nodes + buy.servers),
-        housed_w=_number(cost.draw.housed_w),
-        adds=bool(_number(anything(buy))),
-        retired=_retired(machine) if _number(buy.accelerators) > 0 else None,
+        servers=scalar(bill.servers),
+        hosts=scalar(buy.nodes + buy.servers),
+        housed_w=scalar(cost.draw.housed_w),
+        adds=bool(scalar(anything(buy))),
+        retired=_retired(machine) if scalar(buy.accelerators) > 0 else None,
     )  # fmt: skip
 
 
@@ -76,13 +76,9 @@ def _at(points: Points, axis: str) -> int:
     return int(np.ravel(points.coordinates[axis].at)[0])
 
 
-def _number(value: ArrayLike) -> float:
-    return float(np.ravel(value)[0])
-
-
 def _there(*parts: tuple[UnitPrice, ArrayLike]) -> Iterator[tuple[UnitPrice, float]]:
     """Those of which there is any, and which are not free."""
     for price, count in parts:
-        quantity = _number(count)
+        quantity = scalar(count)
         if quantity != 0 and price.usd != 0:
             yield price, quantity

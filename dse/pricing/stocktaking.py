@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dse import catalog
-from dse.model.arrays import Array
+from dse.model.arrays import scalar
 from dse.model.power import draw
 from dse.model.racks import racks
 from dse.pricing import power
@@ -40,16 +40,16 @@ def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Poi
     if network is None:
         given = {"nics": 0.0, "switches": 0.0, "cables": 0.0, **given}
     drawn = draw(bill, points.wire(lambda w: w.switch_radix), power.unit_watts(points))
-    filled = _number(racks(bill, drawn, power.rack(points)))
+    filled = scalar(racks(bill, drawn, power.rack(points)))
     return Stock(
         machine=entry.machine,
-        accelerators=_number(bill.accelerators),
-        held=_number(points.gpus_per_node),
-        hosts=given.get("hosts", _number(bill.nodes)),
+        accelerators=scalar(bill.accelerators),
+        held=scalar(points.gpus_per_node),
+        hosts=given.get("hosts", scalar(bill.nodes)),
         network=network,
-        nics=given.get("nics", _number(bill.nics)),
-        switches=given.get("switches", _number(bill.tree.switches)),
-        cables=given.get("cables", _number(bill.tree.links)),
+        nics=given.get("nics", scalar(bill.nics)),
+        switches=given.get("switches", scalar(bill.tree.switches)),
+        cables=given.get("cables", scalar(bill.tree.links)),
         racks=filled if np.isfinite(filled) else 0.0,
         values=values,
     )
@@ -72,7 +72,3 @@ def _values(study: Study, entry: OwnedHardware) -> dict[str, Value | None]:
         values["inter_node"] = entry.inter_node
     values["ps_placement"] = "colocated"  # it is no server that the machines need
     return values
-
-
-def _number(value: Array) -> float:
-    return float(np.ravel(value)[0])

@@ -21,7 +21,7 @@ import numpy as np
 
 from dse.calibration.files import rounded
 from dse.calibration.fitting.design_matrix import Designed, Rows, over_runs
-from dse.calibration.fitting.step_cost import held_out_s, relative_error, robust_nnls
+from dse.calibration.fitting.step_cost import error_quantiles, held_out_s, robust_nnls
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.node_cost import unit_costs
 from dse.errors import MeasurementError
@@ -158,8 +158,8 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
     groups = typical.ranks if by_ranks else _size_folds(typical)
     held_out = held_out_s(designed, groups, lambda a, b: fitted_s(a, b, choose_edges(a)))
     textbook = held_out_s(designed, groups, _textbook)
-    error = _quantiles(held_out, typical)
-    plain = _quantiles(textbook, typical)
+    error = error_quantiles(held_out, typical.seconds)
+    plain = error_quantiles(textbook, typical.seconds)
     numbers = [rounded(float(value), 5) for value in values]
     local = np.minimum(typical.ranks, typical.ranks_per_node)
     own = 1.0 if np.any(np.isfinite(typical.link_bytes_per_s)) else 0.0
@@ -181,7 +181,7 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
         error_p90=error[1],
         textbook_error=plain[0],
         textbook_error_p90=plain[1],
-        residual=_quantiles(np.asarray(matrix @ values + known), typical)[0],
+        residual=error_quantiles(np.asarray(matrix @ values + known), typical.seconds)[0],
     )
     return fit, typical, held_out
 
@@ -191,8 +191,3 @@ def _textbook(train: Designed, test: Designed) -> Array:
     matrix, known = train.design(())
     plain = robust_nnls(matrix[:, :2], train.rows.seconds, np.zeros_like(known), train.rows.noise)
     return np.asarray(test.design(())[0][:, :2] @ plain)
-
-
-def _quantiles(predicted: Array, rows: Rows) -> tuple[float, float]:
-    errors = relative_error(predicted, rows.seconds)
-    return rounded(float(np.median(errors)), 4), rounded(float(np.quantile(errors, 0.9)), 4)

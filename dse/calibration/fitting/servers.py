@@ -14,7 +14,13 @@ import numpy as np
 
 from dse.calibration.experiment import Experiment, Measurement
 from dse.calibration.files import rounded
-from dse.calibration.fitting.step_cost import DRAWS, SEED, relative_error, robust_nnls
+from dse.calibration.fitting.step_cost import (
+    DRAWS,
+    SEED,
+    error_quantiles,
+    relative_error,
+    robust_nnls,
+)
 from dse.calibration.ps_part import PS, ServerPoint, ServersFit
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import (
@@ -234,7 +240,7 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
     speeds = [s.link_bytes_per_s or 0.0 for s in samples]
     first = max(samples, key=lambda s: s.nodes)
     plain = np.stack([left_out_s(rows, counts, _textbook) for counts in counts_of(rows)])
-    errors = _quantiles(held_out, rows), _quantiles(plain, rows)
+    errors = [error_quantiles(found, rows.seconds) for found in (held_out, plain)]
     return ServersFit(
         library=first.library,
         version=first.version,
@@ -251,7 +257,7 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
         error_p90=errors[0][1],
         textbook_error=errors[1][0],
         textbook_error_p90=errors[1][1],
-        residual=_quantiles(fitted.predict_s(rows), rows)[0],
+        residual=error_quantiles(fitted.predict_s(rows), rows.seconds)[0],
         draws=tuple(_rounded(draw) for draw in bootstrap(fitted)),
         points=tuple(_points(rows, held_out[0])),
     )
@@ -305,11 +311,6 @@ def _points(rows: PsRows, held_out: Array) -> list[ServerPoint]:
                     rounded(1.0 / float(wire)) if wire > 0 else None)
         for m, p, size, t, h, wire in columns
     ]  # fmt: skip
-
-
-def _quantiles(predicted: Array, rows: PsRows) -> tuple[float, float]:
-    errors = relative_error(predicted, rows.seconds)
-    return rounded(float(np.median(errors)), 4), rounded(float(np.quantile(errors, 0.9)), 4)
 
 
 def _rounded(costs: Array) -> tuple[float, ...]:

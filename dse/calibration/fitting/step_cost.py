@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from dse.calibration.files import rounded
 from dse.calibration.fitting.design_matrix import Designed, Rows, designed, over_runs
 from dse.model.arrays import Array
 
@@ -105,6 +106,13 @@ def held_out_s(
 def relative_error(predicted: Array, measured: Array) -> Array:
     """|predicted - measured| / measured, in the shape of both."""
     return np.asarray(np.abs(predicted - measured) / measured)
+
+
+def error_quantiles(predicted: Array, measured: Array) -> tuple[float, float]:
+    """The median of the relative errors and the one below which nine of ten lie, as files have
+    them."""
+    errors = relative_error(predicted, measured)
+    return rounded(float(np.median(errors)), 4), rounded(float(np.quantile(errors, 0.9)), 4)
 
 
 def choose_edges(given: Designed) -> tuple[float, ...]:

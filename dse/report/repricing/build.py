@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.catalog.extras import ONCE, PER_NODE, SHARE
-from dse.model.arrays import Array
+from dse.model.arrays import Array, scalar
 from dse.pricing import extras, market, power
 from dse.pricing.composition import Composition, composition
 from dse.pricing.evaluation import Evaluation
@@ -73,8 +73,8 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
             RepricedPoint(
                 config=labels_of(problem, values),
                 immaterial=problem.points_at(values).immaterial(),
-                gpus=_number(evaluation["gpus"]),
-                nodes=_number(evaluation["nodes"]),
+                gpus=scalar(evaluation["gpus"]),
+                nodes=scalar(evaluation["nodes"]),
                 purchase=int(purchase),
                 bought=_quantities(priced, part.bought, rented=False),
                 rented=_quantities(priced, part.rented, rented=True),
@@ -241,18 +241,14 @@ def _draws_of(looked: Candidates, name: str) -> Array | None:
 
 def _of(evaluation: Evaluation, name: str) -> float | None:
     if name == BILLED:
-        return _finite(_number(evaluation.billed_s))
+        return _finite(scalar(evaluation.billed_s))
     if name == HELD:
         if evaluation.convergence is None:
             return None
-        return _finite(_number(evaluation.held_s))
+        return _finite(scalar(evaluation.held_s))
     if QUANTITIES[name].needs_target and evaluation.convergence is None:
         return None
-    return _finite(_number(evaluation[name]))
-
-
-def _number(value: Array) -> float:
-    return float(np.ravel(value)[0])
+    return _finite(scalar(evaluation[name]))
 
 
 def _finite(value: float) -> float | None:

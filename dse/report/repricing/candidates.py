@@ -14,7 +14,7 @@ from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.problem import Problem
 from dse.report.repricing.dependence import PRICED, moves
 from dse.search import exhaustive
-from dse.search.certainty.near_front import SEARCHED_AGAIN
+from dse.search.certainty.near_front import SEARCHED_AGAIN, point_key
 from dse.search.certainty.study_draws import StudyDraws, purchases
 from dse.search.certainty.usefulness import above_nothing
 from dse.study import Objective, Study, Value
@@ -47,8 +47,8 @@ def movable(study: Study) -> tuple[str, ...]:
 def candidates(found: StudyDraws, first: Iterable[int]) -> Candidates:
     """MOST points at most. first: positions near the front of points that must be among them."""
     problem, near = found.problem, found.near
-    known = {_key(values) for values in near.points}
-    others = [values for values in _other_fronts(problem) if _key(values) not in known]
+    known = {point_key(values) for values in near.points}
+    others = [values for values in _other_fronts(problem) if point_key(values) not in known]
     kept = _kept(found, first, max(NEAR, MOST - len(others)))
     cost = found.problem.study.objectives[1].name
     own = _numbers(problem, [near.points[kept[0]]], cost)[0]
@@ -119,7 +119,3 @@ def _numbers(problem: Problem, points: Sequence[Values], name: str) -> Array:
     for where, evaluation in problem.rows(points):
         found[where] = evaluation[name]
     return found
-
-
-def _key(values: Values) -> str:
-    return repr(sorted(values.items(), key=lambda item: item[0]))

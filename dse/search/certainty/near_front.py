@@ -90,20 +90,21 @@ class _Near:
 
     def __init__(self, front: Sequence[Values]) -> None:
         self.points = list(front)
-        self._known = {_key(values) for values in front}
+        self._known = {point_key(values) for values in front}
         self._fused = 0
 
     def extend(self, points: Iterable[Values], most: int) -> None:
         """Points that are not there yet, up to so many in all."""
         for values in points:
             fused = fuses(values) and self._fused == MOST_FUSED
-            if len(self.points) < most and not fused and _key(values) not in self._known:
+            if len(self.points) < most and not fused and point_key(values) not in self._known:
                 self._fused += fuses(values)
-                self._known.add(_key(values))
+                self._known.add(point_key(values))
                 self.points.append(values)
 
 
-def _key(values: Values) -> str:
+def point_key(values: Values) -> str:
+    """A text that is the same for equal points, in whatever order their axes are."""
     return repr(sorted(values.items(), key=lambda item: item[0]))
 
 
