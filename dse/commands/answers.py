@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
 from dse.errors import ArgumentError, StudyError, together
@@ -25,16 +25,12 @@ COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, 
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
 _SPEED = re.compile(r"(\d+) *(?:g|gb|gbe|gige|gbit|gbps|gb/s|gbit/s)?", re.IGNORECASE)
 _EXAMPLE = "write for example 8..256, or 8,16,64"
-_LENGTHS = {"samples": "--samples", "tokens": "--tokens", "epochs": "--epochs",
-            "epoch_samples": "--epoch-samples", "quality": "--quality"}  # fmt: skip
 # The option that answers what a key of the study says.
 _ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",
              "gpus": "--gpus", "inter_node": "--network", "objectives": "--minimize",
              "minimize": "--minimize", "prices": "--prices",
-             "accumulation": "--accumulation", **_LENGTHS}  # fmt: skip
+             "accumulation": "--accumulation"}  # fmt: skip
 _KEY = re.compile(r"(\w+):")
-_LENGTH = re.compile(rf"\b({'|'.join(_LENGTHS)}): ")
-_TARGET = re.compile(rf"target: {{({'|'.join(_LENGTHS)}): \.\.}}")
 _CONSTRAINT = "constraint: "
 
 
@@ -224,7 +220,7 @@ class Answers:
         from dse.study.objectives import read_target
         from dse.yaml_source import parse_yaml, yaml_text
 
-        said = {name: getattr(self, name) for name in _LENGTHS}
+        said = {name: getattr(self, name) for name in _lengths()}
         given = {name: text.strip() for name, text in said.items() if text is not None}
         if not given:
             return None
@@ -376,24 +372,36 @@ def by_option(cause: StudyError, text: str, file: str) -> StudyError:
     ])  # fmt: skip
 
 
+@cache
+def _lengths() -> Mapping[str, str]:
+    """The option of each key of a study's target."""
+    from dse.study.objectives import EPOCH, TARGETS
+
+    return {key: f"--{key.replace('_', '-')}" for key in (*TARGETS, EPOCH)}
+
+
 def _by_option(mistake: StudyError, lines: list[str]) -> StudyError:
     if not mistake.line:
         return mistake
+    lengths = _lengths()
     keys = [(found[1], found.start()) for found in _KEY.finditer(lines[mistake.line - 1])]
     before = [key for key, start in keys if start < mistake.column]
     key = before[-1] if before else ""
     if key == "target":  # as a whole: the first that says it
-        key = next((key for key, _ in keys if key in _LENGTHS), key)
+        key = next((key for key, _ in keys if key in lengths), key)
     # Limits were checked when they were given, but for the rate of a currency.
     limit = mistake.problem.startswith(_CONSTRAINT)
-    option = "--budget" if limit else _ASKED_BY.get(key)
+    option = "--budget" if limit else {**_ASKED_BY, **lengths}.get(key)
     if option is None:
         return mistake
     problem = mistake.problem
     for prefix in (f"{key}: ", "target: ", _CONSTRAINT):
         problem = problem.removeprefix(prefix)
-    remedy = _TARGET.sub(lambda key: _LENGTHS[key[1]], mistake.remedy)
-    remedy = _LENGTH.sub(lambda key: f"{_LENGTHS[key[1]]} ", remedy)
+    any_length = "|".join(lengths)
+    remedy = re.sub(
+        rf"target: {{({any_length}): \.\.}}", lambda key: lengths[key[1]], mistake.remedy
+    )
+    remedy = re.sub(rf"\b({any_length}): ", lambda key: f"{lengths[key[1]]} ", remedy)
     remedy = remedy.replace("under prices:", "in a list of --prices")
     remedy = remedy.replace("a price list of the study (prices:)", "a list of --prices")
     return ArgumentError(option, problem, remedy)

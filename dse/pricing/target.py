@@ -12,8 +12,7 @@ from dse.model.convergence import Convergence
 from dse.pricing.draws import normal
 from dse.spelling import meant
 from dse.study import Study
-
-_LENGTHS = ("samples", "tokens", "epochs")  # what a study says that a run's length is
+from dse.study.objectives import TARGETS
 
 
 def quality_of(study: Study) -> QualityTarget | None:
@@ -70,7 +69,7 @@ def check(study: Study, workload: catalog.Workload) -> None:
         return
     curve = convergence(study, workload)
     if curve is not None and curve.least_samples < 1:
-        unit = next(name for name in _LENGTHS if getattr(target, name) is not None)
+        unit = next(name for name in TARGETS if getattr(target, name) is not None)
         of = f" of {workload.tokens_per_sample:g} tokens" if unit == "tokens" else ""
         raise study.source.error(
             ("target", unit), f"a run of less than one sample{of}", f"give all {unit} of a run"
