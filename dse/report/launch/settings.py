@@ -9,18 +9,18 @@ communication hooks of PyTorch's DistributedDataParallel.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from dse import catalog
+from dse.calibration.throughput_part import aggregation_names
+from dse.model.aggregation.library_rules import AUTO, BY_NAME
+from dse.model.step import PARAMETER_SERVER
 from dse.report import words
 from dse.report.design_point import Point
 from dse.units import parse
 
 MIB = 1024.0**2
-_ALGORITHMS_OF_NCCL = {"ring": "Ring", "tree": "Tree"}
-_ALGORITHMS_OF_OPEN_MPI = {"reduce-broadcast": "2", "recursive-doubling": "3", "ring": "4",
-                           "halving-doubling": "6"}  # fmt: skip
 _HOOKS = {"fp16": "fp16_compress_hook", "bf16": "bf16_compress_hook"}
 _TOLD = (  # axis, variable: what the training script reads
     ("batch_per_gpu", "BATCH_PER_GPU"),
@@ -79,25 +79,87 @@ def settings(point: Point) -> Settings:
 _Parts = tuple[Launcher, str, tuple[str, ...], dict[str, str], tuple[str, ...]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Library:
+    """How processes that sum over a transport are started, and how they are told the algorithm.
+
+    algorithms: the variables that choose each. untold: the note on any other, whose name takes the
+    place of {}. automatic: those that leave the choice to the library, each with its note, or
+    none. environment, notes: of all points.
+    """
+
+    launcher: Launcher = Launcher.TORCHRUN
+    backend: str
+    algorithms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    untold: str
+    automatic: Mapping[str, str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def told(self, algorithm: str) -> _Parts:
+        """The parts of a point that is summed by an algorithm."""
+        variables = self.algorithms.get(algorithm)
+        note = self.automatic.get(algorithm, self.untold.format(algorithm))
+        said = (note,) if note and variables is None else ()
+        return (
+            self.launcher, self.backend, (), {**(variables or {}), **self.environment},
+            (*self.notes, *said),
+        )  # fmt: skip
+
+
+_NCCL = _Library(
+    backend="nccl",
+    algorithms={"ring": {"NCCL_ALGO": "Ring"}, "tree": {"NCCL_ALGO": "Tree"}},
+    untold="NCCL_ALGO has no value for {}: NCCL chooses by itself, and may be slower or faster "
+    "than this point was priced.",
+    automatic=dict.fromkeys((AUTO, *BY_NAME), ""),
+)
+_MPI = _Library(
+    launcher=Launcher.MPIRUN,
+    backend="mpi",
+    algorithms={
+        algorithm: {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+                    "OMPI_MCA_coll_tuned_allreduce_algorithm": number}
+        for algorithm, number in (("reduce-broadcast", "2"), ("recursive-doubling", "3"),
+                                  ("ring", "4"), ("halving-doubling", "6"))
+    },
+    untold="Open MPI has no number for {}; the library chooses by itself.",
+    automatic={
+        **dict.fromkeys((AUTO, *BY_NAME), ""),
+        "auto-mpich": "This point was priced with MPICH's rules; start it with MPICH's mpirun.",
+    },
+    notes=("torch.distributed needs a build of PyTorch with MPI for this backend.",),
+)  # fmt: skip
+_LIBRARIES: Mapping[str, _Library] = {  # by transport; others have no counterpart
+    "nccl": _NCCL,
+    "nccl-tcp": replace(_NCCL, environment={"NCCL_NET": "Socket"}),
+    "gloo": _Library(
+        backend="gloo",
+        untold="PyTorch cannot choose Gloo's algorithm; this point was priced with {}.",
+        automatic={AUTO: ""},
+    ),
+    "mpi": _MPI,
+    "mpi-gdr": replace(_MPI, notes=(
+        *_MPI.notes,
+        "MPI must be CUDA-aware (ompi_info --parsable --all | grep mpi_built_with).",
+    )),
+}  # fmt: skip
+
+
 def _summed(point: Point, aggregation: str) -> _Parts:
     """How gradients are summed: launcher, backend, flags, environment, notes."""
     if not aggregation:
         return Launcher.TORCHRUN, "nccl", (), {}, ("One accelerator sums nothing.",)
-    if aggregation in catalog.names("approaches"):
-        return _approach(point, aggregation)
-    transports = (name for name in catalog.names("transports") if aggregation.endswith(f"-{name}"))
-    transport = max(transports, key=len, default="")
-    algorithm = aggregation.removesuffix(f"-{transport}")
-    if algorithm == "ps":
-        return Launcher.NONE, "", (), {}, (_no_counterpart(aggregation, "parameter servers"),)
-    if transport in ("nccl", "nccl-tcp"):
-        return _nccl(algorithm, transport)
-    if transport == "gloo":
-        note = f"PyTorch cannot choose Gloo's algorithm; this point was priced with {algorithm}."
-        return Launcher.TORCHRUN, "gloo", (), {}, (note,) if algorithm != "auto" else ()
-    if transport in ("mpi", "mpi-gdr"):
-        return _mpi(algorithm, transport)
-    return Launcher.NONE, "", (), {}, (_no_counterpart(aggregation, f"{transport} sums"),)
+    name = aggregation_names().get(aggregation)
+    if name is None:  # of another version's catalogue
+        return Launcher.NONE, "", (), {}, (_no_counterpart(aggregation, "such sums"),)
+    if name.approach:
+        return _approach(point, name.approach)
+    if name.algorithm == PARAMETER_SERVER:
+        return Launcher.NONE, "", (), {}, (_no_counterpart(name, "parameter servers"),)
+    if name.transport not in _LIBRARIES:
+        return Launcher.NONE, "", (), {}, (_no_counterpart(name, f"{name.transport} sums"),)
+    return _LIBRARIES[name.transport].told(name.algorithm)
 
 
 def _no_counterpart(aggregation: str, what: str) -> str:
@@ -106,36 +168,6 @@ def _no_counterpart(aggregation: str, what: str) -> str:
         "the framework that has them (for TensorFlow, ParameterServerStrategy with TF_CONFIG), on "
         "the nodes below."
     )
-
-
-def _nccl(algorithm: str, transport: str) -> _Parts:
-    environment: dict[str, str] = {}
-    notes: tuple[str, ...] = ()
-    if algorithm in _ALGORITHMS_OF_NCCL:
-        environment["NCCL_ALGO"] = _ALGORITHMS_OF_NCCL[algorithm]
-    elif not algorithm.startswith("auto"):
-        notes = (
-            f"NCCL_ALGO has no value for {algorithm}: NCCL chooses by itself, and may be slower or "
-            "faster than this point was priced.",
-        )
-    if transport == "nccl-tcp":
-        environment["NCCL_NET"] = "Socket"
-    return Launcher.TORCHRUN, "nccl", (), environment, notes
-
-
-def _mpi(algorithm: str, transport: str) -> _Parts:
-    environment: dict[str, str] = {}
-    notes = ["torch.distributed needs a build of PyTorch with MPI for this backend."]
-    if transport == "mpi-gdr":
-        notes.append("MPI must be CUDA-aware (ompi_info --parsable --all | grep mpi_built_with).")
-    if algorithm in _ALGORITHMS_OF_OPEN_MPI:
-        environment["OMPI_MCA_coll_tuned_use_dynamic_rules"] = "1"
-        environment["OMPI_MCA_coll_tuned_allreduce_algorithm"] = _ALGORITHMS_OF_OPEN_MPI[algorithm]
-    elif not algorithm.startswith("auto"):
-        notes.append(f"Open MPI has no number for {algorithm}; the library chooses by itself.")
-    elif algorithm == "auto-mpich":
-        notes.append("This point was priced with MPICH's rules; start it with MPICH's mpirun.")
-    return Launcher.MPIRUN, "mpi", (), environment, tuple(notes)
 
 
 def _approach(point: Point, name: str) -> _Parts:
@@ -148,7 +180,7 @@ def _approach(point: Point, name: str) -> _Parts:
     cycle_s = parse(cycle_label, "seconds") if cycle_label else facts.cycle_s
     environment = {"HOROVOD_FUSION_THRESHOLD": f"{buffer:.0f}",
                    "HOROVOD_CYCLE_TIME": f"{cycle_s * 1e3:g}"}  # fmt: skip
-    over_mpi = not name.endswith("-nccl")
+    over_mpi = facts.algorithm == catalog.BEST  # as an MPI library chooses
     notes = ["Build Horovod with HOROVOD_GPU_OPERATIONS=NCCL."]
     if over_mpi:
         environment["HOROVOD_CONTROLLER"] = "mpi"
