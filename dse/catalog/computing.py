@@ -117,7 +117,7 @@ class Computing:
 
 
 def computing() -> Computing:
-    """That of the catalogue."""
+    """How fast accelerators train, as the catalogue says."""
     return _read(models_dir())
 
 

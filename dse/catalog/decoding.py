@@ -25,7 +25,7 @@ class Decoding:
 
 
 def decoding() -> Decoding:
-    """That of the catalogue."""
+    """How fast hosts decode images, as the catalogue says."""
     return read_decoding(models_file(DECODING))
 
 

@@ -57,7 +57,7 @@ class LinkPower:
 
 
 def link_power() -> LinkPower:
-    """That of the catalogue."""
+    """The watts of network cards, ports and optics, as the catalogue says."""
     return read_link_power(models_file(LINK_POWER))
 
 

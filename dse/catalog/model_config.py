@@ -78,7 +78,7 @@ class _Config:
         return int(value)
 
     def flag(self, key: str, default: bool) -> bool:
-        """Whether something is so."""
+        """The value of a key that is true or false."""
         value = self.data.get(key, default)
         if not isinstance(value, bool):
             raise self.wrong(f"{key} is not true or false", "write true or false", key)

@@ -34,7 +34,7 @@ class PowerSpread:
 
 
 def power_spread() -> PowerSpread:
-    """That of the catalogue."""
+    """How far the power of sites and machines is off, as the catalogue says."""
     return read_power_spread(models_file(FILE))
 
 

@@ -139,7 +139,7 @@ def lapsed(price: Fact, day: datetime.date) -> bool:
 
 
 def price_spread() -> PriceSpread:
-    """That of the catalogue."""
+    """How far prices of the catalogue are off, as it says itself."""
     return read_price_spread(models_file(FILE))
 
 

@@ -24,7 +24,7 @@ class TakesStudy(typer.core.TyperCommand):
 
 
 class TakesFleet(typer.core.TyperCommand):
-    """The same of fleets."""
+    """A command whose help lists the fleets that come with dse."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the names."""
@@ -48,7 +48,7 @@ def all_beginning(incomplete: str) -> list[str]:
 
 
 def fleets_beginning(incomplete: str) -> list[str]:
-    """The same of fleets."""
+    """Names of fleets that come with dse and begin so, and files here."""
     return _completed(fleet_names(), incomplete)
 
 

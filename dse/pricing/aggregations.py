@@ -88,7 +88,7 @@ class PricedAggregation:
 
     @property
     def profile(self) -> Profile | None:
-        """That prices it; None where the catalogue does."""
+        """The profile that prices it; None where the catalogue does."""
         return self.evidence.profile
 
     @property
@@ -137,7 +137,8 @@ class Factory:
     errors: StepErrors | None = None
 
     def __call__(self, name: AggregationName) -> PricedAggregation:
-        """What the study names; costs come from the catalogue where no profile has them.
+        """The aggregation of that name, at the costs of a profile, or of the catalogue where no
+        profile has any.
 
         Where nobody knows how a library chooses, pricing raises OutsideCalibration.
         """
@@ -378,14 +379,14 @@ def _servers(profile: Profile, algorithm: str, transport: Transport) -> ServersF
 
 
 def _innermost(model: Aggregation) -> Aggregation:
-    """What is drawn or remembered."""
+    """The aggregation itself, without the wrappers that draw or remember its prices."""
     while isinstance(model, Drawn | Remembered):
         model = model.inner
     return model
 
 
 def unmeasured(algorithm: str, transport: str) -> str:
-    """That no profile has measured it."""
+    """A clause which says that no profile has measured the algorithm."""
     return f"no profile of this study has measured {algorithm} over {transport}"
 
 

@@ -71,17 +71,17 @@ def _name(of: Mapping[str, str]) -> str:
 
 
 def _weight(anchors: Anchors, component: str, family: str) -> float:
-    """Of an effect in the sum."""
+    """The weight of an effect in the sum."""
     return anchors.scatter.get(family, 1.0) if component in SCATTERED else 1.0
 
 
 def _noise(anchors: Anchors, family: str) -> float:
-    """Of a published row, as a standard deviation."""
+    """The standard deviation of the noise of a published row."""
     return anchors.noise * anchors.scatter.get(family, 1.0)
 
 
 def between_batches(anchors: Anchors, family: str) -> float:
-    """Of a row about its configuration, as a standard deviation: a part of the noise."""
+    """The standard deviation of a row about its configuration, which is a part of the noise."""
     return min(BETWEEN_BATCHES, _noise(anchors, family))
 
 
@@ -211,8 +211,8 @@ def _with_levels(anchors: Anchors, rows: Rows) -> Anchors:
 
 
 def _deviation(anchors: Anchors, component: str, family: str) -> float:
-    """Of an effect before any row is seen; that of a configuration is what of the noise of a
-    published row is not between its batches."""
+    """The standard deviation of an effect before any row is seen. Of a configuration it is the part
+    of a published row's noise that is not between its batches."""
     if component != CONFIGURATION:
         return anchors.deviations[component]
     return float(np.sqrt(_noise(anchors, family) ** 2 - between_batches(anchors, family) ** 2))

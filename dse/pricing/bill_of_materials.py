@@ -145,8 +145,8 @@ class Item:
 
 
 def bill_of_materials(points: Points) -> tuple[Item, ...]:
-    """Of a single point; what it does not need, or comes with something else, is left out. The sum
-    is its purchase price, that of what must be added to what stands there."""
+    """The bill of a single point, without what it does not need and what comes with something else.
+    Its sum is the purchase price, that of what must be added to what stands there."""
     hardware_items = tuple(_items(points))
     return (*hardware_items, *_extras(points, hardware_items))
 
@@ -274,7 +274,8 @@ def _uplinks(radix: float, ratio: float) -> str:
 
 
 def _beyond(endpoints: int, radix: float, ratio: float) -> str:
-    """That three tiers of switches cannot join so many network cards; empty where they can."""
+    """A clause which says that three tiers of switches cannot join so many network cards; empty
+    where they can."""
     most = int(most_endpoints(radix, ratio))
     if endpoints <= most:
         return ""
@@ -287,7 +288,7 @@ def _at(points: Points, axis: str) -> int:
 
 
 def _network_name(points: Points, axis: str) -> str:
-    """Of the link between nodes, as people call it."""
+    """The name of the link between nodes, as people call it."""
     if axis == "inter_node":
         value = points.coordinates[axis].values[_at(points, axis)]
         if isinstance(value, Wire):

@@ -34,8 +34,8 @@ def bills(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, tup
 
 
 def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[Item, ...]:
-    """Of a single point, whole machines; its sum is the cost of a run where that is the first money
-    that the study minimizes, else the rent of an hour."""
+    """The rent of a single point, in whole machines. Its sum is the cost of a run where that is the
+    first money that the study minimizes, else the rent of an hour."""
     aims = [one.name for one in problem.study.objectives if RENT in facts_of([one.name])]
     if aims[:1] == ["per_run"]:
         rent = _of_a_run(problem, problem.point(values))

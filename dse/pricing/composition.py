@@ -20,7 +20,8 @@ from dse.pricing.unit_price import UnitPrice
 
 @dataclass(frozen=True)
 class Composition:
-    """Of a single point. bought, rented: priced parts and how many of each, those that are there.
+    """The parts that a single point is made of. bought, rented: priced parts and how many of each,
+    those that are there.
 
     bought: the sum of quantity times unit price is the price of the hardware, racks included,
     without what stands there already. adds: whether there is any. rented: the same is the rent of
@@ -39,7 +40,7 @@ class Composition:
 
 
 def composition(points: Points) -> Composition:
-    """Of a single point."""
+    """The parts that a single point is made of, and how many of each."""
     bill, buy, cost = points.bill, points.bill_to_buy, points.cost()
     machine = points.machines[_at(points, points.machine_axis)]
     axis, links = points.wiring

@@ -126,7 +126,7 @@ class ByLaws:
     def _kinds(
         self, machines: Sequence[Machine], precision: str, stack: Stack
     ) -> list[Mapping[str, str]]:
-        """Of training, as anchors tell them apart."""
+        """The kind of training on each machine, as anchors tell kinds apart."""
         return [
             throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
             for machine in machines

@@ -35,8 +35,8 @@ class Coordinate:
         return Coordinate((False, True), empty.take(self.at))
 
     def part(self, where: slice) -> Coordinate:
-        """Of some of the points. Where some values do not apply (None), only those that are there
-        are kept."""
+        """The coordinate of some of the points, with no other values than theirs where some do not
+        apply (None)."""
         at = self.at[where]
         if None not in self.values:
             return Coordinate(self.values, at)

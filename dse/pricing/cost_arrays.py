@@ -102,8 +102,8 @@ class CostArrays(LayoutArrays):
 
     @property
     def _rent_share(self) -> ArrayLike:
-        """Of their prices by the hour that is paid, or as many draws of it as are priced: the whole
-        of what is one of the study's term already."""
+        """The share of their prices by the hour that is paid, or as many draws of it as are priced:
+        all of a price that is one of the study's term already."""
         rental = self.problem.rental
         share = self.drawn(rental.billing.price_share)
         own = [rental.has(m.usd_per_hour.fact or m.host_usd_per_hour.fact) for m in self.machines]
@@ -153,7 +153,7 @@ class CostArrays(LayoutArrays):
 
     @property
     def _host_usd(self) -> ArrayLike:
-        """Of a host that serves parameters, or as many draws of it as are priced."""
+        """The price of a host that serves parameters, or as many draws of it as are priced."""
         problem = self.problem
         price: UnitPrice = problem.remember("host", lambda: hardware.host_price(problem.prices))
         return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd

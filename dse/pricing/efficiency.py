@@ -44,7 +44,7 @@ class Reached:
 
     @property
     def efficiency(self) -> float:
-        """That of a law which predicts what was measured."""
+        """The efficiency at which a law predicts what was measured."""
         return min(self.share / self.filled, 1.0)
 
 

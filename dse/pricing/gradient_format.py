@@ -21,13 +21,13 @@ def summed_format(values: Mapping[str, Value | None]) -> str:
 
 
 def usual_format(values: Mapping[str, Value | None]) -> str:
-    """The same where the axis says nothing."""
+    """The number format in which a stack sums gradients where the axis does not say."""
     stack = catalog.computing().stacks[str(values.get("stack") or USUAL_STACK)]
     return usual_gradient(str(values.get("precision") or USUAL_PRECISION), stack.gradient_bytes)
 
 
 def summed_formats(study: Study) -> set[str]:
-    """Of all points that a search may try."""
+    """The formats in which points that a search may try sum gradients."""
     names = (GRADIENT, "precision", "stack")
     # An axis that is conditional has its usual value elsewhere.
     choices = [(*study.values(name), *([] if study.axis(name) else [None])) for name in names]

@@ -146,8 +146,8 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
 
 
 def _node_watts(node: Node, device: Accelerator, prices: PriceList) -> tuple[float, float]:
-    """Of a node without its accelerators, and per watt of these: what the maker's maximum of the
-    whole leaves, else as of any host."""
+    """Watts of a node without its accelerators, and watts per watt of these: what the maker's
+    maximum of the whole leaves, else as any host draws."""
     if node.power_w is None or device.power_w is None:
         return number(prices.host_power_w.value), _host_share(device, prices)
     return max(node.power_w - node.accelerators * device.power_w, 0.0), 0.0
@@ -161,7 +161,8 @@ def _host_share(device: Accelerator, prices: PriceList) -> float:
 
 
 def host_price(prices: PriceList, accelerator: str = "") -> UnitPrice:
-    """Of a node without its accelerators of such a name, or of one that serves parameters."""
+    """The price of a node without its accelerators of such a name, or of one that serves
+    parameters."""
     own = accelerator in prices.accelerator_host_usd
     part = f"{HOST_OF}{accelerator}" if own else "host"
     return unit_price(part, prices.host_of(accelerator), prices)

@@ -254,7 +254,8 @@ class LayoutArrays:
 
     @property
     def _own_inside_bytes_per_s(self) -> Array:
-        """Of the link that accelerators come with, among those of a node that train."""
+        """Bytes per second of the links that accelerators come with, among those of a node that
+        train."""
         whole = self.machine(lambda m: m.intra_bytes_per_s)
         if all(np.isinf(machine.pair_bytes_per_s) for machine in self.machines):
             return whole
@@ -263,22 +264,22 @@ class LayoutArrays:
 
     @property
     def inside_efficiency(self) -> float:
-        """Of a link's speed inside a node what the transport reaches."""
+        """The share of a link's speed inside a node that the transport reaches."""
         return self.summing.transport.within.link_efficiency
 
     @property
     def across_efficiency(self) -> float:
-        """Of a network card's speed what the transport reaches."""
+        """The share of a network card's speed that the transport reaches."""
         return self.summing.transport.across.link_efficiency
 
     @property
     def host_bytes_per_s(self) -> Array:
-        """Of an accelerator's link to its host."""
+        """Bytes per second of an accelerator's link to its host."""
         return np.asarray(self.device.host_bytes_per_s)
 
     @property
     def memory_bytes_per_s(self) -> Array:
-        """Of an accelerator's memory, as reached."""
+        """Bytes per second that an accelerator reaches of its memory."""
         return self.device.reached_bytes_per_s
 
     @cached_property
@@ -296,7 +297,7 @@ class LayoutArrays:
 
     @property
     def fusion_buffer_bytes(self) -> Array:
-        """Of tensor fusion; NaN where the study has none."""
+        """The size of the buffer of tensor fusion; NaN where the study has none."""
         return self.numbers("fusion_buffer", float("nan"))
 
     @property
@@ -306,7 +307,7 @@ class LayoutArrays:
 
     @cached_property
     def generation(self) -> NDArray[np.int64]:
-        """Of the accelerators to NCCL."""
+        """The generation that NCCL counts the accelerators to."""
         return self.machine(lambda m: hardware.nccl_generation(m.accelerator)).astype(np.int64)
 
     @cached_property
@@ -382,6 +383,6 @@ class LayoutArrays:
 
     @property
     def link_name(self) -> str:
-        """Of the network of the first point."""
+        """The name of the first point's network."""
         axis, names = self._network_names
         return names[int(np.ravel(self.coordinates[axis].at)[0])]

@@ -45,7 +45,7 @@ class PointArrays(CostArrays, ABC):
 
     @property
     def layers(self) -> compute.Layers:
-        """Of the workload."""
+        """The layers of the workload."""
         return self.problem.layers
 
     @property
@@ -161,7 +161,7 @@ class PointArrays(CostArrays, ABC):
 
     @property
     def update_s(self) -> Array:
-        """Of the weights, by the accelerators or by parameter servers."""
+        """Seconds in which the accelerators or parameter servers update the weights."""
         own = self._computing[2]
         if not self.aggregation.updates_on_servers:
             return own
@@ -187,7 +187,7 @@ class PointArrays(CostArrays, ABC):
 
     @property
     def slowdown(self) -> ArrayLike:
-        """Of the backward pass beside communication."""
+        """Seconds by which a second of communication lengthens the backward pass beside it."""
         return self.drawn(self.problem.lost.slowdown)
 
     @property

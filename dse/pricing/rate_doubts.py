@@ -25,8 +25,8 @@ def doubts(rate: Throughput) -> str:
 
 
 def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:
-    """Of all accelerators of a rate together, before it or any other of the user's is seen.
-    Communication is not counted."""
+    """The rate of all accelerators together that is expected before it or any other of the user's
+    is seen. Communication is not counted."""
     accelerator = catalog.accelerator(rate.accelerator)
     kind = throughput.kind_of(workload, accelerator, rate.precision, rate.stack)
     factor = float(np.exp(anchors.log_factor(catalog.anchors(), kind)))

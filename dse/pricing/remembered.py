@@ -22,48 +22,39 @@ class Remembered(Bucketed):
 
     @property
     def leading_axes(self) -> int:  # type: ignore[override]
-        """Of the other."""
         return self.inner.leading_axes
 
     @property
     def axes(self) -> frozenset[str]:
-        """Of the other."""
         return self.inner.axes
 
     @property
     def authority(self) -> Any:  # type: ignore[override]
-        """Of the other."""
         return self.inner.authority
 
     @property
     def updates_on_servers(self) -> bool:  # type: ignore[override]
-        """Of the other."""
         return self.inner.updates_on_servers
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """Of the other."""
         return self.inner.algorithms
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
-        """Of the other."""
         return self.inner.message_s(message_bytes, gradients, layout)
 
     def bucket_s(self, gradients: Gradients, layout: Layout) -> list[Array]:
-        """Of the other, or as it was."""
+        """Seconds of every bucket, computed once for grids that share the axes."""
         where = layout.key(self.axes)  # type: ignore[attr-defined]
         sizes = (gradients.element_bytes, gradients.bucket_bytes)
         key = None if where is None else ("costs", self.key, sizes, layout.rank, where)
         return self.remember(key, lambda: self.inner.bucket_s(gradients, layout))  # type: ignore[no-any-return]
 
     def priced(self, layout: Layout) -> Any:
-        """Of the other."""
         return self.inner.priced(layout)
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        """Of the other."""
         return self.inner.bounded(gradients, layout)
 
     def choices(self, gradients: Gradients, layout: Layout) -> Any:
-        """Of the other."""
         return self.inner.choices(gradients, layout)

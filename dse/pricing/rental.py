@@ -58,12 +58,12 @@ class Rental:
 
     @property
     def price_share(self) -> float:
-        """Of the price on demand that the term costs, by the best estimate."""
+        """The share of the price on demand that the term costs, by the best estimate."""
         return float(np.ravel(replace(self, draws=0).billing.price_share)[0])
 
     def share_of(self, price: Fact | None) -> float:
-        """Of a price by the hour that is paid, by the best estimate: the whole where it is one of
-        the study's term already."""
+        """The share of a price by the hour that is paid, by the best estimate: all of one that is
+        of the study's term already."""
         return 1.0 if self.has(price) else self.price_share
 
     def has(self, price: Fact | None) -> bool:

@@ -56,7 +56,8 @@ def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Poi
 
 
 def _values(study: Study, entry: OwnedHardware) -> dict[str, Value | None]:
-    """Of a point that is made of an entry's machines, and trains as the baseline does."""
+    """The values of a point that is made of an entry's machines, and trains as the baseline
+    does."""
     values: dict[str, Value | None] = dict(study.baseline.values)
     for name in ("accelerator", "node", "gpus_per_node", "nics_per_node"):
         values.pop(name, None)

@@ -69,7 +69,7 @@ class WholeSteps(Protocol):
 def kind_of(
     workload: Workload, accelerator: Accelerator, precision: str, stack: str
 ) -> Mapping[str, str]:
-    """Of training, as anchors tell kinds apart."""
+    """The kind of training, as anchors tell kinds apart."""
     return anchors.configured(anchors.levels(workload, accelerator, precision, stack))
 
 
@@ -195,7 +195,8 @@ class _Stated:
         return f"your rate of {row.what} on {row.gpus:,} {row.accelerator} over {row.over}"
 
     def log_steps(self, supposed: Array) -> Array:
-        """Of the whole step under several suppositions of f and e, (suppositions, 1 + errors).
+        """Logarithms of the seconds of a whole step under several suppositions of f and e, which
+        are (suppositions, 1 + errors).
 
         Raises :class:`~dse.errors.DseError` where it has no price.
         """

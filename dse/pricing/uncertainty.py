@@ -97,17 +97,14 @@ class Drawn(Bucketed):
 
     @property
     def updates_on_servers(self) -> bool:  # type: ignore[override]
-        """Of the other."""
         return self.inner.updates_on_servers
 
     @property
     def axes(self) -> frozenset[str]:
-        """Of the other."""
         return self.inner.axes
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """Of the other."""
         return self.inner.algorithms
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
@@ -123,11 +120,9 @@ class Drawn(Bucketed):
         )  # fmt: skip
 
     def priced(self, layout: Layout) -> Any:
-        """Of the other."""
         return self.inner.priced(layout)
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        """Of the other."""
         return self.inner.bounded(gradients, layout)
 
 
@@ -246,39 +241,31 @@ class DrawnSums:
 
     @property
     def axes(self) -> frozenset[str]:
-        """Of the other."""
         return self.inner.axes
 
     @property
     def authority(self) -> Authority | None:
-        """Of the other."""
         return self.inner.authority
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """Of the other."""
         return self.inner.algorithms
 
     @property
     def updates_on_servers(self) -> bool:
-        """Of the other."""
         return self.inner.updates_on_servers
 
     @property
     def tensor_passes(self) -> int:
-        """Of the other."""
         return self.inner.tensor_passes
 
     def priced(self, layout: Layout) -> Mask:
-        """Of the other."""
         return self.inner.priced(layout)
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        """Of the other."""
         return self.inner.bounded(gradients, layout)
 
     def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
-        """Of the other."""
         return self.inner.choices(gradients, layout)
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:

@@ -104,7 +104,7 @@ def _of_tensors(problem: Problem) -> str:
 
 
 def _of_activations(problem: Problem) -> list[str]:
-    """What is not known of them."""
+    """What is not known of the memory of activations."""
     name, written = problem.workload.name, problem.workload.layer_output_elems
     lines = []
     if problem.study.memory == IGNORED:
@@ -131,7 +131,7 @@ def _of_activations(problem: Problem) -> list[str]:
 
 
 def _of_memory(problem: Problem) -> str:
-    """What is counted of it."""
+    """What is counted in the memory of an accelerator."""
     names = [str(name) for name in problem.study.values("stack")] or [USUAL_STACK]
     found = [catalog.footprints()[name] for name in names]
     context = max(one.context_bytes for one in found) / 1e9

@@ -100,7 +100,7 @@ def _commitment(document: RunDocument, items: Sequence[Item]) -> list[str]:
 
 
 def commitment(document: RunDocument) -> list[str]:
-    """The same of what is recommended, whichever bill has its rent."""
+    """The commitments of the recommended point, whichever bill has its rent."""
     bills = (document.bills.get(f"recommended{kind}", ()) for kind in ("", RENTED))
     return next((said for items in bills if (said := _commitment(document, items))), [])
 

@@ -49,7 +49,7 @@ class StudyInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class Hashes:
-    """Of the study, the catalogue and the profiles in use, these joined by '+'."""
+    """The hashes of the study, the catalogue and the profiles in use, these joined by '+'."""
 
     study: str
     catalogue: str

@@ -18,7 +18,7 @@ AFTER_HEADS = ("Speedup after the move", "Net a year after it")
 
 
 def heads(document: FleetDocument) -> list[str]:
-    """Of :func:`rows`."""
+    """The heads of the columns of :func:`rows`."""
     best = fleet_models.worthwhile(document)
     moved = best is not None and best.after_move is not None
     return [*HEADS, *(AFTER_HEADS if moved else ())]
@@ -61,7 +61,7 @@ def about(document: FleetDocument) -> tuple[str, str]:
 
 
 def lines(document: FleetDocument) -> list[str]:
-    """The same for a terminal."""
+    """The rows as lines for a terminal."""
     found, (of_what, note) = rows(document), about(document)
     if not found:
         return []

@@ -82,7 +82,7 @@ def unbroken(text: str) -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """Of every HTML page: everything is escaped, nothing may be missing."""
+    """The templates of every HTML page: everything is escaped, nothing may be missing."""
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

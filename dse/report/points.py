@@ -309,7 +309,8 @@ def _intervals(
 
 
 def _interval(found: Mapping[str, Ends], at: int, samples: float) -> Interval | None:
-    """Of the point at a position, whose step takes so many samples; None if there is none."""
+    """The interval of the point at a position, whose step takes so many samples; None if there is
+    none."""
     bounds = {
         name: (float(ends.low[at]), float(ends.high[at]))
         for name, ends in found.items()

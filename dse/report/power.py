@@ -24,7 +24,7 @@ HALF_NORMAL_90 = (1.960, 0.0627)  # |z| that 95 % and 5 % of a standard normal's
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
-    """Of one point."""
+    """The watts that a point draws, and what its electricity costs and emits."""
     evaluation, prices = problem.point(values), problem.prices
     cost = evaluation.cost
     drawn, racks = cost.draw, _known(cost.racks)

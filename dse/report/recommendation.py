@@ -72,7 +72,7 @@ def needed(outcome: Outcome) -> tuple[str, str]:
 
 
 def by_need(outcome: Outcome) -> tuple[str, str]:
-    """The same, whatever rule the study asks for."""
+    """The rule that the needs of a study ask for, and why, whatever rule it names."""
     study = outcome.problem.study
     if speeds := [constraint.text for constraint in study.constraints if _of_speed(constraint)]:
         return CHEAPEST, f"the study demands {' and '.join(speeds)}"

@@ -35,7 +35,7 @@ class Signature:
 
 
 def signature(document: RunDocument) -> Signature:
-    """Of a run."""
+    """The page of a run that is signed."""
     ready = document.readiness is None or document.readiness.ready
     return Signature(
         order=tuple(_order(document)),

@@ -24,7 +24,7 @@ MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 
 
 def chart_layout(**more: Any) -> dict[str, Any]:
-    """Of every chart; ``more`` is its own."""
+    """The layout of every chart; ``more`` is its own."""
     return {
         "template": "none", "autosize": True, "paper_bgcolor": PAPER, "plot_bgcolor": PAPER,
         "font": {"family": FONT, "size": 13, "color": INK},

@@ -28,7 +28,7 @@ KIBIBYTE = 1024
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of an exhaustive search on one core. boxes: that were timed here; 0 if none was.
+    """The time of an exhaustive search on one core. boxes: that were timed here; 0 if none was.
 
     priced: share of the timed points whose step had to be computed. bytes: the most memory that
     this process had then; None where nothing was timed.
@@ -55,7 +55,7 @@ def _duration(seconds: float) -> str:
 
 
 def estimate(problem: Problem) -> Estimate:
-    """Of a space without continuous axes."""
+    """The time that a search takes of a space without continuous axes."""
     points = problem.space.size
     if points < MEASURED_FROM_POINTS:
         seconds = points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB

@@ -39,7 +39,7 @@ class Feasible:
 
     @property
     def share(self) -> float:
-        """Of the points of the space, as far as is known."""
+        """The share of feasible points in the space, as far as is known."""
         return self.feasible / self.points
 
     @property
@@ -59,7 +59,7 @@ def share_between(found: int, drawn: int) -> tuple[float, float]:
 
 
 def feasible(problem: Problem) -> Feasible:
-    """Of a study."""
+    """Count the feasible points of a study, of a sample where its space is too large."""
     priced = bool(bounds.steps_decide(problem.study))
     whole = problem.points is not None and problem.points <= (WHOLE_PRICED if priced else WHOLE)
     points, passed, rejected = 0, 0, Counter[str]()

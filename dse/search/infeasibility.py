@@ -45,7 +45,7 @@ class _Nearest:
     value: float | None = None
 
     def take(self, past: Array, quantity: Array | None) -> None:
-        """Of these points, if one is nearer."""
+        """Keep the nearest of these points, if it is nearer."""
         first = int(np.argmin(past))
         if past.flat[first] < self.past:
             self.past = float(past.flat[first])

@@ -56,8 +56,9 @@ class _Counted:
 def rejected_values(
     problem: Problem, feasible: Iterable[Mapping[str, str]] = ()
 ) -> tuple[RejectedValue, ...]:
-    """Of a study; exact, and empty where its space is too large to be counted again, or an axis is
-    continuous. feasible: labels of points that are known to be, such as those of its front."""
+    """The values of a study that no feasible point has: exact, and none where its space is too
+    large to be counted again, or an axis is continuous. feasible: labels of points that are known
+    to be, such as those of its front."""
     priced = bool(bounds.steps_decide(problem.study))
     if problem.points is None or problem.space.size > (WHOLE_PRICED if priced else WHOLE):
         return ()

@@ -32,8 +32,9 @@ Wanted: TypeAlias = Callable[[Values], Mask]
 
 @dataclass(frozen=True)
 class Counts:
-    """Of the points of a box. masks: of the demands that some fail, with an axis for each of the
-    box, of length 1 where they do not depend on it. rejected: points that each demand rejects.
+    """How many points of a box the demands leave. masks: of the demands that some fail, with an
+    axis for each of the box, of length 1 where they do not depend on it. rejected: points that each
+    demand rejects.
     """
 
     masks: tuple[Mask, ...]

@@ -107,12 +107,10 @@ class Unmeasured:
     parts_measured: tuple[bool, ...] = (False,)
 
     def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """Not at all."""
         del gradients, layout
         return False
 
     def likeness(self, layout: Surroundings) -> Array:
-        """None."""
         del layout
         return np.zeros(())
 

@@ -123,21 +123,21 @@ class ByLayoutEvidence:
         return tuple(self.parts[at] for at in np.unique(self.which(layout)))
 
     def likeness(self, layout: Surroundings) -> Array:
-        """Of the part that a point takes."""
+        """The likeness of the part that each point takes."""
         return self._joined(layout, lambda part: part.likeness(layout))
 
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
-        """Of the part that a point takes."""
+        """The grade of the part that each point takes."""
         found = self._joined(layout, lambda part: part.grade(gradients, layout))
         return found.astype(np.int64)
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
-        """Of the part that a single point takes."""
+        """What of a single point lies outside of the measurements of the part that it takes."""
         (part,) = self.taken(layout)
         return part.why_outside(gradients, layout)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """Of the part that a point takes."""
+        """The spread of the part that each point takes."""
         return self._joined(layout, lambda part: part.log_spread(gradients, layout))
 
     def _joined(self, layout: Surroundings, read: Callable[[Evidence], Any]) -> Array:

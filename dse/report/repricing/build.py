@@ -224,7 +224,7 @@ def _drawn_rates(problem: Problem) -> dict[str, Array]:
 
 
 def _factors(price: UnitPrice, count: int) -> Array:
-    """Of the price in each draw, (draws,)."""
+    """The factor of a price in each draw, (draws,)."""
     return UnitPrice(price.part, 1.0, price.log_spread).drawn(count)
 
 
