@@ -120,14 +120,19 @@ def table(found: Mapping[str, Any]) -> Table:
         )
         for one in found.values()
     ]
+    in_part = ""
+    if any(one["searched"] < one["points"] for one in found.values()):
+        in_part = (
+            "Where a part was searched, CPU time and cost are those of the whole in proportion, "
+            "all else is of the part. "
+        )
     return Table(
         "Growth",
         ("points", "searched", "CPU time", "points a second", "priced", "memory", "run log",
          "front", "cost"),
         rows,
-        "One process. Where a part was searched, CPU time and cost are those of the whole in "
-        "proportion, all else is of the part. Cost: of a core rented by the hour on demand, at "
-        f"USD {USD_PER_CORE_HOUR} (half an m7g.large in us-east-1, June 2026).",
+        f"One process. {in_part}Cost: of a core rented by the hour on demand, at USD "
+        f"{USD_PER_CORE_HOUR} (half an m7g.large in us-east-1, June 2026).",
     )  # fmt: skip
 
 
