@@ -30,7 +30,7 @@ _SEE = {  # of kinds that have many names
 }
 SUMMING = ("aggregation", "node", "intra_node", "inter_node", "nics_per_node")  # nothing if empty
 COLUMNS = (*REQUIRED, *DEFAULTS, *SUMMING)
-RATE = "samples_per_s"  # the column that may have a fraction
+RATE = "samples_per_s"  # the column that tells the decimal mark of a table
 # Training may need fewer operations than the catalogue counts: a 3x3 convolution by Winograd's
 # F(2x2, 3x3) 2.25 times fewer multiplications (Lavin and Gray, CVPR 2016; published rates of VGG-16
 # on P100 in fp32 are 1.35 times the peak), and samples that are shorter than usual as much.
