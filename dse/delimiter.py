@@ -13,10 +13,11 @@ def delimiter_of(header: str, among: str = COMMA + SEMICOLON + TAB) -> str:
 
 def cell_columns(line: str, delimiter: str, cells: int) -> list[int]:
     """The column, from 1, at which each cell of a line starts, for as many cells as it has; 1 for
-    those that cannot be found because of a quote within a cell."""
+    those that cannot be found. As in CSV, quotes count only in a cell that begins with one."""
     columns, quoted = [1], False
     for position, character in enumerate(line, 1):
-        quoted ^= character == '"'
-        if character == delimiter and not quoted:
+        if character == '"' and line[columns[-1] - 1 :].lstrip(" ").startswith('"'):
+            quoted = not quoted
+        elif character == delimiter and not quoted:
             columns.append(position + 1)
     return [*columns, *[1] * cells][:cells]
