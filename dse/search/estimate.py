@@ -6,9 +6,12 @@ A small space is not worth the measuring: its time follows from the number of po
 from __future__ import annotations
 
 import resource
+import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive, pareto
@@ -24,6 +27,7 @@ MEASURED_FROM_POINTS = 1 << 22  # where a search takes longer than it takes to m
 SAMPLES = 8  # boxes, evenly spaced over the space
 MEASURING_S = 1.0  # enough of it, even with fewer boxes
 KIBIBYTE = 1024
+STATUS = Path("/proc/self/status")  # of Linux
 
 
 @dataclass(frozen=True)
@@ -90,9 +94,22 @@ def _measured(problem: Problem) -> Estimate:
             break
     points = sum(tally.points for tally in tallies)
     priced = sum(tally.priced for tally in tallies) / points
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE
     whole = problem.space.size
-    return Estimate(whole, elapsed * whole / points, len(tallies), priced, most)
+    return Estimate(whole, elapsed * whole / points, len(tallies), priced, peak_bytes())
+
+
+def peak_bytes(status: Path = STATUS) -> int:
+    """The most memory that this process has had.
+
+    ru_maxrss tells it where the system has no such file. On Linux that begins with what the process
+    that started this one had.
+    """
+    with suppress(OSError):
+        for line in status.read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * KIBIBYTE
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * KIBIBYTE
 
 
 def _sampled(problem: Problem) -> list[Box]:
