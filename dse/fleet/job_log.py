@@ -32,7 +32,7 @@ TABLE, PAI, PHILLY = "table", "Alibaba PAI 2020", "Philly"
 # what a column tells -> its names, plainly; those of labels by rank
 NAMES: Mapping[str, tuple[str, ...]] = {
     "workload": ("workload", "model", "modelname", "network", "application", "app", "comment",
-                 "jobname", "name", "taskname"),
+                 "jobname", "name", "taskname", "job"),
     "job": ("jobid", "jobidraw", "id", "uid", "job"),
     "gpus": ("gpus", "ngpus", "numgpus", "numgpu", "gpunum", "gpucount", "gpu", "nvidiacomgpu",
              "allocgpus", "requestedgpus", "totalgpus"),
@@ -62,6 +62,7 @@ _ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(n
 _MOST_GPUS = 1e6
 _LARGEST = 1e15  # number that a cell may have
 _STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
+_LETTER = re.compile(r"[^\W\d_]")
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 # How words for jobs that ended without a result begin. Those that met their time limit (TIMEOUT) or
@@ -211,9 +212,11 @@ def _places(
                 meant(name, header, others),
             )  # fmt: skip
         places[tells] = [header.index(name)]
-        for other in places:  # a column that was given a meaning has no other
-            if other != tells and other not in columns:
+        for other in places:  # a column that was given a meaning has no other, but a job's name
+            if other != tells and other not in columns and (tells, other) != ("job", "workload"):
                 places[other] = [at for at in places[other] if at != places[tells][0]]
+    if "job" in columns and not places.get("workload"):
+        places["workload"] = places["job"]
     places = {tells: own for tells, own in places.items() if own}
     if not any(size in places for size in SIZES):
         problem = f"no column tells the GPUs of a job; the columns are {', '.join(header)}"
@@ -248,7 +251,11 @@ class _Reader:
         whole = self._number(line, cells, "global_batch")
         if batch is None and whole is not None and gpus:
             batch = whole / gpus
-        labels = (cells[at] for at in self.places.get("workload", ()))
+        labels = [
+            cells[at]
+            for at in self.places.get("workload", ())
+            if [at] != self.places.get("job") or _LETTER.search(cells[at])
+        ]  # an ID names none
         yield LoggedJob(
             name=name or f"line {line}",
             labels=tuple(label for label in labels if label.lower() not in _ABSENT),

@@ -319,3 +319,27 @@ def test_no_job_can_be_used_and_keys_of_a_table(tmp_path: Path) -> None:
     path = small.written(tmp_path, small.STUDY + "failed_jobs: leave out\n")
     with pytest.raises(StudyError, match="failed_jobs: the population is no scheduler's log"):
         read_fleet(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("Job Name", "{job: Job Name}"),
+        ("Bezeichnung", "{job: Bezeichnung}"),
+        ("Bezeichnung", "{workload: Bezeichnung}"),
+        ("Job", "{hours: hours}"),
+    ],
+)
+def test_a_column_named_as_that_of_the_job_still_names_its_workload(
+    header: str, columns: str, tmp_path: Path
+) -> None:
+    text = f"{header},gpus,hours\nresnet50-17,8,10\nvgg16-2,8,10\n"
+    said = fleet_log.summary(document(tmp_path, text, "log.csv", f"columns: {columns}\n"))
+    assert said == "2 of 2 jobs in the log name a workload that dse knows."
+
+
+def test_ids_are_no_names_of_workloads(tmp_path: Path) -> None:
+    found = document(tmp_path, "id,gpus,hours\n40210,8,10\n40211,8,10\n", "log.csv",
+                     "columns: {job: id}\n")  # fmt: skip
+    assert found.log is not None
+    assert found.log.unmatched_labels == ()
