@@ -50,7 +50,9 @@ class LogSummary:
     that run as long as the median of the others. class_by_size: jobs of which the log tells no
     architecture. failed: those that failed or were cancelled, None where the log does not tell.
     gpu_types: as the log writes them. weights, weights_matched: the share of time
-    that weights take, of all jobs and of the matched ones; None where there are none.
+    that weights take, of all jobs and of the matched ones; None where there are none. gpu_hours: of
+    all jobs that held GPUs, also of failed ones that do not count; None where the log has no times,
+    and in documents of before they were told.
     """
 
     form: str
@@ -70,3 +72,4 @@ class LogSummary:
     failed: Failed | None = None
     weights: float | None = None
     weights_matched: float | None = None
+    gpu_hours: float | None = None

@@ -75,6 +75,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         text = f"{numbers[column][row]:g}" if column in numbers else classes[row]
         return jobs[row].line, 1, text
 
+    held, _ = _hours(ran)
     matched = np.array([name is not None for name in found])
     columns = Columns(
         np.array(classes, dtype=object), numbers, tuple(named) if len(jobs) <= MOST_NAMED else (),
@@ -99,6 +100,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         class_by_size=sum(not job.architecture for job in jobs),
         failed=_failed(ran, terms.count_failed) if log.tells_status else None,
         gpu_types=_held([job.gpu_type[:_LONGEST_NAME] for job in jobs], weights)[:MOST_SHOWN],
+        gpu_hours=None if held is None else float(held.sum()),
     )
     return columns, summary
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 HEADS = ("Priced as", "Jobs", "Of the fleet")
 TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
 MINORITY = 0.5  # of what was held, unmatched, above which a headline says so
+_WHOLE_HOURS = 100.0  # GPU-hours from which a sum is shown to one
 _MOST_NAMED = 5
 _MOST_TYPES = 3  # of GPU, in a sentence
 
@@ -37,6 +38,26 @@ def type_rows(document: FleetDocument) -> list[list[str]]:
 
 def _row(row: Matched) -> list[str]:
     return [row.name, count(row.jobs), percent(row.share)]
+
+
+def total(document: FleetDocument) -> str:
+    """How many GPU-hours the log's jobs held, and how many jobs are left out and why, in a sentence
+    for the answer; empty where there is no log."""
+    log = document.log
+    if log is None:
+        return ""
+    jobs = document.population.jobs
+    if log.failed is not None and not log.failed.counted:
+        jobs += log.failed.jobs
+    out = f"The log has {many(jobs, 'job')} that held GPUs"
+    if log.gpu_hours is not None:
+        hours = log.gpu_hours
+        shown = count(hours) if hours >= _WHOLE_HOURS else significant(hours)
+        out += f", for {shown} GPU-hour{'s' * (shown != '1')} in all"
+        if log.without_hours:
+            out += f" ({log.without_hours:,} without a time, counted as long as the median)"
+    reasons = [f"{many(number, 'job')} that {reason}" for reason, number in log.left_out.items()]
+    return f"{out}. Left out: {'; '.join(reasons)}." if reasons else f"{out}."
 
 
 def summary(document: FleetDocument) -> str:
@@ -109,6 +130,7 @@ def notes(document: FleetDocument) -> list[str]:
 
 
 def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
+    yield total(document)
     yield summary(document)
     if log.unmatched:
         yield (
@@ -152,8 +174,6 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
         )
     yield "FLOPs, bytes and gradients are those of training in fp32."
     yield from filter(None, (failed(document), hardware(document)))
-    for reason, jobs in log.left_out.items():
-        yield f"{many(jobs, 'job')} left out: {reason}."
     if log.columns:
         read = ", ".join(f"{tells} from {name}" for tells, name in log.columns.items())
         yield f"Columns: {read}."

@@ -123,7 +123,8 @@ def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
         "up to a billion parameters",
         "sweep (1). Say in the study what they are: workloads:",
         "The log gives no batch for 2 jobs of a known workload: each GPU takes 32 samples",
-        "1 job left out: held no GPU.",
+        "The log has 3 jobs that held GPUs, for 3,394 GPU-hours in all. Left out: 1 job that ran "
+        "for less than 4 seconds of a GPU, or not at all; 1 job that held no GPU.",
         "tres from AllocTRES",
         "the 90 % intervals do not cover it",
         "| not matched | 1 |",
@@ -343,3 +344,21 @@ def test_ids_are_no_names_of_workloads(tmp_path: Path) -> None:
                      "columns: {job: id}\n")  # fmt: skip
     assert found.log is not None
     assert found.log.unmatched_labels == ()
+
+
+def test_the_answer_tells_all_gpu_hours_and_what_is_left_out(tmp_path: Path) -> None:
+    told = "The log has 5 jobs that held GPUs, for 706 GPU-hours in all. Left out: 1 job that "
+    hours = (8 * 36000 + 8 * 18000 + 4 * 7200 + 4 * 3600 + 8 * 86400) / 3600
+    for more in ("", "failed_jobs: leave out\n"):
+        found = document(tmp_path, FAILED, more=more)
+        assert found.log is not None
+        assert found.log.gpu_hours == hours
+        (line,) = (line for line in answer_lines(found) if "GPU-hours in all" in line)
+        assert line.startswith(told.replace("706", f"{hours:,.0f}"))
+        for text in (fleet_page.render_markdown(found), fleet_page.render_page(found)):
+            assert line in text
+    text = "workload,gpus,hours\nresnet50,8,1\nresnet50,4,\n"
+    assert fleet_log.total(document(tmp_path, text)) == (
+        "The log has 2 jobs that held GPUs, for 12 GPU-hours in all (1 without a time, counted as "
+        "long as the median)."
+    )
