@@ -64,6 +64,8 @@ _LARGEST = 1e15  # number that a cell may have
 _STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
 _LETTER = re.compile(r"[^\W\d_]")
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
+_RUN = re.compile(r"duration|elapsed|wall|runtime|hours|minutes|seconds|^time$")  # of a column
+_NO_RUN = re.compile(r"limit|request|cpu|wait|queue|pend")  # of one that tells no time of running
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 # How words for jobs that ended without a result begin. Those that met their time limit (TIMEOUT) or
 # made room for others (PREEMPTED) are not among them: training goes on from a checkpoint.
@@ -98,11 +100,14 @@ class LoggedJob:
 
 @dataclass(frozen=True)
 class JobLog:
-    """What was read. columns: what each column that was used tells, by the names in the file."""
+    """What was read. columns: what each column that was used tells, by the names in the file.
+    durations: columns that were not used and look like how long jobs ran.
+    """
 
     form: str
     jobs: tuple[LoggedJob, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
+    durations: tuple[str, ...] = ()
 
     @property
     def tells_status(self) -> bool:
@@ -182,7 +187,25 @@ def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
     used = {tells: " or ".join(header[at] for at in own) for tells, own in places.items()}
     reader = _Reader(path, header, places)
     jobs = tuple(job for number, cells in rows[1:] for job in reader.job(number, cells))
-    return JobLog(TABLE, jobs, used)
+    return JobLog(TABLE, jobs, used, tuple(_durations(header, places, rows[1:])))
+
+
+def _durations(
+    header: Sequence[str],
+    places: Mapping[str, Sequence[int]],
+    rows: Sequence[tuple[int, Sequence[str]]],
+) -> Iterator[str]:
+    """The columns that nobody reads and whose values look like how long jobs ran."""
+    used = {at for own in places.values() for at in own}
+    for at, name in enumerate(header):
+        if at in used or _NO_RUN.search(plain(name)):
+            continue
+        cells = [cells[at] for _, cells in rows if at < len(cells)]
+        told = [cell for cell in cells if cell.lower() not in _ABSENT]
+        clock = all(_ELAPSED.fullmatch(cell) for cell in told)
+        number = _RUN.search(plain(name)) and all(_amount(cell) is not None for cell in told)
+        if told and (clock or number):
+            yield name
 
 
 def _cells(line: str, mark: str, path: str, number: int) -> list[str]:

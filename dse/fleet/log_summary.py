@@ -52,7 +52,8 @@ class LogSummary:
     gpu_types: as the log writes them. weights, weights_matched: the share of time
     that weights take, of all jobs and of the matched ones; None where there are none. gpu_hours: of
     all jobs that held GPUs, also of failed ones that do not count; None where the log has no times,
-    and in documents of before they were told.
+    and in documents of before they were told. durations: columns that were not read and look like
+    how long jobs ran.
     """
 
     form: str
@@ -73,3 +74,4 @@ class LogSummary:
     weights: float | None = None
     weights_matched: float | None = None
     gpu_hours: float | None = None
+    durations: tuple[str, ...] = ()

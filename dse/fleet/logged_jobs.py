@@ -101,6 +101,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         failed=_failed(ran, terms.count_failed) if log.tells_status else None,
         gpu_types=_held([job.gpu_type[:_LONGEST_NAME] for job in jobs], weights)[:MOST_SHOWN],
         gpu_hours=None if held is None else float(held.sum()),
+        durations=log.durations,
     )
     return columns, summary
 

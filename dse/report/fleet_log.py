@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dse.fleet.log_summary import MOST_SHOWN
 from dse.report.words import count, many, percent, significant
+from dse.spelling import enumerated
 
 if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument
@@ -16,6 +18,7 @@ HEADS = ("Priced as", "Jobs", "Of the fleet")
 TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
 MINORITY = 0.5  # of what was held, unmatched, above which a headline says so
 _WHOLE_HOURS = 100.0  # GPU-hours from which a sum is shown to one
+_MINUTES = re.compile(r"\bmin")  # in the name of a column
 _MOST_NAMED = 5
 _MOST_TYPES = 3  # of GPU, in a sentence
 
@@ -58,6 +61,38 @@ def total(document: FleetDocument) -> str:
             out += f" ({log.without_hours:,} without a time, counted as long as the median)"
     reasons = [f"{many(number, 'job')} that {reason}" for reason, number in log.left_out.items()]
     return f"{out}. Left out: {'; '.join(reasons)}." if reasons else f"{out}."
+
+
+def timeless(document: FleetDocument) -> str:
+    """That the log has no times that could be read, and what to do; empty where it has any, or
+    there is none."""
+    if not has_no_times(document):
+        return ""
+    return (
+        "The log has no times that can be read, so jobs count by their GPUs, as if all ran equally "
+        f"long; shares, speedups and dollars rest on that. {_name_times(document)}"
+    )
+
+
+def has_no_times(document: FleetDocument) -> bool:
+    """Whether a log's jobs count by their GPUs alone."""
+    return document.log is not None and not document.population.counted_by.startswith("GPU")
+
+
+def _name_times(document: FleetDocument) -> str:
+    """Which column of times to name in the study, and how."""
+    found = () if document.log is None else document.log.durations
+    if not found:
+        return (
+            "Give a log that tells how long jobs ran (sacct: ElapsedRaw), or name the column that "
+            "does in the study: columns: {hours: NAME}, or {seconds: NAME} (also of 16:28:54)."
+        )
+    names = enumerated([f"'{name}'" for name in found])
+    looks = f"{names} look{'s' * (len(found) == 1)} like how long jobs ran"
+    if any(_MINUTES.search(name.lower()) for name in found):
+        return f"{looks}: write hours or seconds there, and name it in the study under columns."
+    unit = "hours" if "hour" in found[0].lower() else "seconds"
+    return f"{looks}: name it in the study, columns: {{{unit}: {found[0]}}}."
 
 
 def summary(document: FleetDocument) -> str:
@@ -164,8 +199,8 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
             f"The log gives no time for {many(log.without_hours, 'job')}: taken to run as long as "
             "the median of the others."
         )
-    if not document.population.counted_by.startswith("GPU"):
-        yield "The log has no times, so jobs count by their GPUs."
+    if said := timeless(document):
+        yield said
     if log.class_by_size:
         yield (
             f"The log does not tell how {many(log.class_by_size, 'job')} exchange gradients: those "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dse.catalog import Citation, sources
 from dse.fleet.money import OWN_PRICE
 from dse.fleet.other_models import IDEAL, NONE
-from dse.report import fleet_models, fleet_moves, words
+from dse.report import fleet_log, fleet_models, fleet_moves, words
 from dse.report.document import Readiness, Reason
 from dse.report.fleet_models import worthwhile
 from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd_text
@@ -244,6 +244,13 @@ def _jobs(document: FleetDocument) -> Iterator[Reason]:
             kind="jobs",
             action="Say what your jobs train ('workloads' in the study)",
             because=f"nobody knows it of {percent(log.unmatched_share)} of the GPU-hours",
+        )
+    elif fleet_log.has_no_times(document):
+        yield Reason(
+            kind="jobs",
+            action="Give a log with the times of jobs, or name their column ('columns' in the "
+            "study)",
+            because="without them a job of an hour counts as much as one of a week",
         )
     elif found is not None and found.few_jobs:
         yield Reason(

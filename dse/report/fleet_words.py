@@ -105,7 +105,13 @@ def answer_lines(document: FleetDocument) -> list[str]:
     elif document.upgrades:
         lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
     lines += [_of_port(document, row) for row in document.ports[:1]]
-    of_log = (fleet_log.total, fleet_log.summary, fleet_log.failed, fleet_log.hardware)
+    of_log = (
+        fleet_log.timeless,
+        fleet_log.total,
+        fleet_log.summary,
+        fleet_log.failed,
+        fleet_log.hardware,
+    )
     return [*lines, *filter(None, (said(document) for said in of_log))]
 
 

@@ -15,7 +15,7 @@ from dse.fleet.reader import read_fleet
 from dse.fleet.study import FleetStudy
 from dse.fleet.workload_matching import Matcher, step_of_gpu
 from dse.model.precision import PRECISIONS
-from dse.report import fleet_log, fleet_page
+from dse.report import fleet_log, fleet_page, fleet_readiness
 from dse.report.fleet_words import answer_lines, decision
 from tests.fleet import logs, small
 
@@ -281,7 +281,9 @@ def test_public_traces_are_priced_as_classes(text: str, name: str, tmp_path: Pat
 def test_without_times_jobs_count_by_gpus(tmp_path: Path) -> None:
     found = document(tmp_path, "gpus,model\n8,resnet50\n1,vgg16\n")
     assert found.population.counted_by == "cNodes"
-    assert "The log has no times" in " ".join(fleet_log.notes(found))
+    assert "The log has no times that can be read, so jobs count by their GPUs" in " ".join(
+        fleet_log.notes(found)
+    )
 
 
 def test_a_table_with_flops_has_no_log(tmp_path: Path) -> None:
@@ -362,3 +364,41 @@ def test_the_answer_tells_all_gpu_hours_and_what_is_left_out(tmp_path: Path) -> 
         "The log has 2 jobs that held GPUs, for 12 GPU-hours in all (1 without a time, counted as "
         "long as the median)."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "name,gpus,time\nresnet50,8,16:28:54\nvgg16,8,04:00:00\n",
+            "'time' looks like how long jobs ran: name it in the study, columns: {seconds: time}.",
+        ),
+        ("name,gpus,Hours of run\nresnet50,8,16\n", "columns: {hours: Hours of run}."),
+        (
+            "name,gpus,wall (min)\nresnet50,8,16\n",
+            "'wall (min)' looks like how long jobs ran: write hours or seconds there, and name it",
+        ),
+        (
+            "JobID|JobName|AllocTRES|Timelimit|CPUTime\n1|resnet50|gres/gpu=8|02:00:00|16:00:00\n",
+            "Give a log that tells how long jobs ran (sacct: ElapsedRaw), or name the column",
+        ),
+    ],
+)
+def test_that_a_log_has_no_times_stands_in_the_answer_with_what_to_do(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    more = "money: {gpus: 64, gpu_hour: 2 USD/hour}\n"
+    found = document(tmp_path, text, more=more)
+    (line,) = (line for line in answer_lines(found) if "no times that can be read" in line)
+    assert "dollars rest on that" in line
+    assert said in line
+    assert line in fleet_page.render_page(found).replace("&#39;", "'")
+    assert any("Give a log with the times of jobs" in one for one in fleet_readiness.actions(found))
+
+
+def test_a_column_of_times_that_is_named_as_advised_is_read(tmp_path: Path) -> None:
+    text = "name,gpus,time\nresnet50,8,16:30:00\n"
+    found = document(tmp_path, text, more="columns: {seconds: time}\n")
+    assert found.log is not None
+    assert found.log.gpu_hours == 8 * 16.5
+    assert not any("no times" in line for line in answer_lines(found))
