@@ -32,7 +32,7 @@ def implausible(price: Fact, asked: datetime.date, valid_on: datetime.date | Non
     if not own(price) or not price.value:
         return ""
     late = _later(price, valid_on or asked)
-    return late or _rate(price) or _far(price, usual_price(price), asked)
+    return late or _rate(price) or far(price, usual_price(price), asked)
 
 
 def _later(price: Fact, valid_on: datetime.date) -> str:
@@ -42,8 +42,9 @@ def _later(price: Fact, valid_on: datetime.date) -> str:
     return f"it is of {price.date}, after the day of the purchase, {valid_on} (as_of)"
 
 
-def _far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:
-    """That it lies where 1 offer of 100 would, by the catalogue's price of the same."""
+def far(price: Fact, usual: Fact | None, asked: datetime.date) -> str:
+    """That a price lies where 1 offer of 100 would, by the catalogue's of the same, as a clause;
+    empty where it does not, or that is not known."""
     if usual is None or not usual.value or not price.value:
         return ""
     discount = _discount(price)

@@ -234,7 +234,8 @@ class UpgradeWorth:
     """What an upgrade costs and saves; None where it has no price. basis: how that adds up.
 
     after_move: what it does after the move that frees most GPU-hours; None where none frees any,
-    and in documents of before that was asked.
+    and in documents of before that was asked. price_doubt: why its price is hardly meant, as a
+    clause; empty where it may well be (:mod:`dse.fleet.price_doubts`).
     """
 
     name: str
@@ -247,6 +248,7 @@ class UpgradeWorth:
     net_usd_per_year: float | None
     payback_years: float | None
     after_move: WorthAfterMove | None = None
+    price_doubt: str = ""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from dse.fleet.document import (
     WorthAfterMove,
 )
 from dse.fleet.moved_jobs import AfterMove
+from dse.fleet.price_doubts import price_doubt
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.arrays import Array
@@ -204,8 +205,20 @@ def of_upgrade(
         cost_usd_per_year=per_year,
         net_usd_per_year=None if per_year is None else gain - per_year,
         payback_years=capital / gain if capital is not None and gain > 0 else None,
+        price_doubt=price_doubt(upgrade, _usual_network(found, upgrade), found.list.as_of),
     )
     return worth, facts
+
+
+def _usual_network(found: Terms, upgrade: Upgrade) -> Fact | None:
+    """What the cards, switches and cables of an upgrade cost per accelerator, as a price of the
+    card's day; None where it is no network, or that is not known."""
+    name = network_of(upgrade)
+    usd = fabric_usd(found, name)[0] if name else None
+    if usd is None:
+        return None
+    card = next(iter(_of_fabric(found, name)[0].values()))
+    return replace(card, value=usd / found.gpus)
 
 
 def worth_after_move(found: Terms, worth: UpgradeWorth, moved: AfterMove) -> WorthAfterMove:

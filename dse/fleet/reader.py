@@ -359,7 +359,7 @@ def _upgrade(at: Cursor, places: dict[str, Cursor]) -> Upgrade:
     written = " and ".join(labels.values())
     price = None
     if at.has("price_per_gpu"):
-        price = at.at("price_per_gpu").quantity("usd", 1e9, zero=True)
+        price = at.at("price_per_gpu").quantity("usd", 1e9, example="9 kUSD")
     name = at.at("name").text() if at.has("name") else written
     return Upgrade(name, changes, labels, price, fabric)
 

@@ -1,9 +1,10 @@
 """Whether a fleet's answer can be acted on: what to get first, what it rests on, what flips it.
 
-The reasons are of the kind that a run has (:mod:`dse.report.readiness`), the weightiest first: jobs
-that are not the fleet's own; jobs that could move for nothing, which is worth more; a speedup whose
-interval holds one that does not pay; a rent of the catalogue in the place of what a GPU-hour is
-worth to the fleet; prices that are no offers; upgrades without a price that may be better.
+The reasons are of the kind that a run has (:mod:`dse.report.readiness`), the weightiest first:
+prices that are hardly meant; jobs that are not the fleet's own; jobs that could move for nothing,
+which is worth more; a speedup whose interval holds one that does not pay; a rent of the catalogue
+in the place of what a GPU-hour is worth to the fleet; prices that are no offers; upgrades without
+a price that may be better.
 
 All that an upgrade saves in a year is proportional to the GPU-hours that it frees and to what one
 is worth, so that the answer turns where any of these falls to ``cost / saved`` of what it is.
@@ -48,7 +49,7 @@ def readiness(document: FleetDocument) -> Readiness | None:
         reasons = [*_jobs(document), *_models(document), *moves]
         if row is not None:
             reasons += [*_speedup(document, row), *_hour(document, row), *_offer(document, row)]
-    reasons += _unpriced(document)
+    reasons = [*_unlikely(document), *reasons, *_unpriced(document)]
     ready = not reasons and not fleet_models.doubts(document)
     return Readiness(ready=ready, reasons=tuple(reasons))
 
@@ -323,6 +324,18 @@ def _offer(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
         else "; that moves the sum, not the answer"
     )  # fmt: skip
     yield Reason(kind="price", action=f"Get a quote for {row.name}", because=because)
+
+
+def _unlikely(document: FleetDocument) -> Iterator[Reason]:
+    """That prices of the study are hardly meant, also of upgrades that may be worth more at
+    another."""
+    for row in document.money.upgrades if document.money is not None else ():
+        if row.price_doubt:
+            yield Reason(
+                kind="unlikely price",
+                action=f"Check the price of {row.name}",
+                because=row.price_doubt,
+            )
 
 
 def _unpriced(document: FleetDocument) -> Iterator[Reason]:

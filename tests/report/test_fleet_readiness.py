@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.errors import StudyError
 from dse.fleet import other_models
 from dse.fleet.document import FleetDocument
 from dse.report import (
@@ -402,3 +403,35 @@ def test_models_that_agree_on_the_decision_alone_are_told_side_by_side(tmp_path:
     assert "does not hold the 1.01x in dse's own model" in fleet_side_by_side.lines(far)[-1]
     near = replace(found, by_model=(replace(own, net_usd_per_year=1.1 * best.net_usd_per_year),))
     assert "All models agree: USD " in fleet_words.decision(near)[1]
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "said"),
+    [
+        ("gpu: 989 TFLOP/s, price_per_gpu: 35 USD", "USD 35.00 is 1/893 of the catalogue's"),
+        ("gpu: 989 TFLOP/s, price_per_gpu: 35 MUSD", "USD 35,000,000.00 is 1,120 times"),
+        ("gpu: 989 TFLOP/s, price_per_gpu: 35 kUSD", ""),
+        ("gpu: 64 TFLOP/s, price_per_gpu: 500 USD", ""),
+        ("ethernet: 100gbe, price_per_gpu: 1 USD", "USD 1.00 is 1/"),
+        ("ethernet: 100gbe, price_per_gpu: 1 kUSD", ""),
+        ("pcie: 50 GB/s, price_per_gpu: 35 USD", ""),
+    ],
+)
+def test_a_price_that_is_hardly_meant_is_checked_before_anything_is_signed(
+    upgrade: str, said: str, tmp_path: Path
+) -> None:
+    study = OWN.replace(FASTER, f"upgrades:\n  - {{name: new, {upgrade}}}\n")
+    found = document(tmp_path, study, MANY)
+    doubts = [line for line in fleet_readiness.actions(found) if "Check the price" in line]
+    assert len(doubts) == bool(said)
+    if said:
+        assert doubts[0].startswith("Check the price of new: ")
+        assert said in doubts[0]
+        assert kinds(found)[0] == "unlikely price"
+        assert "Ready to sign" not in fleet_readiness.verdict(found)
+        assert "Check the price of new" in fleet_page.render_markdown(found)
+
+
+def test_an_upgrade_for_nothing_is_no_offer(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"price_per_gpu: '0 USD' is zero; write a value above 0"):
+        document(tmp_path, STUDY.replace("500 USD", "0 USD"))
