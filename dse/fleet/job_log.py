@@ -70,6 +70,8 @@ _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 # How words for jobs that ended without a result begin. Those that met their time limit (TIMEOUT) or
 # made room for others (PREEMPTED) are not among them: training goes on from a checkpoint.
 _FAILED = re.compile(r"fail|cancel|kill|error|outofme|oom|nodefail|bootfail|abort|evict")
+# Day, month, year and hour of a moment, as much of Europe writes it.
+_DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:(?:,? +|T)(\d{1,2})(?=:))?")
 _STATUSES = ("Terminated", "Failed", "Running", "Waiting")
 _PAI_CELLS = 10
 _PAI_GPU = 100.0  # plan_gpu of a whole GPU
@@ -337,7 +339,8 @@ class _Reader:
             return None
         found = _moment(text)
         if found is None:
-            self._wrong(line, cells, name, "is neither a date nor seconds")
+            remedy = "write for example 2026-09-30 17:36:00, or leave the cell empty"
+            self._wrong(line, cells, name, "is neither a date nor seconds", remedy)
         return found
 
     def _text(self, cells: Sequence[str], name: str) -> str:
@@ -355,10 +358,16 @@ class _Reader:
             self._wrong(line, cells, name, "is not a number of 0 or more")
         return found
 
-    def _wrong(self, line: int, cells: Sequence[str], name: str, how: str) -> NoReturn:
+    def _wrong(
+        self,
+        line: int,
+        cells: Sequence[str],
+        name: str,
+        how: str,
+        remedy: str = "correct it, or leave the cell empty",
+    ) -> NoReturn:
         at = next((own[0] for key in (name, *SIZES) if (own := self.places.get(key))), 0)
         problem = f"{self.header[at]}: '{cells[at][:60]}' {how}"
-        remedy = "correct it, or leave the cell empty"
         raise StudyError(self.path, line, _column(cells, at), problem, remedy)
 
 
@@ -377,17 +386,23 @@ def _amount(text: str) -> float | None:
 
 
 def _moment(text: str) -> float | None:
-    """Seconds of a date, or as they stand. A date without a time zone is taken as UTC, so that
-    hours do not depend on where the log is read."""
+    """Seconds of a date, also of day.month.year, or as they stand. A date without a time zone is
+    taken as UTC, so that hours do not depend on where the log is read."""
     try:
         found = float(text)
     except ValueError:
         try:
-            date = datetime.fromisoformat(text)
+            date = datetime.fromisoformat(_DOTTED.sub(_year_first, text, count=1))
         except ValueError:
             return None
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     return found if math.isfinite(found) else None
+
+
+def _year_first(date: re.Match[str]) -> str:
+    """``2026-09-30 07`` for ``30.9.2026, 7``."""
+    day, month, year, hour = date.groups()
+    return f"{year}-{month:0>2}-{day:0>2}{f' {hour:0>2}' if hour else ''}"
 
 
 def _hours_between(start_s: float | None, end_s: float | None) -> float | None:

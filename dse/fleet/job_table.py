@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.delimiter import delimiter_of
 from dse.errors import DseError, StudyError
 from dse.fleet.population import Group, Population
 from dse.model.arrays import Array, Mask
@@ -27,7 +28,7 @@ from dse.spelling import alternatives, meant
 ENDINGS = (".csv", ".parquet", ".pq")
 _CLASS_BYTES = 24  # longer than every class; what is longer is none
 _NAME_BYTES = 64
-_SAVE = "save it as UTF-8 text with commas between the columns"
+_SAVE = "save it as UTF-8 text with commas, semicolons or tabs between the columns"
 CLASS, NAME = "class", "name"
 REQUIRED = ("cnodes", "flops", "memory_bytes", "input_bytes", "weight_bytes")
 OPTIONAL = ("embedding_bytes", "gpu_hours", "state_bytes")
@@ -91,7 +92,7 @@ def read_csv(path: Path) -> Columns:
 
 
 def _read_csv(path: Path) -> Columns:
-    start, header = _header(path)
+    start, header, mark = _header(path)
     check_header(str(path), header, start)
     kinds = {CLASS: f"S{_CLASS_BYTES}", **dict.fromkeys(NUMBERS, "f8")}
 
@@ -99,14 +100,14 @@ def _read_csv(path: Path) -> Columns:
         with path.open(encoding="utf-8-sig", newline="") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy's word on a file without rows
             return np.loadtxt(
-                file, dtype=dtype, delimiter=",", skiprows=start, comments=None, quotechar='"',
+                file, dtype=dtype, delimiter=mark, skiprows=start, comments=None, quotechar='"',
                 usecols=at, ndmin=1,
             )  # fmt: skip
 
     try:  # all columns, also those that nobody reads: a row with more of them is refused
         rows = load([(f"{at}", kinds.get(column, "S1")) for at, column in enumerate(header)])
     except ValueError:
-        raise _unreadable(path, header, start) from None
+        raise _unreadable(path, header, start, mark) from None
     names: tuple[str, ...] = ()
     if NAME in header and len(rows) <= MOST_NAMED:
         names = tuple(map(str, load(f"U{_NAME_BYTES}", header.index(NAME))))
@@ -117,7 +118,7 @@ def _read_csv(path: Path) -> Columns:
     }
 
     def place(row: int, column: str) -> tuple[int, int, str]:
-        for at, (line, cells) in enumerate(_lines(path, start)):
+        for at, (line, cells) in enumerate(_lines(path, start, mark)):
             if at == row:
                 return line, *_cell(cells, header.index(column))
         raise AssertionError("a row that was read is there")
@@ -125,16 +126,15 @@ def _read_csv(path: Path) -> Columns:
     return Columns(columns.pop(CLASS), columns, names, place, _remark(path))
 
 
-def _header(path: Path) -> tuple[int, list[str]]:
-    """(lines up to and with the header, its columns). Before it, # begins a remark."""
+def _header(path: Path) -> tuple[int, list[str], str]:
+    """(lines up to and with the header, its columns, what parts them). Before it, # begins a
+    remark."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, line in enumerate(file, 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            cells = [cell.strip() for cell in _cells(path, number, line)]
-            if len(cells) == 1 and any(mark in line for mark in ";\t|"):
-                raise StudyError(str(path), number, 1, "no comma in the header", _SAVE)
-            return number, cells
+            mark = delimiter_of(line)
+            return number, [cell.strip() for cell in _cells(path, number, line, mark)], mark
     raise StudyError(str(path), 0, 0, "the file is empty", "write a header and one row a job")
 
 
@@ -144,18 +144,18 @@ def _remark(path: Path) -> str:
     return " ".join(first[1:].split()) if first.startswith("#") else ""
 
 
-def _lines(path: Path, start: int) -> Iterator[tuple[int, list[str]]]:
+def _lines(path: Path, start: int, mark: str) -> Iterator[tuple[int, list[str]]]:
     """(line number, its cells as written) of every row, blank lines left out."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, line in enumerate(file, 1):
             if number > start and line.strip():
-                yield number, _cells(path, number, line.rstrip("\r\n"))
+                yield number, _cells(path, number, line.rstrip("\r\n"), mark)
 
 
-def _cells(path: Path, number: int, line: str) -> list[str]:
+def _cells(path: Path, number: int, line: str, mark: str) -> list[str]:
     """The cells of a line."""
     try:
-        return next(csv.reader([line]), [])
+        return next(csv.reader([line], delimiter=mark), [])
     except csv.Error as cause:
         raise StudyError(str(path), number, 1, f"not CSV: {cause}", _SAVE) from None
 
@@ -165,9 +165,9 @@ def _cell(cells: list[str], index: int) -> tuple[int, str]:
     return 1 + sum(len(cell) + 1 for cell in cells[:index]), cells[index].strip()
 
 
-def _unreadable(path: Path, header: list[str], start: int) -> StudyError:
+def _unreadable(path: Path, header: list[str], start: int, mark: str) -> StudyError:
     """The first row that numpy could not read, found cell by cell."""
-    for line, cells in _lines(path, start):
+    for line, cells in _lines(path, start, mark):
         if len(cells) != len(header):
             problem = f"{len(cells)} values where the header has {len(header)} columns"
             return StudyError(str(path), line, 1, problem, "write one value a column")
@@ -236,6 +236,10 @@ def check_header(path: str, header: list[str], line: int = 1) -> None:
     for name in known:
         if known.count(name) > 1:
             raise StudyError(path, line, 1, f"column '{name}' is there twice", "keep one of them")
+    if not any(name in REQUIRED for name in known):  # then it may be what a scheduler logged
+        problem = f"no column tells the GPUs of a job; the columns are {', '.join(header)[:200]}"
+        remedy = "name it in the study, columns: {gpus: NAME}; a table of jobs has"
+        raise StudyError(path, line, 1, problem, f"{remedy} {', '.join((CLASS, *REQUIRED))}")
     missing = [name for name in (CLASS, *REQUIRED) if name not in known]
     for name in header:
         if name in KNOWN:

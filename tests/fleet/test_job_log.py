@@ -75,6 +75,21 @@ def test_dates_without_a_zone_are_one_length_wherever_they_are_read(
             time.tzset()
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "hours"),
+    [
+        ("30.09.2026 17:36:00", "01.10.2026 00:36:00", 7),
+        ("30.9.2026, 7:36", "1.10.2026, 07:36", 24),
+        ("30.09.2026", "02.10.2026", 48),
+    ],
+)
+def test_days_before_months_with_dots_between_are_dates(
+    start: str, end: str, hours: float, tmp_path: Path
+) -> None:
+    text = f"gpus;start;end\n1;{start};{end}\n"
+    assert read(tmp_path, text, "log.csv").jobs[0].hours == hours
+
+
 def test_the_attempts_of_a_job_of_philly_together(tmp_path: Path) -> None:
     log = read(tmp_path, logs.PHILLY, "log.json")
     job, none, running = log.jobs
@@ -123,7 +138,13 @@ def test_which_files_are_logs(name: str, text: str, expected: bool, tmp_path: Pa
         ("gpus,hours\n1e9,1\n", ":2:1", "is more than anybody has"),
         ("gpus,hours\n8,1e6\n", ":2:3", "hours: '1e6' makes the job longer than 20 years"),
         ("gpus,start,end\n8,0,1e9\n", ":2:5", "end: '1e9' makes the job longer than 20 years"),
-        ("gpus,start,end\n8,yesterday,2\n", ":2:3", "start: 'yesterday' is neither a date"),
+        (
+            "gpus,start,end\n8,yesterday,2\n",
+            ":2:3",
+            "start: 'yesterday' is neither a date nor seconds; write for example 2026-09-30 17:36",
+        ),
+        ("gpus,start,end\n8,09/30/2026 5:36,2\n", ":2:3", "write for example 2026-09-30 17:36:00"),
+        ("gpus,start,end\n8,31.02.2026 5:36,2\n", ":2:3", "is neither a date nor seconds"),
         ("a,ps,x,Failed,0,1,2,3,100,T4\n", ":1:6", "column 3: 'x' is not a number"),
         ("a,ps,1,Failed,0,1,2,3,100,T4\nb,c\n", ":2:1", "2 values where a task has 10"),
         ('[{"jobid": ', ":1:12", "the log breaks off here"),

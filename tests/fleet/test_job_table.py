@@ -112,12 +112,28 @@ def test_a_job_in_one_server_has_no_more_cnodes_than_it(kind: str, tmp_path: Pat
         (TABLE.replace("flops", "flop", 1), "unknown column 'flop'; did you mean flops?"),
         (TABLE.replace(",flops", ",work", 1), "missing column 'flops'"),
         (TABLE.replace("input_bytes", "flops", 1), "column 'flops' is there twice"),
-        (TABLE.replace(",", ";"), "no comma in the header"),
+        (
+            "Job Name;Cards\na;8\n",
+            "no column tells the GPUs of a job; the columns are Job Name, Cards; name it in the "
+            "study, columns: {gpus: NAME}; a table of jobs has class, cnodes, flops",
+        ),
     ],
 )
 def test_a_wrong_header_is_named(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=message.replace("?", r"\?")):
         read_table(table(tmp_path, text))
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_and_tabs_part_cells_as_commas_do(mark: str, tmp_path: Path) -> None:
+    found = read_table(table(tmp_path, TABLE.replace(",", mark)))
+    same = read_table(table(tmp_path, TABLE))
+    for own, other in zip(found.groups, same.groups, strict=True):
+        assert own.architecture == other.architecture
+        assert list(np.asarray(own.jobs.flops)) == list(np.asarray(other.jobs.flops))
+    wrong = f"{HEADER}\n1w1g,1,1,1,many,1\n".replace(",", mark)
+    with pytest.raises(StudyError, match=r":2:12: input_bytes: 'many' is not a number"):
+        read_table(table(tmp_path, wrong))
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
