@@ -112,6 +112,7 @@ def answer(
     known = measured(study.profiles)
     classes, named = breakdown(found), named_jobs(study, found, hardware, known)
     machine = [] if study.machine is None else [*study.machine.facts()]
+    machine += [fact for upgrade in study.upgrades for fact in upgrade.facts]
     sources = tuple(
         catalog.cite(item, fact) for item, fact in _facts(population, [*machine, *behind])
     )

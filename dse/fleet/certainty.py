@@ -30,6 +30,7 @@ from dse.fleet.money import (
     fabric_prices,
     freed_after_move,
     freed_hours,
+    machine_price,
     network_of,
     of_upgrade,
     saved,
@@ -140,6 +141,9 @@ def _capital(at: Terms, upgrade: Upgrade) -> Array | None:
     the study's own is certain."""
     if upgrade.price_per_gpu_usd is not None:
         return np.full(DRAWS, upgrade.price_per_gpu_usd * at.gpus)
+    if (machine := machine_price(at, upgrade)) is not None:
+        number, price = machine
+        return None if np.isnan(price.usd) else np.asarray(number * price.drawn(DRAWS))
     bought = network_of(upgrade)
     if not bought:
         return None

@@ -35,16 +35,11 @@ class Machine:
         Where accelerators have only PCIe, that is what joins them. Ethernet is for every
         accelerator, so it is left out where several share a card.
         """
-        board, node = self.accelerator, self.node
-        host = catalog.fabric(board.host_link).bytes_per_s if board.host_link else None
         found = {
-            "gpu": board.peak_flops_per_s.get(self.precision),
-            "memory": board.memory_bytes_per_s,
-            "pcie": host,
+            **accelerator_peaks(self.accelerator, self.precision),
             "ethernet": self._ethernet(),
-            "nvlink": board.intra_node_bytes_per_s or host,
-            "gpus_per_server": float(node.accelerators),
-        }  # fmt: skip
+            "gpus_per_server": float(self.node.accelerators),
+        }
         return {key: value for key, value in found.items() if value is not None}
 
     def _ethernet(self) -> float | None:
@@ -71,13 +66,31 @@ class Machine:
     def facts(self) -> Iterator[tuple[str, Fact]]:
         """What the peaks rest on, each with the entry that it is of."""
         for entry in (self.node, self.accelerator):
-            for fact in entry.facts:
-                if fact.name in _CITED or fact.name == f"peak.{self.precision}":
-                    yield entry.name, fact
+            yield from peak_facts(entry, self.precision)
 
 
-def formats(node: Node) -> list[str]:
-    """The formats in which its accelerators have a peak, the usual one first."""
-    peaks = catalog.accelerator(node.accelerator).peak_flops_per_s
+def accelerator_peaks(board: Accelerator, precision: str) -> dict[str, float]:
+    """Of an accelerator what its entry tells, by the key of a fleet's ``hardware``, in SI units.
+    Where it has only PCIe, that is what joins several."""
+    host = catalog.fabric(board.host_link).bytes_per_s if board.host_link else None
+    found = {
+        "gpu": board.peak_flops_per_s.get(precision),
+        "memory": board.memory_bytes_per_s,
+        "pcie": host,
+        "nvlink": board.intra_node_bytes_per_s or host,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def peak_facts(entry: Node | Accelerator, precision: str) -> Iterator[tuple[str, Fact]]:
+    """What the peaks of an entry rest on, each with its name."""
+    for fact in entry.facts:
+        if fact.name in _CITED or fact.name == f"peak.{precision}":
+            yield entry.name, fact
+
+
+def formats(board: Accelerator) -> list[str]:
+    """The formats in which an accelerator has a peak, the usual one first."""
+    peaks = board.peak_flops_per_s
     usual = [name for name in USUAL if name in peaks]
     return [*usual, *(name for name in PRECISIONS if name in peaks and name not in usual)]

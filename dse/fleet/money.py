@@ -15,6 +15,7 @@ together, less what the move alone does: ``1/m - 1/(m s)`` in the place of ``1 -
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -170,6 +171,21 @@ def fabric_prices(found: Terms, name: str) -> list[UnitPrice]:
     return [unit_price(f"{name} {part}", fact, found.list) for part, fact in priced.items()]
 
 
+def machine_price(found: Terms, upgrade: Upgrade) -> tuple[float, UnitPrice] | None:
+    """How many machines or accelerators of the catalogue replace those of the fleet, and the price
+    of one, NaN where it is not known; None for an upgrade that names neither."""
+    if upgrade.node:
+        node = catalog.node(upgrade.node)
+        fact = found.list.node_usd.get(upgrade.node) or node.purchase_usd
+        return float(-(-found.gpus // node.accelerators)), unit_price(node.title, fact, found.list)
+    if upgrade.accelerator:
+        name = upgrade.accelerator
+        title = catalog.accelerator(name).title
+        fact = found.list.accelerator_usd.get(name)
+        return float(found.gpus), unit_price(title, fact, found.list)
+    return None
+
+
 def network_of(upgrade: Upgrade) -> str:
     """The fabric of the catalogue that an upgrade is, and nothing else; else empty."""
     alone = set(upgrade.changes) == {"ethernet"}
@@ -187,9 +203,17 @@ def of_upgrade(
     """What one upgrade costs and saves, and the facts behind that."""
     capital: float | None = None
     facts: list[tuple[str, Fact]] = []
-    basis = ""
+    basis, machine = "", machine_price(found, upgrade)
     if upgrade.price_per_gpu_usd is not None:
         capital, basis = upgrade.price_per_gpu_usd * found.gpus, OWN_PRICE
+    elif machine is not None:
+        number, price = machine
+        if price.fact is not None and not math.isnan(price.usd):
+            capital = number * price.usd
+            basis = f"{number:,.0f} of {price.part} at USD {price.usd:,.0f}"
+            if found.list.includes.get(upgrade.accelerator) == "card":
+                basis += ", without hosts"
+            facts = [(upgrade.node or upgrade.accelerator, price.fact)]
     elif bought := network_of(upgrade):
         capital, basis, facts = fabric_usd(found, bought)
     savings = saved(found, speedup)
@@ -205,7 +229,12 @@ def of_upgrade(
         cost_usd_per_year=per_year,
         net_usd_per_year=None if per_year is None else gain - per_year,
         payback_years=capital / gain if capital is not None and gain > 0 else None,
-        price_doubt=price_doubt(upgrade, _usual_network(found, upgrade), found.list.as_of),
+        price_doubt=price_doubt(
+            upgrade,
+            _usual_network(found, upgrade),
+            machine[1].fact if machine is not None else None,
+            found.list.as_of,
+        ),
     )
     return worth, facts
 

@@ -12,21 +12,24 @@ from dse.fleet.upgrades import Upgrade
 _SIMILAR = 0.25  # of a peak, by which an accelerator is one of the upgrade's kind: a judgement
 
 
-def price_doubt(upgrade: Upgrade, network: Fact | None, asked: datetime.date) -> str:
-    """Why the study's price of an upgrade is hardly meant, as a clause; empty where it may well be,
-    where the study has none, and where the catalogue has nothing of the kind.
+def price_doubt(
+    upgrade: Upgrade, network: Fact | None, machine: Fact | None, asked: datetime.date
+) -> str:
+    """Why the price of an upgrade is hardly meant, as a clause; empty where it may well be, where
+    the buyer gives none, and where the catalogue has nothing of the kind.
 
     Accelerators are judged by those of similar peaks. network: what that which the upgrade is costs
-    per accelerator by the catalogue; None where it is none, or that is not known.
+    per accelerator by the catalogue; None where it is none, or that is not known. machine: what the
+    price lists have of the machine or accelerator that the upgrade names.
     """
     if upgrade.price_per_gpu_usd is None:
-        return ""
+        return "" if machine is None else catalog.implausible(machine, asked)
     price = _price("network", upgrade.price_per_gpu_usd)
     if network is not None:
         return catalog.far(price, network, asked)
     found = [
         (name, catalog.implausible(_price(f"accelerators.{name}.purchase", price.value), asked))
-        for name in _similar(upgrade.changes.get("gpu", 0.0))
+        for name in ([upgrade.accelerator] if upgrade.accelerator else _similar(upgrade))
     ]
     if not found or not all(why for _, why in found):
         return ""
@@ -38,8 +41,9 @@ def _price(name: str, usd: float | None) -> Fact:
     return Fact(name, usd, "USD", f"{usd:g} USD", source="the study", accessed="")
 
 
-def _similar(flops_per_s: float) -> list[str]:
+def _similar(upgrade: Upgrade) -> list[str]:
     """The accelerators with a known price and such a peak, the most similar first."""
+    flops_per_s = upgrade.changes.get("gpu", 0.0)
     apart: dict[str, float] = {}
     for name, price in catalog.default_prices().accelerator_usd.items():
         known = catalog.accelerator(name).peak_flops_per_s

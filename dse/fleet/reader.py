@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from dse.errors import StudyError
 from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
 from dse.fleet.job_table import ENDINGS, REQUIRED
 from dse.fleet.logged_jobs import LogTerms
-from dse.fleet.machine import Machine, formats
+from dse.fleet.machine import Machine, accelerator_peaks, formats, peak_facts
 from dse.fleet.measured_costs import NOTHING, joined, parts
 from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.schema import EXAMPLES, FleetFile, HardwareFile
@@ -46,6 +47,7 @@ GPU_MEMORY = "gpu_memory"
 _LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
 _LOWEST_SHARE = 1e-6
 NODE, PRECISION = "node", "precision"  # of hardware: a machine of the catalogue
+ACCELERATOR = "accelerator"  # of an upgrade
 _MACHINE = "{node: dgx-a100-80gb}"
 # Of what a table of jobs runs on, in an error: the hardware of docs/fleet.md.
 _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethernet": "25 Gbps",
@@ -77,7 +79,8 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     hardware = part(lambda: _hardware(top, machine()))
     memory = part(lambda: _gpu_memory(top, population()[1]))
     part(lambda: _check_whole(top, population()[1], machine()))
-    upgrades, ports = part(lambda: _upgrades(top)), part(lambda: _ports(top))
+    upgrades = part(lambda: _upgrades(top, machine()))
+    ports = part(lambda: _ports(top))
     money = part(lambda: _money(top.at("money")) if _given(top, "money") else None)
     profiles = part(
         lambda: tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
@@ -120,7 +123,9 @@ def _with_real_names(source: Source) -> tuple[Source, tuple[str, ...]]:
                      *entries(("upgrades",), data.get("upgrades"))):  # fmt: skip
         if isinstance(part, dict):
             spelling.read_axis((*at, "ethernet"), part.get("ethernet"), link)
-            spelling.read((*at, NODE), part.get(NODE), "nodes")
+            for key, kind in ((NODE, "nodes"), (ACCELERATOR, "accelerators")):
+                for where, word in entries((*at, key), part.get(key)):
+                    spelling.read(where, word, kind)
     if isinstance(money := data.get("money"), dict):
         spelling.read(("money", "accelerator"), money.get("accelerator"), "accelerators")
     return spelling.applied(source), tuple(spelling.told)
@@ -153,7 +158,7 @@ def _machine(top: Cursor) -> Machine | None:
     aliases = known_names().aliases.get("nodes", {})
     name = at.at(NODE).named("node", catalog.names("nodes"), "see `dse catalog nodes`", aliases)
     node = catalog.node(name)
-    known = formats(node)
+    known = formats(catalog.accelerator(node.accelerator))
     asked = at.at(PRECISION).named("precision", known) if at.has(PRECISION) else known[0]
     return Machine(node, asked)
 
@@ -285,6 +290,12 @@ def _peak(at: Cursor, resource: str) -> tuple[float, str]:
         known = [name for name in catalog.names("fabrics") if catalog.fabric(name).bytes_per_s]
         name = at.named("fabric", known, "see `dse catalog fabrics`, or write 25 Gbps")
         return float(catalog.fabric(name).bytes_per_s or 0.0), name
+    if resource == "gpu" and isinstance(at.value, str):
+        name = known_names().real("accelerators", at.value.strip())
+        if name in catalog.names("accelerators"):
+            problem = f"{at.label}: {at.shown} is an accelerator, not a peak"
+            remedy = f"write {ACCELERATOR}: {name} in an upgrade, or its peak, such as 989 TFLOP/s"
+            raise at.wrong(problem, remedy)
     peak = at.quantity(HARDWARE[resource][1], _HIGHEST)
     if peak < _LOWEST:
         raise at.wrong(f"{at.label}: {at.shown} is below anything that exists", "check the unit")
@@ -311,19 +322,19 @@ def _some(at: Cursor) -> list[Cursor]:
     return found
 
 
-def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
+def _upgrades(top: Cursor, machine: Machine | None) -> tuple[Upgrade, ...]:
     found: list[Upgrade] = []
     mistakes = Mistakes()
 
     def keep(at: Cursor, places: dict[str, Cursor]) -> None:
-        upgrade = _upgrade(at, places)
+        upgrade = _upgrade(at, places, machine)
         if upgrade.name in (other.name for other in found):
             place = next(iter(places.values()))
             raise place.wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
         found.append(upgrade)
 
     def read(at: Cursor) -> None:
-        resources = [key for key in at.given() if key in FIELDS]
+        resources = [key for key in at.given() if key in (NODE, ACCELERATOR, *FIELDS)]
         _check_upgrade(at, resources)
         rows = zip(*(_some(at.at(key)) for key in resources), strict=True)
         each(lambda places: keep(at, dict(zip(resources, places, strict=True))), rows)
@@ -338,7 +349,11 @@ def _check_upgrade(at: Cursor, resources: list[str]) -> None:
     if len(at.given()) < len(at.value):
         raise Unread
     if not resources:
-        raise at.wrong("the upgrade changes nothing", "add a resource, as ethernet: 100 Gbps")
+        remedy = "add a resource, as ethernet: 100 Gbps, or a machine, as node: dgx-h100"
+        raise at.wrong("the upgrade changes nothing", remedy)
+    if NODE in resources and ACCELERATOR in resources:
+        problem = f"both {NODE} and {ACCELERATOR} in an upgrade"
+        raise at.at(ACCELERATOR).wrong(problem, "leave one of them out", key=True)
     listed = [key for key in resources if isinstance(at.value[key], list)]
     if listed and len(resources) > 1:
         problem = f"{listed[0]}: several values in an upgrade of several resources"
@@ -348,20 +363,61 @@ def _check_upgrade(at: Cursor, resources: list[str]) -> None:
         raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
 
 
-def _upgrade(at: Cursor, places: dict[str, Cursor]) -> Upgrade:
-    changes, labels, fabric = {}, {}, ""
-    peaks = each(lambda resource: _peak(places[resource], resource), places)
-    for (resource, place), (peak, found) in zip(places.items(), peaks, strict=True):
+def _upgrade(at: Cursor, places: dict[str, Cursor], machine: Machine | None) -> Upgrade:
+    base = _catalogued(places, machine)
+    changes, labels, fabric = dict(base.changes), dict(base.labels), ""
+    resources = [resource for resource in places if resource in FIELDS]
+    peaks = each(lambda resource: _peak(places[resource], resource), resources)
+    for resource, (peak, found) in zip(resources, peaks, strict=True):
         changes[resource] = peak
-        labels[resource] = f"{TITLES[resource]} {str(place.value).strip()}"
+        labels[resource] = f"{TITLES[resource]} {str(places[resource].value).strip()}"
         if found:
             fabric, labels[resource] = found, catalog.fabric(found).title
-    written = " and ".join(labels.values())
+    named = [base.name] if base.name else []
+    written = " and ".join([*named, *(labels[resource] for resource in resources)])
     price = None
     if at.has("price_per_gpu"):
         price = at.at("price_per_gpu").quantity("usd", 1e9, example="9 kUSD")
     name = at.at("name").text() if at.has("name") else written
-    return Upgrade(name, changes, labels, price, fabric)
+    return replace(
+        base,
+        name=name,
+        changes=changes,
+        labels=labels,
+        price_per_gpu_usd=price,
+        fabric=fabric,
+    )
+
+
+def _catalogued(places: dict[str, Cursor], machine: Machine | None) -> Upgrade:
+    """What the machine or accelerator of the catalogue changes that an upgrade names; nothing where
+    it names none. Its GPUs compute in the format of the fleet's machine, if they can."""
+    key = next((one for one in (NODE, ACCELERATOR) if one in places), "")
+    if not key:
+        return Upgrade("", {}, {})
+    kind = f"{key}s"
+    listing, aliases = f"see `dse catalog {kind}`", known_names().aliases.get(kind, {})
+    name = places[key].named(key, catalog.names(kind), listing, aliases)
+    node = catalog.node(name) if key == NODE else None
+    board = catalog.accelerator(name if node is None else node.accelerator)
+    known = formats(board)
+    same = machine is not None and machine.precision in known
+    precision = machine.precision if machine is not None and same else known[0]
+    if node is None:
+        peaks, facts = accelerator_peaks(board, precision), peak_facts(board, precision)
+    else:
+        new = Machine(node, precision)
+        peaks, facts = new.peaks(), new.facts()
+    title = board.title if node is None else node.title
+    changes = {resource: peak for resource, peak in peaks.items() if resource in FIELDS}
+    return Upgrade(
+        name=title,
+        changes=changes,
+        labels={resource: f"{TITLES[resource]} of {title}" for resource in changes},
+        node=name if key == NODE else "",
+        accelerator=name if key == ACCELERATOR else "",
+        facts=tuple(facts),
+    )
 
 
 def _ports(top: Cursor) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ def absent(description: str) -> Any:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Quantity = Annotated[Any, shown_as(QUANTITY)]
 Quantities = Annotated[Any, shown_as(one_or_list(QUANTITY))]
+Names = Annotated[Any, shown_as(one_or_list({"type": "string"}))]
 Whole = BeforeValidator(whole)
 Target = Literal["allreduce-local", "allreduce-cluster", "pearl"]
 _COLUMNS = {
@@ -89,6 +90,13 @@ class HardwareFile(Section):
 class UpgradeFile(Section):
     """Hardware that differs from the base in some of its peaks."""
 
+    node: Names = absent(
+        f"a machine of dse catalog nodes in place of the fleet's, at its price; {_ONE_OF_EACH}"
+    )
+    accelerator: Names = absent(
+        "an accelerator of dse catalog accelerators in place of the fleet's, at its price without "
+        f"a host; {_ONE_OF_EACH}"
+    )
     gpu: Quantities = absent(f"such as 64 TFLOP/s; {_ONE_OF_EACH}")
     memory: Quantities = absent(f"such as 4 TB/s; {_ONE_OF_EACH}")
     pcie: Quantities = absent(f"such as 50 GB/s; {_ONE_OF_EACH}")

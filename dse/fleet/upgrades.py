@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.catalog import Fact
 from dse.fleet.breakdown import Priced
 from dse.fleet.document import ALL, Speedup, UpgradeSpeedup
 from dse.model.arrays import Array, ArrayLike
@@ -37,7 +38,9 @@ class Upgrade:
     """Hardware of which some peaks are other than in the base.
 
     changes: resource -> new peak. labels: the same as written. price_per_gpu_usd: None where not
-    told. fabric: of the catalogue, whose parts then have prices; empty for none.
+    told. fabric: of the catalogue, whose parts then have prices; empty for none. node, accelerator:
+    of the catalogue, which replaces those of the fleet and has a price there; empty for none.
+    facts: what its peaks rest on, each with the entry of the catalogue that it is of.
     """
 
     name: str
@@ -45,6 +48,9 @@ class Upgrade:
     labels: Mapping[str, str]
     price_per_gpu_usd: float | None = None
     fabric: str = ""
+    node: str = ""
+    accelerator: str = ""
+    facts: tuple[tuple[str, Fact], ...] = ()
 
     def applied(self, base: Hardware) -> Hardware:
         """The base with this upgrade."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument, UpgradeWorth
 
 _AS_THEY_ARE = "upgrades are priced for jobs as they are"
+_SOLD = ("inter_node", "node", "accelerator")  # what of the catalogue an upgrade may be
 CERTAIN = 0.995  # a probability that needs no word
 
 
@@ -304,9 +305,11 @@ def _offer(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
     money = document.money
     assert money is not None
     changed = next((one.changes for one in document.upgrades if one.name == row.name), {})
+    bought = tuple(changed.values())
     prices = [
         one for one in document.sources
-        if words.title("inter_node", one.item) in changed.values() and "prices." in one.fact
+        if ("prices." in one.fact or one.fact.endswith(".purchase"))
+        and any(label.endswith(words.title(kind, one.item)) for label in bought for kind in _SOLD)
     ]  # fmt: skip
     if row.basis == OWN_PRICE or not _catalogues(prices):
         return

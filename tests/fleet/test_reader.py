@@ -202,3 +202,43 @@ def test_each_command_names_the_other_for_the_others_studies(tmp_path: Path) -> 
     path.write_text("study: mine\nworkload: resnet50\n")
     with pytest.raises(StudyError, match="not a fleet study; use dse run"):
         read_fleet(path)
+
+
+def upgraded(folder: Path, *entries: str, money: str = "") -> FleetStudy:
+    """A fleet on DGX A100 with these upgrades."""
+    listed = "".join(f"  - {entry}\n" for entry in entries)
+    text = f"fleet: f\npopulation: jobs.csv\nhardware: {{node: dgx-a100-80gb}}\nupgrades:\n{listed}"
+    return read_fleet(written(folder, text + money))
+
+
+def test_an_upgrade_may_name_a_machine_or_an_accelerator_of_the_catalogue(tmp_path: Path) -> None:
+    found = upgraded(tmp_path, "{node: [dgx-h100, dgx-b200]}", "{accelerator: h100-sxm}",
+                     "{node: dgx-h100, name: mine, ethernet: 100gbe}")  # fmt: skip
+    h100, b200, card, mine = found.upgrades
+    assert [one.name for one in found.upgrades] == [
+        "NVIDIA DGX H100", "NVIDIA DGX B200", "NVIDIA H100 SXM5 80 GB", "mine",
+    ]  # fmt: skip
+    assert (h100.changes["gpu"], h100.changes["memory"]) == (989e12, 3.35e12)
+    assert (h100.changes["ethernet"], h100.changes["nvlink"]) == (50e9, 450e9)
+    assert b200.changes["gpu"] > 2 * h100.changes["gpu"]
+    assert card.changes == {key: h100.changes[key] for key in ("gpu", "memory", "pcie", "nvlink")}
+    assert mine.changes == {**h100.changes, "ethernet": 12.5e9}
+    assert (h100.node, card.accelerator) == ("dgx-h100", "h100-sxm")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{node: dgx-h1000}", "no such node; did you mean dgx-h100?"),
+        ("{node: dgx-h100, accelerator: h100-sxm}", "both node and accelerator in an upgrade"),
+        ("{node: [dgx-h100, dgx-b200], ethernet: 100gbe}", "several values in an upgrade of"),
+        ("{gpu: H100}", "'H100' is an accelerator, not a peak; write accelerator: h100-sxm"),
+        ("{name: nothing}", "the upgrade changes nothing; add a resource, as ethernet: 100 Gbps"),
+    ],
+)
+def test_a_machine_that_no_upgrade_can_be_is_one_line(
+    entry: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        upgraded(tmp_path, entry)
+    assert said in str(caught.value)

@@ -53,7 +53,13 @@ def test_its_words_are_those_of_the_model() -> None:
         "shared_pcie",
         "gpu_memory",
     }
-    assert set(UpgradeFile.model_fields) == {*FIELDS, "name", "price_per_gpu"}
+    assert set(UpgradeFile.model_fields) == {
+        *FIELDS,
+        "node",
+        "accelerator",
+        "name",
+        "price_per_gpu",
+    }
     assert get_args(Target) == (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
 
 

@@ -435,3 +435,37 @@ def test_a_price_that_is_hardly_meant_is_checked_before_anything_is_signed(
 def test_an_upgrade_for_nothing_is_no_offer(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"price_per_gpu: '0 USD' is zero; write a value above 0"):
         document(tmp_path, STUDY.replace("500 USD", "0 USD"))
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "usd", "basis"),
+    [
+        ("node: dgx-h100", 13 * 375_000, "13 of NVIDIA DGX H100 at USD 375,000"),
+        ("accelerator: h100-sxm", 100 * 31_250, "100 of NVIDIA H100 SXM5 80 GB at USD 31,250, "),
+    ],
+)
+def test_a_machine_of_the_catalogue_costs_what_it_does_there_and_needs_a_quote(
+    upgrade: str, usd: float, basis: str, tmp_path: Path
+) -> None:
+    money = "money: {gpus: 100, busy: 0.9, gpu_hour: 20 USD/hour, amortisation_years: 4}\n"
+    study = (
+        "fleet: f\npopulation: jobs.csv\nhardware: {node: dgx-a100-80gb}\n"
+        f"upgrades:\n  - {{{upgrade}}}\n{money}"
+    )
+    found = document(tmp_path, study, MANY)
+    assert found.money is not None
+    (row,) = found.money.upgrades
+    assert row.capital_usd == usd
+    assert row.basis.startswith(basis)
+    assert found.intervals is not None
+    low, high = found.intervals.money[0].capital_usd or (0.0, 0.0)
+    assert low < usd < high, "a price of the catalogue is not certain"
+    assert any(one.fact.endswith(".purchase") for one in found.sources)
+    (action,) = [one for one in fleet_readiness.actions(found) if "quote" in one]
+    assert action.startswith(f"Get a quote for {row.name}: the catalogue's USD ")
+    kind, name = upgrade.split(": ")
+    own = f"{kind}s: {{{name}: {{purchase: 30 USD}}}}\nas_of: 2026-01-01\n"
+    (tmp_path / "own.yaml").write_text(own)
+    priced = document(tmp_path, study.replace("money: {", "money: {prices: own.yaml, "), MANY)
+    assert any("Check the price of NVIDIA" in one for one in fleet_readiness.actions(priced))
+    assert not any("quote" in one for one in fleet_readiness.actions(priced))
