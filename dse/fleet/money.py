@@ -206,6 +206,8 @@ def of_upgrade(
     basis, machine = "", machine_price(found, upgrade)
     if upgrade.price_per_gpu_usd is not None:
         capital, basis = upgrade.price_per_gpu_usd * found.gpus, OWN_PRICE
+        if upgrade.price_terms is not None:
+            basis += f" ({upgrade.price_terms.converted})"
     elif machine is not None:
         number, price = machine
         if price.fact is not None and not math.isnan(price.usd):

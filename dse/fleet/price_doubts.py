@@ -24,11 +24,13 @@ def price_doubt(
     """
     if upgrade.price_per_gpu_usd is None:
         return "" if machine is None else catalog.implausible(machine, asked)
-    price = _price("network", upgrade.price_per_gpu_usd)
+    price = _price("upgrade", upgrade)
+    if why := catalog.implausible(price, asked):  # the rate at which it was converted
+        return why
     if network is not None:
         return catalog.far(price, network, asked)
     found = [
-        (name, catalog.implausible(_price(f"accelerators.{name}.purchase", price.value), asked))
+        (name, catalog.implausible(_price(f"accelerators.{name}.purchase", upgrade), asked))
         for name in ([upgrade.accelerator] if upgrade.accelerator else _similar(upgrade))
     ]
     if not found or not all(why for _, why in found):
@@ -37,8 +39,10 @@ def price_doubt(
     return f"{why} (for {catalog.accelerator(name).title}, which is about as fast)"
 
 
-def _price(name: str, usd: float | None) -> Fact:
-    return Fact(name, usd, "USD", f"{usd:g} USD", source="the study", accessed="")
+def _price(name: str, upgrade: Upgrade) -> Fact:
+    """What the study has of an upgrade, as the price of such an entry of the catalogue."""
+    usd, terms = upgrade.price_per_gpu_usd, upgrade.price_terms
+    return Fact(name, usd, "USD", f"{usd:g} USD", source="the study", accessed="", offer=terms)
 
 
 def _similar(upgrade: Upgrade) -> list[str]:

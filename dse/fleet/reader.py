@@ -6,14 +6,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dse import catalog, units
 from dse.calibration.profile import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
+from dse.catalog.price_terms import QUOTE, PriceTerms
+from dse.currencies import USD, Rate, currency, guess, named_usd
 from dse.errors import StudyError
 from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
 from dse.fleet.job_table import ENDINGS, REQUIRED
@@ -79,9 +82,10 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     hardware = part(lambda: _hardware(top, machine()))
     memory = part(lambda: _gpu_memory(top, population()[1]))
     part(lambda: _check_whole(top, population()[1], machine()))
-    upgrades = part(lambda: _upgrades(top, machine()))
+    rates = _Rates(top)
+    upgrades = part(lambda: _upgrades(top, machine(), rates))
     ports = part(lambda: _ports(top))
-    money = part(lambda: _money(top.at("money")) if _given(top, "money") else None)
+    money = part(lambda: _money(top.at("money"), rates) if _given(top, "money") else None)
     profiles = part(
         lambda: tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
     )
@@ -322,12 +326,12 @@ def _some(at: Cursor) -> list[Cursor]:
     return found
 
 
-def _upgrades(top: Cursor, machine: Machine | None) -> tuple[Upgrade, ...]:
+def _upgrades(top: Cursor, machine: Machine | None, rates: _Rates) -> tuple[Upgrade, ...]:
     found: list[Upgrade] = []
     mistakes = Mistakes()
 
     def keep(at: Cursor, places: dict[str, Cursor]) -> None:
-        upgrade = _upgrade(at, places, machine)
+        upgrade = _upgrade(at, places, machine, rates)
         if upgrade.name in (other.name for other in found):
             place = next(iter(places.values()))
             raise place.wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
@@ -363,7 +367,9 @@ def _check_upgrade(at: Cursor, resources: list[str]) -> None:
         raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
 
 
-def _upgrade(at: Cursor, places: dict[str, Cursor], machine: Machine | None) -> Upgrade:
+def _upgrade(
+    at: Cursor, places: dict[str, Cursor], machine: Machine | None, rates: _Rates
+) -> Upgrade:
     base = _catalogued(places, machine)
     changes, labels, fabric = dict(base.changes), dict(base.labels), ""
     resources = [resource for resource in places if resource in FIELDS]
@@ -375,9 +381,9 @@ def _upgrade(at: Cursor, places: dict[str, Cursor], machine: Machine | None) -> 
             fabric, labels[resource] = found, catalog.fabric(found).title
     named = [base.name] if base.name else []
     written = " and ".join([*named, *(labels[resource] for resource in resources)])
-    price = None
+    price, terms = None, None
     if at.has("price_per_gpu"):
-        price = at.at("price_per_gpu").quantity("usd", 1e9, example="9 kUSD")
+        price, terms = rates.usd(at.at("price_per_gpu"), "usd", 1e9, "9 kUSD")
     name = at.at("name").text() if at.has("name") else written
     return replace(
         base,
@@ -385,6 +391,7 @@ def _upgrade(at: Cursor, places: dict[str, Cursor], machine: Machine | None) -> 
         changes=changes,
         labels=labels,
         price_per_gpu_usd=price,
+        price_terms=terms,
         fabric=fabric,
     )
 
@@ -451,7 +458,42 @@ def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
         yield profile, path
 
 
-def _money(at: Cursor) -> Money:
+@dataclass(frozen=True)
+class _Rates:
+    """What other currencies are worth by the price list that a fleet study names under ``money``.
+    top: the whole study."""
+
+    top: Cursor
+
+    @cached_property
+    def known(self) -> Mapping[str, Rate]:
+        """By code; a mistake in the list raises :class:`~dse.errors.StudyError`."""
+        money = self.top.at("money") if _given(self.top, "money") else None
+        if money is None or not money.has("prices"):
+            return {}
+        return catalog.read_prices(_price_list(money.at("prices"))).rates
+
+    def usd(
+        self, at: Cursor, dimension: str, most: float, example: str
+    ) -> tuple[float, PriceTerms | None]:
+        """A price as written, in USD, and its terms where it is in another currency."""
+        written = at.value
+        code = currency(written) if isinstance(written, str) else USD
+        if code == USD:
+            return at.quantity(dimension, most, example=example), None
+        if code not in self.known:
+            raise at.wrong(
+                f"{at.label}: {at.shown} is in a currency of which no rate is given",
+                f"{guess(code, self.known)}add 'currencies: {{{code}: ... USD}}' with what one "
+                f"{code} is worth to a price list under money (prices: FILE), or write it in USD",
+            )
+        rate = self.known[code]
+        in_usd = replace(at, source=at.source.renamed({at.loc: named_usd(written)}, {}))
+        terms = PriceTerms(QUOTE, currency=code, rate=rate.usd, rate_date=rate.date)
+        return in_usd.quantity(dimension, most / rate.usd, example=example) * rate.usd, terms
+
+
+def _money(at: Cursor, rates: _Rates) -> Money:
     mistakes = Mistakes()
 
     def optional(key: str, read: Callable[[Cursor], T], absent: Any) -> Part[T]:
@@ -459,7 +501,9 @@ def _money(at: Cursor) -> Money:
 
     mistakes.part(lambda: _check_priced(at))
     busy = optional("busy", _share, 1.0)
-    hour = optional("gpu_hour", lambda place: place.quantity("usd_per_hour", 1e6), None)
+    hour = optional(
+        "gpu_hour", lambda place: rates.usd(place, "usd_per_hour", 1e6, "2 USD/hour")[0], None
+    )
     accelerator = optional(
         "accelerator", lambda place: place.named("accelerator", catalog.names("accelerators")), ""
     )

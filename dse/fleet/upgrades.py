@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dse.catalog import Fact
+from dse.catalog.price_terms import PriceTerms
 from dse.fleet.breakdown import Priced
 from dse.fleet.document import ALL, Speedup, UpgradeSpeedup
 from dse.model.arrays import Array, ArrayLike
@@ -38,15 +39,17 @@ class Upgrade:
     """Hardware of which some peaks are other than in the base.
 
     changes: resource -> new peak. labels: the same as written. price_per_gpu_usd: None where not
-    told. fabric: of the catalogue, whose parts then have prices; empty for none. node, accelerator:
-    of the catalogue, which replaces those of the fleet and has a price there; empty for none.
-    facts: what its peaks rest on, each with the entry of the catalogue that it is of.
+    told. price_terms: of that price, None where it is in USD. fabric: of the catalogue, whose parts
+    then have prices; empty for none. node, accelerator: of the catalogue, which replaces those of
+    the fleet and has a price there; empty for none. facts: what its peaks rest on, each with the
+    entry of the catalogue that it is of.
     """
 
     name: str
     changes: Mapping[str, float]
     labels: Mapping[str, str]
     price_per_gpu_usd: float | None = None
+    price_terms: PriceTerms | None = None
     fabric: str = ""
     node: str = ""
     accelerator: str = ""

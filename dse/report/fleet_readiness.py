@@ -311,7 +311,7 @@ def _offer(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
         if ("prices." in one.fact or one.fact.endswith(".purchase"))
         and any(label.endswith(words.title(kind, one.item)) for label in bought for kind in _SOLD)
     ]  # fmt: skip
-    if row.basis == OWN_PRICE or not _catalogues(prices):
+    if row.basis.startswith(OWN_PRICE) or not _catalogues(prices):
         return
     found = money_band(document, "upgrade", row.name)
     most = row.worth_usd_per_gpu * money.gpus

@@ -242,3 +242,21 @@ def test_a_machine_that_no_upgrade_can_be_is_one_line(
     with pytest.raises(StudyError) as caught:
         upgraded(tmp_path, entry)
     assert said in str(caught.value)
+
+
+def test_prices_in_another_currency_are_read_at_the_rate_of_the_price_list(tmp_path: Path) -> None:
+    (tmp_path / "rates.yaml").write_text("as_of: 2026-11-27\ncurrencies: {EUR: 1.12 USD}\n")
+    money = "money: {prices: rates.yaml, gpus: 128, gpu_hour: 1.5 EUR/hour}\n"
+    upgrade = "{name: new, gpu: 989 TFLOP/s, price_per_gpu: 35 kEUR}"
+    found = upgraded(tmp_path, upgrade, money=money)
+    assert found.upgrades[0].price_per_gpu_usd == pytest.approx(39_200)
+    assert found.money is not None
+    assert found.money.gpu_hour_usd == pytest.approx(1.68)
+    terms = found.upgrades[0].price_terms
+    assert terms is not None
+    assert terms.converted == "EUR at USD 1.12 of 2026-11-27"
+    with pytest.raises(StudyError, match=r"'35 kGBP' is in a currency of which no rate is given; "
+                                         r"add 'currencies: {GBP: ... USD}'"):  # fmt: skip
+        upgraded(tmp_path, upgrade.replace("EUR", "GBP"), money=money)
+    with pytest.raises(StudyError, match=r"to a price list under money \(prices: FILE\)"):
+        upgraded(tmp_path, upgrade)

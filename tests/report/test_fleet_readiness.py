@@ -469,3 +469,13 @@ def test_a_machine_of_the_catalogue_costs_what_it_does_there_and_needs_a_quote(
     priced = document(tmp_path, study.replace("money: {", "money: {prices: own.yaml, "), MANY)
     assert any("Check the price of NVIDIA" in one for one in fleet_readiness.actions(priced))
     assert not any("quote" in one for one in fleet_readiness.actions(priced))
+
+
+def test_the_rate_of_a_price_is_told_and_checked(tmp_path: Path) -> None:
+    study = OWN.replace("500 USD", "450 EUR").replace("money: {", "money: {prices: rates.yaml, ")
+    for rate, wrong in ((1.12, False), (0.89, True)):
+        (tmp_path / "rates.yaml").write_text(f"currencies: {{EUR: {rate} USD}}\n")
+        found = document(tmp_path, study, MANY)
+        assert f"(EUR at USD {rate})" in fleet_page.render_markdown(found)
+        told = [one for one in fleet_readiness.actions(found) if "was USD 1 = EUR 0.89" in one]
+        assert bool(told) == wrong
