@@ -132,6 +132,9 @@ def _with_real_names(source: Source) -> tuple[Source, tuple[str, ...]]:
                     spelling.read(where, word, kind)
     if isinstance(money := data.get("money"), dict):
         spelling.read(("money", "accelerator"), money.get("accelerator"), "accelerators")
+    if isinstance(workloads := data.get("workloads"), dict):
+        for label, word in workloads.items():
+            spelling.read(("workloads", label), word, "workloads")
     return spelling.applied(source), tuple(spelling.told)
 
 

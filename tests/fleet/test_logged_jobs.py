@@ -402,3 +402,14 @@ def test_a_column_of_times_that_is_named_as_advised_is_read(tmp_path: Path) -> N
     assert found.log is not None
     assert found.log.gpu_hours == 8 * 16.5
     assert not any("no times" in line for line in answer_lines(found))
+
+
+def test_workloads_may_be_called_by_other_words_that_are_clear(tmp_path: Path) -> None:
+    text = "workload,gpus,hours\nours,8,1\nresnet50,8,1\n"
+    found = study(tmp_path, text, more="workloads: {ours: gpt2-xl}\n")
+    assert found.log is not None
+    assert found.log.workloads == {"ours": "gpt2-xl-1.5b"}
+    several = study(tmp_path, text, more="workloads: {ours: bert-large}\n")
+    assert several.log is not None
+    assert several.log.workloads["ours"] == catalog.resolve("workloads", "bert-large")
+    assert any("bert-large" in line for line in several.told)
