@@ -69,7 +69,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
     if hours is not None:
         numbers["gpu_hours"] = hours
     weights = numbers["cnodes"] if hours is None else hours
-    named = [f"{job.name} ({name or 'not matched'})" for job, name in zip(jobs, found, strict=True)]
+    named = [_title(job, name) for job, name in zip(jobs, found, strict=True)]
 
     def place(row: int, column: str) -> tuple[int, int, str]:
         text = f"{numbers[column][row]:g}" if column in numbers else classes[row]
@@ -104,6 +104,13 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         durations=log.durations,
     )
     return columns, summary
+
+
+def _title(job: LoggedJob, workload: str | None) -> str:
+    """What a job is called: its ID, the first name that the log has for it, and the workload."""
+    label = next(iter(job.labels), "")[:_LONGEST_NAME]
+    called = f"{job.name} {label}" if label and label != job.name else job.name
+    return f"{called} ({workload or 'not matched'})"
 
 
 def _used(log: JobLog) -> tuple[list[LoggedJob], Counter[str]]:

@@ -20,11 +20,9 @@ MOST_UPGRADES = 3  # that have a column
 
 
 def listed(document: FleetDocument) -> list[NamedJob]:
-    """The jobs that the page lists one by one, in their order: those that hold most of the
-    fleet."""
-    most = sorted(document.named, key=lambda job: -(job.gpu_hours or 0.0))[:MOST_LISTED]
-    kept = set(map(id, most))
-    return [job for job in document.named if id(job) in kept]
+    """The jobs that the page lists one by one: those that hold most of the fleet, the most
+    first."""
+    return sorted(document.named, key=lambda job: -(job.gpu_hours or 0.0))[:MOST_LISTED]
 
 
 def left_out(document: FleetDocument) -> str:
@@ -46,21 +44,17 @@ def heads(document: FleetDocument) -> list[str]:
 
 
 def rows(document: FleetDocument) -> list[list[str]]:
-    """What each listed job gains, those first that free most of the fleet by the first upgrade."""
+    """What each listed job gains, in their order."""
     if not _gains(document):
         return []
     upgrades = _upgrades(document)
-
-    def freed(job: NamedJob) -> float:
-        return (job.gpu_hours or 0.0) * (1 - 1 / job.speedups[upgrades[0]]) if upgrades else 0.0
-
     return [
         [job.name, CLASSES[job.architecture], count(job.cnodes),
          *([] if _by_cnodes(document) else [significant(job.gpu_hours or 0.0)]),
          *(f"{times(job.speedups[name])} / {times(job.own_speedups[name])}" for name in upgrades),
          *(times(job.moves[row.target]) if row.target in job.moves else NOTHING
            for row in document.ports)]
-        for job in sorted(listed(document), key=freed, reverse=True)
+        for job in listed(document)
     ]  # fmt: skip
 
 

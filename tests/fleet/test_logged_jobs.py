@@ -15,7 +15,7 @@ from dse.fleet.reader import read_fleet
 from dse.fleet.study import FleetStudy
 from dse.fleet.workload_matching import Matcher, step_of_gpu
 from dse.model.precision import PRECISIONS
-from dse.report import fleet_log, fleet_page, fleet_readiness
+from dse.report import fleet_jobs, fleet_log, fleet_page, fleet_readiness
 from dse.report.fleet_words import answer_lines, decision
 from tests.fleet import logs, small
 
@@ -413,3 +413,17 @@ def test_workloads_may_be_called_by_other_words_that_are_clear(tmp_path: Path) -
     assert several.log is not None
     assert several.log.workloads["ours"] == catalog.resolve("workloads", "bert-large")
     assert any("bert-large" in line for line in several.told)
+
+
+def test_jobs_are_listed_by_what_they_held_with_the_names_that_the_log_has(
+    tmp_path: Path,
+) -> None:
+    rows = fleet_jobs.rows(document(tmp_path, logs.SACCT))
+    assert [row[0] for row in rows] == [
+        "102 bert_large_pretrain_v3 (bert-large-s512)",
+        "101 resnet50-imagenet (resnet50)",
+        "103_1 sweep (not matched)",
+    ]
+    text = "job name,gpus,hours\nresnet50-1,8,1\n"
+    (row,) = fleet_jobs.rows(document(tmp_path, text, more="columns: {job: job name}\n"))
+    assert row[0] == "resnet50-1 (resnet50)"

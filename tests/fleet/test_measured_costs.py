@@ -233,8 +233,8 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
     assert (job.own_model.measured, job.own_model.extrapolated) == (True, False)
     text = fleet_page.render_markdown(found)
     assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, error of 11 % on measurements" in text
-    assert "Priced with measured costs: job3, job4, job5; the others with the catalogue's." in text
-    assert "Outside the measured range: job3, job4, job5." in text
+    assert "Priced with measured costs: job3, job5, job4; the others with the catalogue's." in text
+    assert "Outside the measured range: job3, job5, job4." in text
     assert "NCCL in one server: measured by h100-node on h100" in text
     assert "come from the catalogue" in fleet_page.render_markdown(bare)
 
