@@ -22,7 +22,7 @@ from dse.report import fleet_log, fleet_models, fleet_moves, words
 from dse.report.document import Readiness, Reason
 from dse.report.fleet_models import worthwhile
 from dse.report.fleet_ranges import band, money_band, probability, times, times_text, usd_text
-from dse.report.fleet_words import CLASSES, gpu, single
+from dse.report.fleet_words import CLASSES, gpu, most_gaining, priced, single
 from dse.report.readiness.doubts import LARGE, MOST_RIVALS
 from dse.report.readiness.verdict import said
 from dse.report.tables import capital
@@ -61,6 +61,8 @@ def verdict(document: FleetDocument) -> str:
     if found is None:
         return ""
     if row is None:
+        if found.reasons and most_gaining(document) and not priced(document):
+            return "Not enough is known to buy. First:"
         return "Nothing to buy yet. First:" if found.reasons else "Nothing to buy."
     if not found.ready:
         return "Not ready to sign. First:" if found.reasons else "Not ready to sign."

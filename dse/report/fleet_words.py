@@ -103,7 +103,8 @@ def answer_lines(document: FleetDocument) -> list[str]:
     if best is not None:
         lines.append(_of_upgrade(document, best))
     elif document.upgrades:
-        lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
+        none = "No upgrade of a single resource lets the fleet do noticeably more work."
+        lines.append(f"{none}{_together(document, 1.0)}")
     lines += [_of_port(document, row) for row in document.ports[:1]]
     of_log = (
         fleet_log.timeless,
@@ -122,7 +123,7 @@ def decision(document: FleetDocument) -> tuple[str, str]:
 
 
 def _decision(document: FleetDocument) -> tuple[str, str]:
-    money, best = document.money, best_upgrade(document)
+    money, most = document.money, most_gaining(document)
     row = worthwhile(document)
     if move := fleet_moves.comes_first(document):
         return f"Move jobs to {CLASSES[move.target]} first", _moving(document, move)
@@ -139,19 +140,25 @@ def _decision(document: FleetDocument) -> tuple[str, str]:
         ):
             why.append(f"After jobs have moved to {CLASSES[port.target]}, {then}.")
         return f"Upgrade to {row.name}", " ".join(filter(None, why))
-    if money is not None and any(one.net_usd_per_year is not None for one in money.upgrades):
+    if money is not None and priced(document):
         if other := fleet_models.disagreement(document):
             return "Nothing to buy yet", (
                 "By the formula no upgrade whose price is known saves more than it costs, but "
                 f"{other}."
             )
         none = "No upgrade whose price is known saves more than it costs."
+        if most is not None:
+            gains = f"{most.name} gains the most ({_speed(document, most.name)})"
+            none = f"{gains}, but no upgrade whose price is known saves more than it costs."
         return "Keep the hardware", f"{none} {fleet_models.agreement(document)}".rstrip()
-    if best is not None:
+    if most is not None:
         known = "No price is known: give price_per_gpu, and the answer is in dollars."
-        others = fleet_models.opinions(document, best.name)
-        told = f" The fleet does {_speed(document, best.name)} the work ({others})." * bool(others)
-        return f"Most is gained from {best.name}", f"{known}{told}"
+        if money is None:
+            known = "Say how many GPUs there are and what an hour of one is worth ('money')."
+        others = fleet_models.opinions(document, most.name)
+        told = f" The fleet does {_speed(document, most.name)} the work ({others})." * bool(others)
+        what = f"{most.name} gains the most; whether it pays is not known"
+        return what, f"{known}{told}"
     return "Keep the hardware", "No upgrade that was asked about lets the fleet do more work."
 
 
@@ -259,6 +266,26 @@ def best_upgrade(document: FleetDocument) -> UpgradeSpeedup | None:
     return max(gaining, key=lambda row: _gained(document, row), default=None)
 
 
+def most_gaining(document: FleetDocument) -> UpgradeSpeedup | None:
+    """The upgrade, of one resource or several, that gains the fleet most GPU-hours; None where none
+    gains more than the digits of the report can show."""
+    gaining = [row for row in document.upgrades if _gained(document, row) >= NOTICED]
+    return max(gaining, key=lambda row: _gained(document, row), default=None)
+
+
+def priced(document: FleetDocument) -> bool:
+    """Whether it is known of any upgrade what it leaves after its own cost."""
+    rows = document.money.upgrades if document.money is not None else ()
+    return any(row.net_usd_per_year is not None for row in rows)
+
+
+def _unpaid(document: FleetDocument, name: str) -> str:
+    """That an upgrade that gains is not worth its price; empty where it is, or nobody knows."""
+    rows = document.money.upgrades if document.money is not None else ()
+    net = next((row.net_usd_per_year for row in rows if row.name == name), None)
+    return ", but it costs more than it saves" if net is not None and net <= 0 else ""
+
+
 def _gained(document: FleetDocument, row: UpgradeSpeedup) -> float:
     """How many times the work the fleet does in the same GPU-hours."""
     return row.speedup[document.whole].gpu_hours
@@ -287,24 +314,30 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     ways = row.speedup[document.whole]
     text = f"The best upgrade of a single resource is {row.name}: "
     if single(document):
-        text += f"the job runs {times(ways.mean_of_ratios)} as fast{_within(document, row.name)}."
+        text += f"the job runs {times(ways.mean_of_ratios)} as fast{_within(document, row.name)}"
     else:
         text += (
             f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours"
             f"{_within(document, row.name)}{_missed(document, row.name)}, and the mean job runs "
-            f"{times(ways.mean_of_ratios)} as fast."
+            f"{times(ways.mean_of_ratios)} as fast"
         )
-    most = max(document.upgrades, key=lambda other: _gained(document, other))
-    if _gained(document, most) > ways.gpu_hours:
-        resources = len(most.changes)
-        text += (
-            f" Upgrading {resources} resources together ({most.name}) gains more: "
-            f"{times(_gained(document, most))}."
-        )
+    text += f"{_unpaid(document, row.name)}.{_together(document, ways.gpu_hours)}"
     if any(row.architecture == PS_WORKER for row in document.classes):
         where = "below" if document.models else "with --facts"
         text += f" For PS/Worker jobs dse's own model gives other speedups ({where})."
     return text
+
+
+def _together(document: FleetDocument, speedup: float) -> str:
+    """That an upgrade of several resources gains more than ``speedup``, as a sentence after others;
+    empty where none does."""
+    most = most_gaining(document)
+    if most is None or _gained(document, most) <= speedup:
+        return ""
+    return (
+        f" Upgrading {len(most.changes)} resources together ({most.name}) gains more: "
+        f"{times(_gained(document, most))}{_unpaid(document, most.name)}."
+    )
 
 
 def some(share: float, number: int) -> str:

@@ -322,15 +322,23 @@ def test_without_a_price_the_decision_says_so(tmp_path: Path) -> None:
         replace(row, net_usd_per_year=None, capital_usd=None) for row in found.money.upgrades
     )
     unpriced = replace(found, money=replace(found.money, upgrades=blank))
-    best = fleet_words.best_upgrade(found)
-    assert best is not None
-    assert fleet_words.decision(unpriced)[0] == f"Most is gained from {best.name}"
+    heading = "both gains the most; whether it pays is not known"
+    assert fleet_words.decision(unpriced)[0] == heading
     assert "price_per_gpu" in fleet_words.decision(unpriced)[1]
     dear = tuple(
         replace(row, net_usd_per_year=-1.0, after_move=None) for row in found.money.upgrades
     )
     kept = replace(found, money=replace(found.money, upgrades=dear), by_model=())
-    assert fleet_words.decision(kept)[0] == "Keep the hardware"
+    heading, why = fleet_words.decision(kept)
+    assert heading == "Keep the hardware"
+    gained = next(row for row in found.upgrades if row.name == "both").speedup["all"].gpu_hours
+    assert why.startswith(
+        f"both gains the most ({gained:.2f}x), but no upgrade whose price is known saves more than "
+        "it costs."
+    )
+    said = " ".join(fleet_words.answer_lines(kept))
+    assert said.count(", but it costs more than it saves.") == 2, "the best of one, and of several"
+    assert ", but it costs" not in " ".join(fleet_words.answer_lines(unpriced))
     assert not any(label.startswith("Net a year") for label, _, _ in fleet_page.tiles(kept))
 
 

@@ -163,7 +163,10 @@ def test_the_catalogues_network_needs_a_quote(tmp_path: Path) -> None:
 
 def test_without_money_or_a_gain_nothing_is_bought(tmp_path: Path) -> None:
     poor = document(tmp_path, re.sub(r"money: .*\n", "", OWN), MANY)
-    assert fleet_readiness.verdict(poor) == "Nothing to buy yet. First:"
+    assert fleet_readiness.verdict(poor) == "Not enough is known to buy. First:"
+    heading, why = fleet_words.decision(poor)
+    assert heading == "both gains the most; whether it pays is not known"
+    assert why.startswith("Say how many GPUs there are and what an hour of one is worth ('money').")
     assert "what their hours are worth ('money')" in fleet_readiness.actions(poor)[0]
     assert fleet_readiness.turns(poor) == ""
     dear = document(tmp_path, OWN.replace("500 USD", "90 kUSD"), MANY)
