@@ -286,7 +286,7 @@ class _Reader:
             labels=tuple(label for label in labels if label.lower() not in _ABSENT),
             gpus=gpus,
             gpu_type=self._text(cells, "gpu_type") or kind,
-            nodes=self._number(line, cells, "nodes"),
+            nodes=self._nodes(line, cells),
             hours=hours,
             gpu_hours=total if total is not None else None if hours is None else hours * gpus,
             batch=batch or None,
@@ -313,6 +313,13 @@ class _Reader:
         if found is not None and found > _MOST_GPUS:
             self._wrong(line, cells, "gpus", "is more than anybody has")
         return found or 0.0, kind
+
+    def _nodes(self, line: int, cells: Sequence[str]) -> float | None:
+        """Nodes of a job; None, or 0, where the log does not tell."""
+        found = self._number(line, cells, "nodes")
+        if found and found < 1:
+            self._wrong(line, cells, "nodes", "is less than a node")
+        return found
 
     def _hours(self, line: int, cells: Sequence[str]) -> float | None:
         hours = self._number(line, cells, "hours")

@@ -136,6 +136,7 @@ def test_which_files_are_logs(name: str, text: str, expected: bool, tmp_path: Pa
         ("gpus,hours\n-8,1\n", ":2:1", "gpus: '-8' is not a number"),
         ("gpus,hours\ninf,1\n", ":2:1", "gpus: 'inf' is not a number"),
         ("gpus,hours\n1e9,1\n", ":2:1", "is more than anybody has"),
+        ("gpus,nodes\n8,1e-320\n", ":2:3", "nodes: '1e-320' is less than a node"),
         ("gpus,hours\n8,1e6\n", ":2:3", "hours: '1e6' makes the job longer than 20 years"),
         ("gpus,start,end\n8,0,1e9\n", ":2:5", "end: '1e9' makes the job longer than 20 years"),
         (
