@@ -35,8 +35,8 @@ class Checked:
 
     interval: of 90 %, of the prediction; within: whether the median of ``rates`` rates lies in it.
     spread: their 5th and 95th percentiles. read_as: their unit. lines: first and last that were
-    used; None of a trace. warm_up: rates left out before them; left_out: lines of evaluation;
-    unread: lines with what is no number.
+    used; None of a trace. quote: the first of them, as far as it was read. warm_up: rates left out
+    before them; left_out: lines of evaluation; unread: lines with what is no number.
     parts: of a step, where a trace tells. notes: what makes the two differ in kind. own_rate: the
     lines of a table that teaches the model this rate.
     """
@@ -53,6 +53,7 @@ class Checked:
     spread: Bounds
     read_as: str
     lines: tuple[int, int] | None
+    quote: str
     warm_up: int
     left_out: int
     unread: int
@@ -116,6 +117,7 @@ def checked(
         spread=(float(low), float(high)),
         read_as=found.unit,
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines else None,
+        quote=found.quote,
         warm_up=found.warm_up,
         left_out=found.left_out,
         unread=found.unread,
@@ -190,6 +192,7 @@ def lines(found: Checked) -> list[str]:
         f"expected   {expected}",
         f"measured   {_rate(found.measured)} samples/s, {_of_rates(found)}",
         f"           {_read(found)}",
+        *([f'           line {found.lines[0]}: "{found.quote}"'] if found.lines else []),
         "",
         verdict(found),
     ]

@@ -38,6 +38,7 @@ def test_a_rate_within_the_interval_ends_with_0(ran: Ran, tmp_path: Path) -> Non
     assert "Within the interval: 10 % slower than expected." in done.stdout
     assert "small, row 3 of the front: 8 x NVIDIA" in done.stdout
     assert "lines 3 to 20, read as samples/s; the first 2 rates left out as warm-up" in done.stdout
+    assert f'line 3: "{own * 0.9:.6f} images/sec"' in done.stdout
     assert "import-throughput" not in done.stdout
 
 

@@ -1,6 +1,8 @@
 """Training speed out of what training scripts print: logs, tables, and profiler traces.
 
-A line is read by the first of these that it has, with the number before or behind the unit:
+A line is read by the first of these that it has, with the number before or behind the unit. Where
+numbers are on both sides, it is the one behind ``:`` or ``=``, else the one before, unless that
+is of another word, such as the loss in ``loss 2.3 samples/s 10400.5``.
 
 - samples per second: ``samples/s``, ``images/sec``, ``img/s``, ``examples/s``, ``sequences/s``,
   ``samples_per_second``, ``SamplesPerSec``; with ``/gpu`` or ``per GPU`` those of one accelerator
@@ -9,16 +11,17 @@ A line is read by the first of these that it has, with the number before or behi
 - steps per second: ``3.4 it/s``, ``steps/sec``, ``train_steps_per_second``
 
 The last two are turned into samples by the global batch. Numbers may have a decimal comma: ``1,5
-s/it``, ``1.234,5 samples/s``. ``15.250`` may be 15.25 or 15250: the other rates decide, else the
-other numbers of the log, else the caller has to. A comma that cannot be within a number is between
-two: ``loss=2.5,450.5 samples/s``. What is no number, ``1.2.3 it/s``, is left out and counted.
+s/it``, ``1.234,5 samples/s``, and blanks between thousands: ``10 400 samples/s``. ``15.250`` may be
+15.25 or 15250: the other rates decide, else the other numbers of the log, else the caller has to. A
+comma that cannot be within a number is between two: ``loss=2.5,450.5 samples/s``. What is no
+number, ``1.2.3 it/s``, is left out and counted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -44,7 +47,9 @@ LONGEST_LINE = 4_000  # characters that are looked at
 _MARKS = (decimal_mark.POINT, decimal_mark.COMMA)
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
-_NUMBER = r"(?<![\d.,])(?P<{0}>\d(?:[\d.,]{{0,200}}\d)?\.?(?:e[+-]?\d{{1,2}})?)"
+_NO_NUMBER = r"(?<![a-z])(?:nan|inf)(?![a-z])"
+_NUMBER = rf"(?:\d(?:[\d.,]{{0,200}}\d)?\.?(?:e[+-]?\d{{1,2}})?|{_NO_NUMBER})"
+_NARROW = "\u00a0\u2009\u202f'\u2019"  # between thousands, and never between two numbers
 _PER = r"(?:\s?/\s?|[_-]per[_-]|\s+per\s+)"
 _PER_SECOND = rf"(?:{_PER}|per)(?:s|sec|secs|second)(?![a-z0-9])"
 _ONE = r"(?:gpu|device|worker|rank|chip|accelerator|process)"
@@ -57,26 +62,19 @@ _STEP = r"(?:it|iters?|iterations?|steps?|batch(?:es)?)"
 _SCALE = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3}
 
 
-def _around(unit: str) -> str:
-    """A pattern of a number before or behind a unit."""
-    before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[km]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
-    behind = unit.replace("?P<each>", "?P<each2>")
-    after = rf"{_OF_ONE}{behind}{_SETS}[\"']?\s*[=:]\s*[\"']?{_NUMBER.format('after')}"
-    return f"(?:{after}|{before})"
-
-
 class Unit(NamedTuple):
     """A unit in which lines, in lower case, tell speed.
 
     words, pattern: regular expressions. What ``words`` finds, and finds soon, is in every line that
-    has a match of ``pattern``. samples_per_s: of a value, of the whole job; None where the terms do
-    not tell.
+    has a match of ``pattern``, the unit without its number. samples_per_s: of a value, of the whole
+    job; None where the terms do not tell. of_steps: whether it counts steps.
     """
 
     name: str
     words: str
     pattern: str
     samples_per_s: Callable[[float, Training], float | None]
+    of_steps: bool = False
 
 
 def _of_tokens(value: float, terms: Training) -> float | None:
@@ -85,18 +83,40 @@ def _of_tokens(value: float, terms: Training) -> float | None:
 
 # The surest first.
 UNITS = (
-    Unit("samples/s", _SAMPLE + _PER_SECOND, _around(_SAMPLE + _PER_SECOND + _EACH),
+    Unit("samples/s", _SAMPLE + _PER_SECOND, _OF_ONE + _SAMPLE + _PER_SECOND + _EACH + _SETS,
          lambda value, _: value),
-    Unit("tokens/s", _TOKEN + _PER_SECOND, _around(_TOKEN + _PER_SECOND + _EACH), _of_tokens),
+    Unit("tokens/s", _TOKEN + _PER_SECOND, _OF_ONE + _TOKEN + _PER_SECOND + _EACH + _SETS,
+         _of_tokens),
     Unit("s/step", rf"/\s?{_STEP}\b|time",
-        rf"{_NUMBER.format('before')}\s?(?P<scale>ms|s|sec)\s?/\s?{_STEP}\b"
-        rf"|(?:time\s+per\s+{_STEP}|{_STEP}[\s_-]time|time[\s_/]+{_STEP})"
-        rf"\s*(?:\(?(?P<unit>ms|s|sec|seconds)\)?)?[\"']?\s*[=:]\s*[\"']?"
-        rf"{_NUMBER.format('after')}\s?(?P<behind>ms|s|sec|seconds)?\b",
-        lambda value, terms: terms.global_batch / value),
-    Unit("steps/s", _STEP + _PER_SECOND, _around(_STEP + _PER_SECOND),
-         lambda value, terms: terms.global_batch * value),
+         rf"(?<![a-z_/])(?P<scale>ms|s|sec)\s?/\s?{_STEP}\b"
+         rf"|(?P<time>(?:time\s+per\s+{_STEP}|{_STEP}[\s_-]time|time[\s_/]+{_STEP})(?![a-z]))"
+         r"\s*(?:\(?(?P<unit>ms|s|sec|seconds)\)?)?",
+         lambda value, terms: terms.global_batch / value, of_steps=True),
+    Unit("steps/s", _STEP + _PER_SECOND, _STEP + _PER_SECOND + _SETS,
+         lambda value, terms: terms.global_batch * value, of_steps=True),
 )  # fmt: skip
+# A number that ends before a unit, and one that begins behind it.
+_BEFORE = re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})\s?(?P<prefix>[km]?)\s?$")
+_NEAR = 240  # characters before a unit in which its number begins
+_BEHIND = re.compile(
+    rf"[\"']?(?P<by>\s*[=:]\s*[\"']?|\s+)(?P<sign>[-\u2212]?)(?P<number>{_NUMBER})"
+)
+_BEHIND_UNIT = re.compile(r"(?P<prefix>[km](?![a-z]))?(?:\s?(?P<scale>ms|sec|seconds|s)\b)?")
+_SIGN = re.compile(r"(?:^|[\s=:(\[|,;])[-\u2212]$")
+# What makes a number behind a unit that of another: 350 samples/s 0.4 s/it, 350 samples/s 12:00.
+_OWN_UNIT = re.compile(
+    rf"[a-z\d:/%-]|\s?(?:[km]?\s?(?:{_SAMPLE}|{_TOKEN}|{_STEP}|(?:{_ONE}|node|host)s?)"
+    r"\b(?!\s*[=:#]?\s*\d)|(?:ms|s|sec|seconds|min|minutes|h|hours|[kmgt]i?b)\b|%)"
+)
+_WORD = re.compile(r"([a-z][\w./-]*)[\"']?\s*[=:]?\s*[\"']?$")  # right before a number
+_OF_A_RATE = frozenset((
+    "throughput", "speed", "rate", "perf", "performance", "at", "is", "of", "avg", "average",
+    "mean", "median", "total", "overall", "train", "training", "current", "running",
+))  # fmt: skip
+# Thousands parted by blanks: 10 before the 400 of 10 400, and 400 behind its 10.
+_PARTED = re.compile(r"(?<![\w.,/#-])(?<!\d:)([1-9]\d{0,2}(?: \d{3})* )$")
+_LAST_GROUP = re.compile(r"\d{3}(?:[.,]\d+)?")
+_GROUPS = re.compile(r"(?: \d{3})+(?:[.,]\d+)?(?![\d.,])")
 _TRAINING = re.compile(r"(?<![a-z])train")
 _NOT_TRAINING = re.compile(r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])")
 _CLOCK = re.compile(r"\d\d:$")  # before the 30 of 01:30,3.45it/s
@@ -104,10 +124,13 @@ _COUNTED = re.compile(rf"\s?(?:{_ONE}|node|host)s?\b(?!\s*[=:#]?\s*\d)")  # 1200
 _THOUSANDS = r"[1-9]\d{0,2}(?:,\d{3})+"
 _DECIMAL = r"(?<![\w.,:/-])(\d+[.,]\d+)(?![\d:/]|[.,-]\d)"  # no date, version or address
 # What training scripts print beside rates, or in lines of its own.
-_BESIDE = re.compile(
-    r"(?<![a-z])(?:loss|lr|ppl|perplexity|acc|accuracy|grad_norm|time|elapsed|mfu)"
-    rf"[\"']?\s*[=:]?\s*[\"']?{_DECIMAL}"
-)
+_QUANTITIES = "loss|lr|ppl|perplexity|acc|accuracy|grad_norm|time|elapsed|mfu"
+_BESIDE = re.compile(rf"(?<![a-z])(?:{_QUANTITIES})[\"']?\s*[=:]?\s*[\"']?{_DECIMAL}")
+_OF_ANOTHER = frozenset((
+    *_QUANTITIES.split("|"), "learning", "norm", "scale", "step", "steps", "epoch", "epochs",
+    "iter", "iters", "iteration", "batch", "rank", "gpu", "worker", "node", "device", "mem",
+    "memory", "eta", "seed",
+))  # fmt: skip
 _BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b")
 
 
@@ -129,6 +152,8 @@ class MeasuredTraining:
 
     unit: what they were read by. lines: of the file, from 1. left_out: lines of evaluation.
     unread: lines with the unit and what is no number. batches: global batches that the log tells.
+    step_samples: that a step is taken to have, where the rates are of steps. times: accelerators
+    by which rates of one were multiplied. quote: the first rate that is used, as it is written.
     steps: of a trace, with what communicates. ranks: of a trace.
     """
 
@@ -138,6 +163,9 @@ class MeasuredTraining:
     left_out: int = 0
     unread: int = 0
     batches: tuple[int, ...] = ()
+    step_samples: float | None = None
+    times: int = 1
+    quote: str = ""
     steps: tuple[kineto.TracedStep, ...] = ()
     ranks: int | None = None
 
@@ -154,10 +182,15 @@ class MeasuredTraining:
 
 class Said(NamedTuple):
     """A rate as it is written. number: digits, points and commas. times: of its power of ten, its
-    prefix and unit, and of accelerators where it is that of one."""
+    prefix and unit, and of accelerators where it is that of one, ``each``. quote: with its unit.
+    doubt: what else it may be."""
 
     number: str
     times: float
+    quote: str
+    each: bool = False
+    negative: bool = False
+    doubt: str = ""
 
 
 def read_training(
@@ -195,7 +228,9 @@ def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
         raise StudyError(path, 0, 0, "no step is marked in the trace", remedy)
     rates = tuple(terms.global_batch / step.step_s for step in steps)
     ranks, _ = kineto.world(trace)
-    return MeasuredTraining(rates, (), "ProfilerStep", steps=steps, ranks=ranks)
+    return MeasuredTraining(
+        rates, (), "ProfilerStep", step_samples=terms.global_batch, steps=steps, ranks=ranks
+    )
 
 
 def _is_table(text: str) -> bool:
@@ -235,7 +270,8 @@ def _of_table(text: str, path: str) -> MeasuredTraining:
         lines.append(line)
     if not rates:
         raise StudyError(path, first, 1, "no row follows the header", "write one for each rate")
-    return MeasuredTraining(tuple(rates), tuple(lines), COLUMN)
+    quote = others[0][1][at].strip()
+    return MeasuredTraining(tuple(rates), tuple(lines), COLUMN, quote=quote)
 
 
 def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> MeasuredTraining:
@@ -243,9 +279,12 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> 
     found: dict[Unit, list[tuple[int, list[Said]]]] = {unit: [] for unit in UNITS}
     left_out, batches, others = 0, dict[int, None](), set[str]()
     for number, line in lines:
-        text = line[:LONGEST_LINE].lower()
+        written = re.sub(rf"(?<=\d)[{_NARROW}](?=\d{{3}}(?!\d))", "", line[:LONGEST_LINE])
+        text = written.lower()
+        if len(text) != len(written):  # of the few letters that are one in upper case only
+            written = text
         batches |= {int(size): None for size in _BATCH.findall(text)}
-        read = _rates(text, terms.gpus)
+        read = _rates(text, terms.gpus, written)
         others |= set(re.findall(_DECIMAL, text) if read else _BESIDE.findall(text))
         if read is None:
             continue
@@ -256,23 +295,29 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> 
         found[unit].append((number, said))
     refused: StudyError | None = None
     for unit, rows in found.items():
+        _check_certain(rows, path)
         mark = decimal or _mark(rows, others, path)
         values = dict(_values(rows, mark))
         junk = [where for row in rows if row[0] not in values for where in _no_numbers(row, mark)]
         if not values:
             refused = refused or (_refused(junk[0], path, decimal) if junk else None)
             continue
-        rates = []
-        for number, value in values.items():
+        rates, quotes, each = [], [], False
+        for number, (value, one) in values.items():
+            quotes.append(one.quote)
+            each |= one.each
             rate = unit.samples_per_s(value, terms)
             if rate is None:
                 problem = f"tells {unit.name}, and how many tokens a sample has is not known"
                 raise StudyError(path, number, 1, problem, "say it, such as --sequence 1024")
             rates.append(rate)
         unread = len({line for line, _ in junk})
-        return MeasuredTraining(
-            tuple(rates), tuple(values), unit.name, left_out, unread, tuple(batches)
-        )
+        found_rates = MeasuredTraining(
+            tuple(rates), tuple(values), unit.name, left_out, unread, tuple(batches),
+            step_samples=terms.global_batch if unit.of_steps else None,
+            times=terms.gpus if each else 1,
+        )  # fmt: skip
+        return replace(found_rates, quote=quotes[found_rates.warm_up])
     if refused is not None:
         raise refused
     many = "1 line is" if left_out == 1 else f"{left_out} lines are"
@@ -280,27 +325,127 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> 
     raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
 
 
-def _rates(text: str, gpus: int) -> tuple[Unit, list[Said]] | None:
-    """The unit of a line in lower case, and its rates."""
+def _rates(text: str, gpus: int, written: str) -> tuple[Unit, list[Said]] | None:
+    """The unit of a line in lower case, and its rates. written: the same line as it is."""
     for unit in UNITS:
         if not re.search(unit.words, text):
             continue
-        said = []
-        for match in re.finditer(unit.pattern, text):
-            groups = match.groupdict()
-            scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
-            factor = _SCALE[scale] * _PREFIXES.get(groups.get("prefix") or "", 1.0)
-            each = groups.get("each") or groups.get("each2") or groups.get("of")
-            side = "after" if groups["after"] else "before"
-            digits, _, power = groups[side].partition("e")
-            number = _nearest(digits.rstrip("."), side, text[: match.start(side)],
-                              text[match.end(side) :])  # fmt: skip
-            if power and len(re.findall("[.,]", number)) == 1:
-                number += "0"  # before a power of ten stands no mark of thousands
-            said.append(Said(number, factor * float(f"1e{power or 0}") * (gpus if each else 1)))
+        found = (_said(match, gpus, written) for match in re.finditer(unit.pattern, text))
+        said = [one for one in found if one is not None]
         if said:
             return unit, said
     return None
+
+
+def _said(unit: re.Match[str], gpus: int, written: str) -> Said | None:
+    """The rate that has this unit; None where no number is beside it."""
+    groups = unit.groupdict()
+    behind = _behind(unit)
+    assigned = behind is not None and behind.assigned
+    before = None if assigned or groups.get("time") else _before(unit)
+    if groups.get("time") and not assigned:
+        return None
+    number, doubt = behind or before, ""
+    if before is not None and behind is not None:
+        words = set(re.split(r"[_./-]", before.word)) - {""}
+        timed = "time" in words and bool(groups.get("scale"))  # step_time 0.4 s/it
+        if not words or timed or (words & _OF_A_RATE and not words & _OF_ANOTHER):
+            number = before
+        elif not words & _OF_ANOTHER:
+            doubt = f"may be {before.digits} or {behind.digits}"
+    elif behind is None:
+        number = before
+    if number is None:
+        return None
+    start, end = min(unit.start(), number.start), max(unit.end(), number.end)
+    scale = groups.get("scale") or number.scale or groups.get("unit") or "s"
+    digits, _, power = number.digits.partition("e")
+    if power and len(re.findall("[.,]", digits)) == 1:
+        digits += "0"  # before a power of ten stands no mark of thousands
+    times = _SCALE[scale] * _PREFIXES[number.prefix] * float(f"1e{power or 0}")
+    each = bool(groups.get("each") or groups.get("of"))
+    return Said(
+        digits, times * (gpus if each else 1), written[start:end].strip(), each,
+        number.negative, doubt or number.doubt,
+    )  # fmt: skip
+
+
+class _Beside(NamedTuple):
+    """A number beside a unit. start, end: in the line. word: right before it. scale: of seconds.
+    assigned: by = or :. doubt: what else it may be."""
+
+    digits: str
+    start: int
+    end: int
+    prefix: str = ""
+    negative: bool = False
+    word: str = ""
+    scale: str = ""
+    assigned: bool = False
+    doubt: str = ""
+
+
+def _before(unit: re.Match[str]) -> _Beside | None:
+    near = max(0, unit.start() - _NEAR)
+    left = unit.string[near : unit.start()]
+    found = _BEFORE.search(left)
+    if found is None:
+        return None
+    at, whole = found.start("number"), found["number"].rstrip(".")
+    digits = _nearest(whole, "before", left[:at], left[found.end("number") :])
+    if digits != whole:  # a comma is right before it
+        return _Beside(digits, near + at + len(whole) - len(digits), unit.start(), found["prefix"])
+    head, doubt = _PARTED.search(left[:at]) if _LAST_GROUP.fullmatch(digits) else None, ""
+    if head is not None:
+        parted = _is_parted(left[: head.start()])
+        joined = head[1].replace(" ", "") + digits
+        if parted:
+            at, digits = head.start(), joined
+        elif parted is None:
+            doubt = f"may be {digits} or {joined}"
+    negative = _SIGN.search(left[:at]) is not None
+    word = _WORD.search(left[:at])
+    return _Beside(
+        digits, near + at - negative, unit.start(), found["prefix"], negative,
+        word[1] if word else "", doubt=doubt,
+    )  # fmt: skip
+
+
+def _is_parted(left: str) -> bool | None:
+    """Whether a number that a blank parts is one number with thousands, by what is left of it; None
+    where that is not certain."""
+    if number := re.search(rf"(?<![\d.,]){_NUMBER}\s*$", left):
+        return True if _WORD.search(left[: number.start()]) else None
+    word = _WORD.search(left)
+    words = set(re.split(r"[_./-]", word[1])) if word else set()
+    if words & _OF_ANOTHER:
+        return False
+    return True if not words or words & _OF_A_RATE else None
+
+
+def _behind(unit: re.Match[str]) -> _Beside | None:
+    text = unit.string
+    found = _BEHIND.match(text, unit.end())
+    if found is None:
+        return None
+    assigned = bool(set(found["by"]) & set("=:"))
+    end, doubt = found.end("number"), ""
+    digits = _nearest(found["number"].rstrip("."), "after", "", text[end:])
+    parted = _GROUPS.match(text, end) if re.fullmatch(r"[1-9]\d{0,2}", digits) else None
+    if parted and not _OWN_UNIT.match(text, parted.end()):
+        joined = digits + parted[0].replace(" ", "")
+        if re.match(r"\s*[\d.,]", text[parted.end() :]):
+            doubt = f"may be {digits} or {joined}"
+        else:
+            digits, end = joined, parted.end()
+    own = _BEHIND_UNIT.match(text, end)
+    prefix, scale = (own["prefix"] or "", own["scale"] or "") if own else ("", "")
+    end = own.end() if own else end
+    if not assigned and (scale or _OWN_UNIT.match(text, end)):
+        return None
+    return _Beside(
+        digits, found.start(), end, prefix, bool(found["sign"]), "", scale, assigned, doubt
+    )
 
 
 def _nearest(digits: str, side: str, left: str, right: str) -> str:
@@ -349,13 +494,27 @@ def _mark(rows: Sequence[tuple[int, list[Said]]], others: Iterable[str], path: s
     return told or decimal_mark.POINT
 
 
-def _values(rows: Sequence[tuple[int, list[Said]]], mark: str) -> list[tuple[int, float]]:
-    """(line, rate): the last of each line that can be one."""
+def _check_certain(rows: Sequence[tuple[int, list[Said]]], path: str) -> None:
+    """Refuse rates below zero, and numbers of which it is not certain that they are the rate."""
+    for line, said in rows:
+        for one in said:
+            if one.negative:
+                problem = f"'{one.quote}' is negative"
+                raise StudyError(path, line, 1, problem, "write for example 1250.5")
+            if one.doubt:
+                remedy = "write a colon before the rate, as in samples/s: 1250.5"
+                raise StudyError(path, line, 1, f"'{one.quote}' {one.doubt}", remedy)
+
+
+def _values(
+    rows: Sequence[tuple[int, list[Said]]], mark: str
+) -> list[tuple[int, tuple[float, Said]]]:
+    """(line, (rate, as it is written)): the last of each line that can be one."""
     found = []
     for line, said in rows:
-        values = [decimal_mark.value(one.number, mark) * one.times for one in said
+        values = [(decimal_mark.value(one.number, mark) * one.times, one) for one in said
                   if decimal_mark.well_formed(one.number, mark)]  # fmt: skip
-        fit = [value for value in values if SMALLEST <= value <= LARGEST]
+        fit = [value for value in values if SMALLEST <= value[0] <= LARGEST]
         found += [(line, fit[-1])] if fit else []
     return found
 
