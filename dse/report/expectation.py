@@ -34,9 +34,10 @@ class Checked:
     """A prediction and what was measured, in samples/s of the whole job.
 
     interval: of 90 %, of the prediction; within: whether the median of ``rates`` rates lies in it.
-    spread: their 5th and 95th percentiles. read_as: their unit. lines: first and last that were
-    used; None of a trace. quote: the first of them, as far as it was read. warm_up: rates left out
-    before them; left_out: lines of evaluation; unread: lines with what is no number.
+    spread: their 5th and 95th percentiles. read_as: their unit, and how it became samples/s. lines:
+    first and last that were used; None of a trace. quote: the first of them, as far as it was read.
+    warm_up: rates left out before them; left_out: lines of evaluation; unread: lines with what is
+    no number.
     parts: of a step, where a trace tells. notes: what makes the two differ in kind. own_rate: the
     lines of a table that teaches the model this rate.
     """
@@ -115,7 +116,7 @@ def checked(
         ratio=rate / expected,
         rates=len(used),
         spread=(float(low), float(high)),
-        read_as=found.unit,
+        read_as=_unit(found),
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines else None,
         quote=found.quote,
         warm_up=found.warm_up,
@@ -125,6 +126,17 @@ def checked(
         notes=tuple(_notes(point, found)),
         own_rate=_own_rate(document, point, rate),
     )
+
+
+def _unit(found: MeasuredTraining) -> str:
+    """As what the rates were read, and how they were turned into samples/s of the whole job."""
+    unit = found.unit
+    if found.times > 1:
+        unit += f" of one accelerator, times {words.count(found.times)}"
+    if found.step_samples is not None:
+        taken = words.count(found.step_samples)
+        unit += f", taken as {taken} samples a step, the point's global batch"
+    return unit
 
 
 def _parts(point: Point, found: MeasuredTraining) -> tuple[Part, ...]:
@@ -157,6 +169,16 @@ def _notes(point: Point, found: MeasuredTraining) -> list[str]:
         out.append(
             f"the log has a global batch of {words.count(others[0])}, and the point one of "
             f"{words.count(point.global_batch)}, so they are not the same training"
+        )
+    if found.steps and all(step.exposed_s is None for step in found.steps):
+        out.append(
+            "no kernel of a GPU computes in the trace, so it was not measured on "
+            f"{words.machines(point.config)}"
+        )
+    if found.steps and found.ranks is None and point.gpus > 1:
+        out.append(
+            "the trace does not say how many ranks trained, and is compared with "
+            f"{words.many(point.gpus, 'accelerator')}"
         )
     if found.steps and point.config.get("accumulation", "1") not in ("", "1"):
         out.append("a step of the trace is taken as one update of the weights, not as a part of it")

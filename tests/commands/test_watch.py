@@ -98,6 +98,39 @@ def test_a_log_of_another_batch_is_told(ran: Ran, tmp_path: Path) -> None:
     assert "Note: the log has a global batch of 17, and the point one of 2,048" in done.stdout
 
 
+def test_a_trace_of_no_accelerator_and_of_nobody_knows_how_many_ranks_is_told(
+    ran: Ran, tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.json"
+    steps = [event for event in traces.nccl_events() if event["cat"] == "user_annotation"]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": steps}))
+    said = dse("watch", path, "--expect", ran[0], "--row", "3", cwd=tmp_path).stdout
+    assert "taken as 2,048 samples a step, the point's global batch" in said
+    assert (
+        "Note: no kernel of a GPU computes in the trace, so it was not measured on 8 x NV" in said
+    )
+    assert "Note: the trace does not say how many ranks trained, and is compared with 8 acc" in said
+    path.write_text(traces.text(traces.nccl_events(), ranks=8))
+    said = dse("watch", path, "--expect", ran[0], "--row", "3", cwd=tmp_path).stdout
+    assert "Note: " not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("1.25 s/it", "read as s/step, taken as 2,048 samples a step, the point's global batch"),
+        ("4.5 it/s", "read as steps/s, taken as 2,048 samples a step, the point's global batch"),
+        ("350 img/s/gpu", "read as samples/s of one accelerator, times 8"),
+    ],
+)
+def test_what_a_rate_was_multiplied_by_is_told(
+    line: str, words: str, ran: Ran, tmp_path: Path
+) -> None:
+    (tmp_path / "train.log").write_text(f"{line}\n")
+    done = dse("watch", "train.log", "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert words in done.stdout
+
+
 def test_the_decimal_mark_is_asked_for_and_lines_left_out_are_told(
     ran: Ran, tmp_path: Path
 ) -> None:
