@@ -17,6 +17,7 @@ from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument
 from dse.report.front_row import point_at
 
+TWOFOLD = 2.0  # beyond, differences are told as factors
 OWN_RATES = "dse calibrate import-throughput"
 
 
@@ -231,17 +232,26 @@ def verdict(found: Checked) -> str:
     off = _off(found.ratio)
     if found.within:
         return f"Within the interval: {off}."
-    end, side = (low, "below its lower") if found.measured < low else (high, "above its upper")
-    beyond = words.percent(abs(found.measured / end - 1))
-    return f"Outside the interval: {off}, {beyond} {side} end."
+    end, side = (low, "lower") if found.measured < low else (high, "upper")
+    beyond = found.measured / end
+    if 1 / TWOFOLD <= beyond <= TWOFOLD:
+        where = "below" if beyond < 1 else "above"
+        return (
+            f"Outside the interval: {off}, {words.percent(abs(beyond - 1))} {where} its {side} end."
+        )
+    return f"Outside the interval: {off}, {_times(beyond)} as its {side} end."
 
 
 def _off(ratio: float) -> str:
     if abs(ratio - 1) < 0.0005:
         return "as fast as expected"
-    if ratio >= 2:
-        return f"{words.significant(ratio)} times as fast as expected"
+    if ratio >= TWOFOLD or ratio < 1 / TWOFOLD:
+        return f"{_times(ratio)} as expected"
     return f"{words.percent(abs(ratio - 1))} {'faster' if ratio > 1 else 'slower'} than expected"
+
+
+def _times(ratio: float) -> str:
+    return f"{words.significant(max(ratio, 1 / ratio))} times as {'fast' if ratio > 1 else 'slow'}"
 
 
 def _differs(parts: Sequence[Part]) -> list[str]:

@@ -43,7 +43,7 @@ def test_a_rate_within_the_interval_ends_with_0(ran: Ran, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("end", "factor", "words"), [(0, 0.5, "50 % below its lower end"), (1, 1.5, "above its upper")]
+    ("end", "factor", "words"), [(0, 0.6, "40 % below its lower end"), (1, 1.5, "above its upper")]
 )
 def test_a_rate_outside_ends_with_1_and_says_what_to_do(
     end: int, factor: float, words: str, ran: Ran, tmp_path: Path
@@ -62,6 +62,24 @@ def test_a_rate_outside_ends_with_1_and_says_what_to_do(
     assert float(cells.split(",")[header.split(",").index("samples_per_s")]) == pytest.approx(
         rate, rel=1e-4
     )
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (
+            1e-6,
+            r"interval: [\d,]+ times as slow as expected, [\d,]+ times as slow as its lower end\.",
+        ),
+        (1e6, r"interval: 1,000,000 times as fast as expected, [\d,]+ times as fast as its upper"),
+    ],
+)
+def test_what_is_more_than_twofold_is_told_as_a_factor(
+    factor: float, words: str, ran: Ran, tmp_path: Path
+) -> None:
+    log = logged(tmp_path, point(ran)["throughput_samples_per_s"] * factor)
+    done = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert re.search(words, done.stdout)
 
 
 def test_the_recommended_point_and_a_table_as_json(ran: Ran, tmp_path: Path) -> None:
