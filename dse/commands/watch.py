@@ -24,8 +24,8 @@ def watch(
         Path,
         typer.Argument(
             help="What training printed (samples/s, images/sec, tokens/s, s/it, it/s), a table "
-            "with a column samples_per_s or samples/s, or a trace of PyTorch's profiler "
-            "(.json, .json.gz).",
+            "with a column samples_per_s or samples/s (of one as import-throughput reads it, the "
+            "rows of the point), or a trace of PyTorch's profiler (.json, .json.gz).",
             show_default=False,
         ),
     ],
@@ -90,7 +90,7 @@ def checker(
         raise ArgumentError("--decimal", f"'{decimal}' is no decimal mark", "give . or ,")
     document = read_document(run)
     named = expectation.point_of(document, row)
-    terms = expectation.terms(document, named[1], sequence)
+    terms = expectation.terms(document, named, sequence)
 
     def check() -> Checked:
         found = read_training(log, terms, decimal or "", growing)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy as np
 from dse import catalog
 from dse.calibration.importers.throughput_row import COLUMNS, DEFAULTS, REQUIRED, summing_cells
 from dse.calibration.importers.training_log import COLUMN, MeasuredTraining, Training
+from dse.calibration.throughput_part import Throughput
 from dse.errors import ArgumentError, StudyError
-from dse.report import words
+from dse.pricing.problem import Problem
+from dse.report import origin, own_rates, words
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument
 from dse.report.front_row import point_at
+from dse.study import Value
 
 TWOFOLD = 2.0  # beyond, differences are told as factors
 OWN_RATES = "dse calibrate import-throughput"
@@ -37,8 +41,8 @@ class Checked:
     interval: of 90 %, of the prediction; within: whether the median of ``rates`` rates lies in it.
     spread: their 5th and 95th percentiles. read_as: their unit, and how it became samples/s. lines:
     first and last that were used; None of a trace. quote: the first of them, as far as it was read.
-    warm_up: rates left out before them; left_out: lines of evaluation; unread: lines with what is
-    no number.
+    warm_up: rates left out before them; left_out: lines of evaluation; other_rows: of a table, of
+    other configurations; unread: lines with what is no number.
     parts: of a step, where a trace tells. notes: what makes the two differ in kind. own_rate: the
     lines of a table that teaches the model this rate.
     """
@@ -58,6 +62,7 @@ class Checked:
     quote: str
     warm_up: int
     left_out: int
+    other_rows: int
     unread: int
     parts: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
@@ -77,15 +82,39 @@ def point_of(document: RunDocument, row: int | None) -> tuple[str, Point]:
     return name, point
 
 
-def terms(document: RunDocument, point: Point, sequence: int | None = None) -> Training:
+def terms(document: RunDocument, named: tuple[str, Point], sequence: int | None = None) -> Training:
     """In what terms a log of the point is read. sequence: tokens of a sample, where the workload
     does not say; raises :class:`ArgumentError` where it says otherwise."""
+    name, point = named
     tokens = document.study.tokens_per_sample
     if sequence is not None and tokens not in (None, sequence):
         workload = document.study.workload
         problem = f"{workload} has samples of {tokens:g} tokens, so {sequence} were not predicted"
         raise ArgumentError("--sequence", problem, f"leave it out, or run a study of {sequence}")
-    return Training(float(point.global_batch), point.gpus, sequence or tokens)
+    told = f"{name}, {words.describe(point)}"
+    own = _OfPoint(document, point)
+    return Training(float(point.global_batch), point.gpus, sequence or tokens, own, told)
+
+
+class _OfPoint:
+    """Whether a training rate is of a point of a finished run."""
+
+    def __init__(self, document: RunDocument, point: Point) -> None:
+        self._document, self._point = document, point
+
+    @cached_property
+    def _asked(self) -> tuple[Problem, Mapping[str, Value | None]]:
+        """The study of the run, and the values of the point. Raises :class:`StudyError` where the
+        study has changed so that it has no such point."""
+        problem = origin.problem_of(self._document)
+        values = origin.values_of(problem, self._point.config)
+        if values is None:
+            path = self._document.study.path
+            raise StudyError(path, 0, 0, "has no such point any more", "run the study again")
+        return problem, values
+
+    def __call__(self, rate: Throughput) -> bool:
+        return own_rates.is_of(*self._asked, rate)
 
 
 def checked(
@@ -122,6 +151,7 @@ def checked(
         quote=found.quote,
         warm_up=found.warm_up,
         left_out=found.left_out,
+        other_rows=found.other_rows,
         unread=found.unread,
         parts=_parts(point, found),
         notes=tuple(_notes(point, found)),
@@ -297,6 +327,8 @@ def _read(found: Checked) -> str:
         first, last = found.lines
         where = f", line {first}" if first == last else f", lines {first} to {last}"
     out = f"{found.log}{where}, read as {found.read_as}"
+    if found.other_rows:
+        out += f"; {words.many(found.other_rows, 'row')} of other configurations left out"
     if found.warm_up:
         out += f"; the first {words.many(found.warm_up, 'rate')} left out as warm-up"
     if found.left_out:

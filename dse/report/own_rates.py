@@ -60,12 +60,12 @@ def _measured(problem: Problem, values: Values) -> float | None:
         rate.samples_per_s
         for profile in problem.profiles.values()
         for rate in throughput.applicable(profile)
-        if _is_of(problem, values, rate)
+        if is_of(problem, values, rate)
     ]
     return statistics.median(found) if found else None
 
 
-def _is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
+def is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
     """Whether a rate was measured at a point, with any optimizer, and on whatever network where it
     does not say which."""
     points = problem.points_at(values)

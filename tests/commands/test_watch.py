@@ -92,6 +92,50 @@ def test_the_recommended_point_and_a_table_as_json(ran: Ran, tmp_path: Path) -> 
     assert found["point"].startswith("the recommended point: ")
 
 
+def test_of_a_table_of_several_configurations_the_rows_of_the_point_count(
+    ran: Ran, tmp_path: Path
+) -> None:
+    watch = ("watch", "ours.csv", "--expect", ran[0], "--row", "3")
+    far = point(ran)["throughput_samples_per_s"] / 100
+    (tmp_path / "ours.csv").write_text(f"samples_per_s\n{far}\n")
+    header, cells = json.loads(dse(*watch, "--json", cwd=tmp_path).stdout)["own_rate"]
+    names, own = header.split(","), cells.split(",")
+    rate, gpus = names.index("samples_per_s"), names.index("gpus")
+    twice = [*own[:rate], str(far * 2), *own[rate + 1 :]]
+    other = [*twice[:gpus], "4", *twice[gpus + 1 :]]
+
+    def written(*rows: list[str]) -> None:
+        text = "\n".join(";".join(row).replace(".", ",") for row in (names, *rows))
+        (tmp_path / "ours.csv").write_text(text + "\n")
+
+    written(other, own)
+    done = dse(*watch, cwd=tmp_path)
+    assert "ours.csv, line 3, read as samples_per_s; 1 row of other configurations" in done.stdout
+    assert float(done.stdout.split("measured ")[1].split()[0]) == pytest.approx(far, rel=1e-3)
+    written(other, other)
+    assert "ours.csv: none of its 2 rows is of row 3 of the front, 8 x NVIDIA" in refused(
+        dse(*watch, cwd=tmp_path)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("step;samples_per_s\n1;10400,5\n2;10400,5\n", "lines 2 to 3, read"),
+        ("step\tloss\tsamples/s\n1\t2.3\t10400.5\n", "line 2, read"),
+        ("gpus,samples_per_s\n4,20\n8,10400.5\n16,9000\n",
+         "line 3, read as samples_per_s; 2 rows of other configurations left out"),
+    ],
+)  # fmt: skip
+def test_a_table_may_have_semicolons_tabs_and_decimal_commas(
+    text: str, lines: str, ran: Ran, tmp_path: Path
+) -> None:
+    (tmp_path / "rates.csv").write_text(text)
+    done = dse("watch", "rates.csv", "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert "measured   10,400 samples/s" in done.stdout
+    assert f"rates.csv, {lines}" in done.stdout
+
+
 def test_a_trace_tells_communication_from_computing(ran: Ran, tmp_path: Path) -> None:
     own = point(ran)
     path = tmp_path / "trace.json"

@@ -8,7 +8,7 @@ over what: aggregation, node, intra_node, inter_node, nics_per_node.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -67,9 +67,15 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
     """The rates of a table with their lines, see :func:`read_throughput`."""
     file = str(path)
     try:
-        lines = read_text(file).splitlines()
+        text = read_text(file)
     except StudyError as cause:
         raise StudyError(file, 0, 0, cause.problem, "give a table of rates") from None
+    return rates_in(text, file)
+
+
+def rates_in(text: str, file: str) -> tuple[tuple[int, Throughput], ...]:
+    """The same of the text of a table that lies in ``file``."""
+    lines = text.splitlines()
     header_line = next((line for line in lines if line.strip()), "")
     delimiter = delimiter_of(header_line)
     (first, header), *others = table_lines(lines, file, delimiter)
@@ -77,10 +83,7 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
     if not others:
         raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
     at = names.index(RATE)
-    decimal = decimal_mark.usual(
-        (cells[at] for _, cells in others if len(cells) > at),
-        "" if delimiter == SEMICOLON else decimal_mark.POINT,
-    )
+    decimal = mark_of_rates((cells[at] for _, cells in others if len(cells) > at), delimiter)
 
     def placed(row: tuple[int, list[str]]) -> tuple[int, Throughput]:
         number, cells = row
@@ -89,6 +92,11 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
         return number, Row(names, stripped, file, number, columns, decimal).rate()
 
     return each(placed, others)
+
+
+def mark_of_rates(cells: Iterable[str], delimiter: str) -> str:
+    """The decimal mark of the rates of a table, see :func:`dse.catalog.decimal_mark.usual`."""
+    return decimal_mark.usual(cells, "" if delimiter == SEMICOLON else decimal_mark.POINT)
 
 
 def table_lines(

@@ -29,13 +29,16 @@ from typing import NamedTuple
 from dse.calibration.importers import kineto
 from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
 from dse.calibration.importers.text import Line, clean_lines
-from dse.calibration.importers.throughput import table_lines
+from dse.calibration.importers.throughput import mark_of_rates, rates_in, table_lines
+from dse.calibration.throughput_part import Throughput
 from dse.catalog import decimal_mark
+from dse.delimiter import delimiter_of
 from dse.errors import StudyError
 from dse.spelling import meant
-from dse.units import LARGEST, SMALLEST
+from dse.units import LARGEST, SMALLEST, UnitError
 
 COLUMN = "samples_per_s"
+CONFIGURED = ("workload", "accelerator")  # columns of a table that says of what each rate is
 SPELT = ("samples/s", "samples/sec", "samples per s")  # what training loops call that column
 KNOWN = (
     "a log with samples/s, images/sec, tokens/s, s/it or it/s in its lines, a table with the "
@@ -138,22 +141,27 @@ _BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\
 class Training:
     """The terms in which rates are turned into samples per second of the whole job.
 
-    tokens_per_sample: None where samples have no fixed length.
+    tokens_per_sample: None where samples have no fixed length. measured: whether a rate of a table
+    is of the point that was measured; raises StudyError where that cannot be told. point: what it
+    is called.
     """
 
     global_batch: float
     gpus: int
     tokens_per_sample: float | None = None
+    measured: Callable[[Throughput], bool] = lambda _: True
+    point: str = "the point"
 
 
 @dataclass(frozen=True)
 class MeasuredTraining:
     """Samples per second of the whole job, in the order in which they were written.
 
-    unit: what they were read by. lines: of the file, from 1. left_out: lines of evaluation.
-    unread: lines with the unit and what is no number. batches: global batches that the log tells.
-    step_samples: that a step is taken to have, where the rates are of steps. times: accelerators
-    by which rates of one were multiplied. quote: the first rate that is used, as it is written.
+    unit: what they were read by. lines: of the file, from 1. left_out: lines of evaluation. unread:
+    lines with the unit and what is no number. batches: global batches that the log tells.
+    step_samples: that a step is taken to have, where the rates are of steps. times: accelerators by
+    which rates of one were multiplied. other_rows: of a table, of other configurations. quote: the
+    first rate that is used, as it is written.
     steps: of a trace, with what communicates. ranks: of a trace.
     """
 
@@ -165,6 +173,7 @@ class MeasuredTraining:
     batches: tuple[int, ...] = ()
     step_samples: float | None = None
     times: int = 1
+    other_rows: int = 0
     quote: str = ""
     steps: tuple[kineto.TracedStep, ...] = ()
     ranks: int | None = None
@@ -208,8 +217,10 @@ def read_training(
         return _of_trace(text, file, terms)
     if growing:
         text = text[: text.rfind("\n") + 1]
+    if {*CONFIGURED, COLUMN} <= {*_heading(text)}:
+        return _of_configurations(text, file, terms)
     if Path(file).suffix.lower() == ".csv" or _is_table(text):
-        return _of_table(text, file)
+        return _of_table(text, file, terms, decimal)
     return _of_log(clean_lines(text), file, terms, decimal)
 
 
@@ -234,8 +245,13 @@ def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
 
 
 def _is_table(text: str) -> bool:
+    return COLUMN in map(_column, _heading(text))
+
+
+def _heading(text: str) -> list[str]:
+    """The cells of the first line that is not blank."""
     header = next((line for line in text.splitlines() if line.strip()), "")
-    return COLUMN in map(_column, header.split(","))
+    return [name.strip() for name in header.split(delimiter_of(header))]
 
 
 def _column(written: str) -> str:
@@ -244,8 +260,32 @@ def _column(written: str) -> str:
     return COLUMN if name.lower() in SPELT else name
 
 
-def _of_table(text: str, path: str) -> MeasuredTraining:
-    rows = table_lines(text.splitlines(), path)
+def _of_configurations(text: str, path: str, terms: Training) -> MeasuredTraining:
+    """Of a table of rates of several configurations, as it becomes a profile, those of the point.
+
+    Raises StudyError where none is.
+    """
+    rows = rates_in(text, path)
+    own = [(line, row.samples_per_s) for line, row in rows if terms.measured(row)]
+    if not own:
+        raise _of_others(len(rows), path, terms.point)
+    lines, rates = zip(*own, strict=True)
+    return MeasuredTraining(
+        rates, lines, COLUMN, other_rows=len(rows) - len(own), quote=f"{rates[0]:.10g}"
+    )
+
+
+def _of_others(rows: int, path: str, point: str) -> StudyError:
+    """That no row of a table is of the point."""
+    which = "its row is not" if rows == 1 else f"none of its {rows} rows is"
+    remedy = "name the row of the front that was measured by --row, or add its own row"
+    return StudyError(path, 0, 0, f"{which} of {point}", remedy)
+
+
+def _of_table(text: str, path: str, terms: Training, decimal: str) -> MeasuredTraining:
+    header_line = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = delimiter_of(header_line)
+    rows = table_lines(text.splitlines(), path, delimiter)
     if not rows:
         raise StudyError(path, 0, 0, "no line in it", f"name the column of rates {COLUMN}")
     (first, header), *others = rows
@@ -256,22 +296,41 @@ def _of_table(text: str, path: str) -> MeasuredTraining:
         remedy = f"rename the column '{near[0]}'" if near else "name the column of rates so"
         raise StudyError(path, first, 1, f"the column '{COLUMN}' {how}", remedy)
     at = names.index(COLUMN)
-    rates, lines = [], []
-    for line, cells in others:
+    mark = decimal or mark_of_rates((cells[at] for _, cells in others if at < len(cells)),
+                                    delimiter)  # fmt: skip
+    gpus = names.index("gpus") if "gpus" in names else len(header)
+    kept = [(line, cells) for line, cells in others
+            if _number(cells, gpus) in (None, float(terms.gpus))]  # fmt: skip
+    if others and not kept:
+        raise _of_others(len(others), path, terms.point)
+    rates, lines, quotes = [], [], []
+    for line, cells in kept:
         written = cells[at].strip() if at < len(cells) else ""
+        problem, remedy = f"'{written}' is not a positive number", "write for example 1250.5"
         try:
-            rate = float(written)
+            rate = float(decimal_mark.with_point(written, mark))
+        except UnitError as cause:
+            rate, problem, remedy = 0.0, cause.problem, cause.remedy
         except ValueError:
             rate = 0.0
         if not SMALLEST <= rate <= LARGEST:
-            problem = f"{COLUMN}: '{written}' is not a positive number"
-            raise StudyError(path, line, 1, problem, "write for example 1250.5")
+            raise StudyError(path, line, 1, f"{COLUMN}: {problem}", remedy)
         rates.append(rate)
         lines.append(line)
+        quotes.append(written)
     if not rates:
         raise StudyError(path, first, 1, "no row follows the header", "write one for each rate")
-    quote = others[0][1][at].strip()
-    return MeasuredTraining(tuple(rates), tuple(lines), COLUMN, quote=quote)
+    other_rows = len(others) - len(kept)
+    found = MeasuredTraining(tuple(rates), tuple(lines), COLUMN, other_rows=other_rows)
+    return replace(found, quote=quotes[found.warm_up])
+
+
+def _number(cells: Sequence[str], at: int) -> float | None:
+    """What a cell says; None where it is no number, or not there."""
+    try:
+        return float(cells[at])
+    except (IndexError, ValueError):
+        return None
 
 
 def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> MeasuredTraining:
