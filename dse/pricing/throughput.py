@@ -89,7 +89,7 @@ def corrected(
     there.
     """
     profiles = tuple(profiles)
-    own = _merged(row for profile in profiles for row in applicable(profile))
+    own = _merged(own_rates(profiles))
     rows = [
         (row, workload)
         for row, workload in (*((row, _workload(row)) for row in own), *supposed)
@@ -247,12 +247,30 @@ def applicable(profile: Profile) -> list[Throughput]:
     return [row for row in profile.throughput if row.accelerator in known]
 
 
+def own_rates(profiles: Iterable[Profile]) -> dict[Throughput, tuple[str, ...]]:
+    """The rates of several profiles that are applicable, each once, and the names of the profiles
+    that have it."""
+    found: dict[Throughput, tuple[str, ...]] = {}
+    for profile in profiles:
+        for row in dict.fromkeys(applicable(profile)):
+            found[row] = (*found.get(row, ()), profile.name)
+    return found
+
+
+def by_configuration(rows: Iterable[Throughput]) -> dict[Throughput, list[Throughput]]:
+    """Rates that differ in nothing but their samples/s, by their configuration."""
+    alike: dict[Throughput, list[Throughput]] = {}
+    for row in rows:
+        alike.setdefault(replace(row, samples_per_s=1.0), []).append(row)
+    return alike
+
+
 def _merged(rows: Iterable[Throughput]) -> list[Throughput]:
     """Repetitions of one configuration as one rate, their median: they err together."""
-    alike: dict[Throughput, list[float]] = {}
-    for row in rows:
-        alike.setdefault(replace(row, samples_per_s=1.0), []).append(row.samples_per_s)
-    return [replace(row, samples_per_s=statistics.median(rates)) for row, rates in alike.items()]
+    return [
+        replace(row, samples_per_s=statistics.median(one.samples_per_s for one in alike))
+        for row, alike in by_configuration(rows).items()
+    ]
 
 
 def noise_of(row: Throughput) -> float:
