@@ -17,7 +17,7 @@ from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
-from dse.pricing import hardware, market, stock, throughput
+from dse.pricing import hardware, market, rate_doubts, stock, throughput
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.point_arrays import BUCKET, Points
 from dse.pricing.problem import Problem
@@ -41,7 +41,12 @@ def caveats(problem: Problem) -> list[str]:
     if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *money, *_tables(problem),
                 *_shared_cards(problem), *_oversubscribed(problem)]  # fmt: skip
-    found = [*_unused(problem), *_other_fabrics(problem), *_not_of_nccl(problem)]
+    found = [
+        *_contradictions(problem),
+        *_unused(problem),
+        *_other_fabrics(problem),
+        *_not_of_nccl(problem),
+    ]
     for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
         found += [
             unknown_speed(name, profile)
@@ -97,6 +102,13 @@ def _slowed(points: Points, slab: Slab) -> Iterator[tuple[float, str, str]]:
         most = float(np.nanmax(longer, initial=0.0))
         if most > 1 + LEAST_LONGER:
             yield most, labels[faster], labels[slower]
+
+
+def _contradictions(problem: Problem) -> list[str]:
+    """That own rates of one configuration contradict one another, where rates count."""
+    if problem.study.efficiency.compute is not None:
+        return []
+    return rate_doubts.contradictions(problem.profiles.values())
 
 
 def _not_of_nccl(problem: Problem) -> list[str]:

@@ -1,15 +1,20 @@
-"""What is strange of a training rate that a user measured: said, and believed all the same."""
+"""What is strange of training rates that a user measured: said, and believed all the same."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import hypot, log
 
 import numpy as np
 
 from dse import catalog
+from dse.calibration import Profile
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import Workload
 from dse.model.memory_slack import slack_bytes
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, network, throughput
+from dse.spelling import enumerated
 from dse.units import rounded
 
 # A judgement: of published rates hardly one is so far from what is predicted.
@@ -22,6 +27,50 @@ def doubts(rate: Throughput) -> str:
     workload = catalog.named_workload(rate.workload)
     found = [_far_off(rate, workload), _too_large(rate, workload)]
     return "; ".join(text for text in found if text)
+
+
+def contradictions(profiles: Iterable[Profile]) -> list[str]:
+    """Rates of one configuration that differ by more than a rate is believed to err, in a sentence
+    for each configuration."""
+    own = throughput.own_rates(profiles)
+    return [
+        f"P{named_profiles(own, rows)[1:]} measured {_listed(rows)} samples/s of the same "
+        f"configuration ({_called(rows[0])}): remove one."
+        for rows in throughput.by_configuration(own).values()
+        if contradict(rows)
+    ]
+
+
+def contradict(rows: Sequence[Throughput]) -> bool:
+    """Whether rates of one configuration differ by more than one is believed to err, with a
+    probability of 95 %."""
+    family = catalog.named_workload(rows[0].workload).family
+    batches = anchors.between_batches(catalog.anchors(), family)
+    rates = [row.samples_per_s for row in rows]
+    return log(max(rates) / min(rates)) > 2 * hypot(throughput.noise_of(rows[0]), batches)
+
+
+def named_profiles(own: Mapping[Throughput, Sequence[str]], rows: Sequence[Throughput]) -> str:
+    """The profiles that have rates, in the order of the rates. own: see
+    :func:`.throughput.own_rates`."""
+    names = dict.fromkeys(name for row in _rising(rows) for name in own[row])
+    return f"profile{'s' * (len(names) > 1)} {enumerated(names)}"
+
+
+def _listed(rows: Sequence[Throughput]) -> str:
+    return enumerated(rounded(row.samples_per_s) for row in _rising(rows))
+
+
+def _rising(rows: Sequence[Throughput]) -> list[Throughput]:
+    return sorted(rows, key=lambda row: row.samples_per_s)
+
+
+def _called(row: Throughput) -> str:
+    over = f", {row.over}" if row.over else ""
+    return (
+        f"{row.what} on {row.gpus:,} x {row.accelerator}, batch_per_gpu {row.batch_per_gpu:g}, "
+        f"{row.precision}{over}"
+    )
 
 
 def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:

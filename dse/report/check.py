@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dse.pricing import constraints, market, price_doubts, profiles_at_hand, rents
 from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
-from dse.pricing.throughput import applicable
+from dse.pricing.throughput import own_rates
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine
 from dse.search.estimate import estimate
@@ -75,7 +75,7 @@ def checked(problem: Problem) -> Checked:
         measured=_measured(problem),
         profiles_that_fit=profiles_at_hand.fitting(problem),
         named=tuple(problem.profiles),
-        rates=sum(len(applicable(profile)) for profile in problem.profiles.values()),
+        rates=len(own_rates(problem.profiles.values())),
         rates_at_hand=profiles_at_hand.training_rates(problem),
     )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 
 import numpy as np
 
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
-from dse.pricing import throughput
+from dse.pricing import rate_doubts, throughput
 from dse.pricing.problem import Problem
 from dse.report.words import significant
 from dse.study import Value
@@ -26,14 +25,11 @@ def said(problem: Problem, values: Values | None, where: str = "this very config
     if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
         return ""
     profiles_used = tuple(problem.profiles.values())
-    counts = {
-        profile.name: sum(not throughput.by_host(rate, profiles_used) for rate in of)
-        for profile in profiles_used
-        if (of := throughput.applicable(profile))
-    }
-    if not counts:
+    own = throughput.own_rates(profiles_used)
+    if not own:
         return ""
-    names, count = [name for name, some in counts.items() if some], sum(counts.values())
+    telling = [rate for rate in own if not throughput.by_host(rate, profiles_used)]
+    names, count = list(dict.fromkeys(own[rate][0] for rate in telling)), len(telling)
     if not count:
         return (
             "In all of your training rates the host's launches of kernels decide, so they do not "
@@ -42,27 +38,21 @@ def said(problem: Problem, values: Values | None, where: str = "this very config
     rates = f"{count} of your training rates" if count > 1 else "A training rate of yours"
     verb, profiles = "correct" if count > 1 else "corrects", "profiles" if names[1:] else "profile"
     text = f"{rates} ({profiles} {', '.join(names)}) {verb} the time of computing"
-    measured = _measured(problem, values) if values else None
-    if values is None or measured is None:
+    measured = [rate for rate in own if is_of(problem, values, rate)] if values else []
+    if values is None or not measured:
         return text
     predicted = float(np.ravel(problem.point(values)["throughput"])[0])
     if not np.isfinite(predicted):
         return text
-    return (
-        f"{text}; at {where} you measured {significant(measured, 3)} samples/s "
-        f"(dse: {significant(predicted, 3)})"
-    )
-
-
-def _measured(problem: Problem, values: Values) -> float | None:
-    """Samples/s that the user measured at a point: the median of all rates that are of it."""
-    found = [
-        rate.samples_per_s
-        for profile in problem.profiles.values()
-        for rate in throughput.applicable(profile)
-        if is_of(problem, values, rate)
+    least, most = (significant(of(rate.samples_per_s for rate in measured), 3) for of in (min, max))
+    rates = least if least == most else f"{least} to {most}"
+    doubts = [
+        f"{rate_doubts.named_profiles(own, rows)} contradict one another; "
+        for rows in throughput.by_configuration(measured).values()
+        if rate_doubts.contradict(rows)
     ]
-    return statistics.median(found) if found else None
+    dse = f"{''.join(doubts)}dse: {significant(predicted, 3)}"
+    return f"{text}; at {where} you measured {rates} samples/s ({dse})"
 
 
 def is_of(problem: Problem, values: Values, rate: Throughput) -> bool:

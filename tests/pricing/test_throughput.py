@@ -21,6 +21,7 @@ from dse.pricing.draws import DRAWS
 from dse.pricing.problem import Problem
 from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
+from dse.report.check import checked
 from dse.report.design_point import Point
 from dse.report.explain import lines
 from dse.report.points import explained
@@ -314,6 +315,35 @@ def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> 
     assert len(told(plain)) == 1, "the published ones"
     assert explained(plain, plain.study.baseline.values).own_rates is None
     assert not [text for text in caveats.caveats(mine) if "prices nothing" in text]
+
+
+def test_rates_of_one_configuration_that_contradict_one_another_are_told(tmp_path: Path) -> None:
+    fast = replace(OURS, samples_per_s=4000.0)
+    mine = priced.problem_of(tmp_path, STUDY, profile(OURS), profile(fast, name="Theirs"))
+    said = "measured 1,500 and 4,000 samples/s of the same configuration (resnet50 on 1 x a100-"
+    assert [text for text in caveats.caveats(mine) if f"Profiles ours and Theirs {said}" in text]
+    (text,) = [text for text in checked(mine).caveats if said in text]
+    assert text.endswith("remove one.")
+    own = explained(mine, mine.study.baseline.values).own_rates
+    assert own is not None
+    assert "you measured 1,500 to 4,000 samples/s (profiles ours and Theirs contradict" in own
+    near = replace(OURS, samples_per_s=1520.0)
+    mine = priced.problem_of(tmp_path, STUDY, profile(OURS), profile(near, name="Theirs"))
+    assert not [text for text in caveats.caveats(mine) if "same configuration" in text]
+    own = explained(mine, mine.study.baseline.values).own_rates
+    assert own is not None
+    assert "you measured 1,500 to 1,520 samples/s (dse" in own
+
+
+def test_a_rate_that_is_in_two_profiles_counts_once(tmp_path: Path) -> None:
+    fast = replace(OURS, samples_per_s=1700.0)
+    once = priced.problem_of(tmp_path, STUDY, profile(OURS, fast))
+    twice = priced.problem_of(tmp_path, STUDY, profile(OURS, fast), profile(OURS, name="again"))
+    assert rate(twice) == rate(once)
+    assert checked(twice).rates == 2
+    own = explained(twice, twice.study.baseline.values).own_rates
+    assert own is not None
+    assert own.startswith("2 of your training rates (profile ours) correct")
 
 
 @pytest.mark.parametrize(
