@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import ByLayoutEvidence, Grade
-from dse.calibration.hardware_names import same_device
+from dse.calibration.hardware_names import same_device, same_kind
 from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
@@ -277,13 +278,21 @@ def unsupported(problem: Problem) -> list[str]:
 
 
 def _unused(problem: Problem) -> list[str]:
-    """The profiles that price no aggregation of the study and know nothing of its computing."""
+    """The profiles that price nothing of the study, and why."""
+    return [f"Profile {name} prices nothing here: {why}." for name, why in unused(problem).items()]
+
+
+def unused(problem: Problem) -> dict[str, str]:
+    """The profiles that price no aggregation of the study and know nothing of its computing, by
+    name, and why."""
     names = problem.study.aggregations
     using = {id(profile) for name in names for profile in taken(problem, name)}
     fitting = {
-        id(profile) for name in names for profile in problem.aggregation(name).evidence.profiles
+        id(profile): name
+        for name in names
+        for profile in problem.aggregation(name).evidence.profiles
     }
-    found = []
+    found = {}
     for name, profile in problem.profiles.items():
         if id(profile) in using or _of_computing(problem, profile):
             continue
@@ -295,12 +304,38 @@ def _unused(problem: Problem) -> list[str]:
                 f"it measured {measured}, and the study is of {problem.workload.name} on {devices}"
             )
         if id(profile) in fitting:
-            why = (
-                "every point is of another kind than it measured, or another profile of the study "
-                "fits as well and is listed before it, or better"
-            )
-        found.append(f"Profile {name} prices nothing here: {why}.")
+            why = _why_not_taken(problem, name, fitting[id(profile)])
+        found[name] = why
     return found
+
+
+def _why_not_taken(problem: Problem, name: str, aggregation: AggregationName) -> str:
+    """Why a profile that measured an aggregation of the study prices no point of it."""
+    profile = problem.profiles[name]
+
+    def takes(*names: str) -> bool:
+        tried = replace(problem, profiles={one: problem.profiles[one] for one in names})
+        return any(one is profile for one in taken(tried, aggregation))
+
+    if takes(name):
+        others = [one for one, other in problem.profiles.items()
+                  if any(other is used for used in taken(problem, aggregation))]  # fmt: skip
+        several = len(others) > 1
+        if takes(name, *(one for one in problem.profiles if one != name)):
+            verbs = ("fit", "are") if several else ("fits", "is")
+            return f"{enumerated(others)} {verbs[0]} as well and {verbs[1]} listed before it"
+        return f"{enumerated(others)} fit{'' if several else 's'} better"
+    devices, fabrics = hardware.accelerators_of(problem.study), hardware.fabrics_of(problem.study)
+    reached = any(same_device(profile.device, device) for device in devices)
+    if profile.device != "cpu" and not reached:
+        return f"it measured {profile.device}, and the study has {enumerated(devices)}"
+    if profile.link and fabrics and not any(same_kind(profile.link, one) for one in fabrics):
+        return f"it measured {profile.link}, and the study has {enumerated(fabrics)}"
+    if profile.max_nodes <= 1:
+        return "it measured one node, and no point of the study is of one such node"
+    if not _several_nodes(problem):
+        return "it measured several nodes, and all points of the study are of one"
+    return "no point of the study is of the accelerator, nodes and network that it measured"
 
 
 def _machines(problem: Problem) -> tuple[hardware.Machine, ...]:

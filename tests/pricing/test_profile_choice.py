@@ -108,9 +108,31 @@ def test_of_equals_the_first_counts_and_the_other_is_named(tmp_path: Path) -> No
     assert priced_by(both, gpus=8) == "h100-node"
     (line,) = [line for line in caveats(both) if "prices nothing" in line]
     assert line == (
-        "Profile h100-node-snellius prices nothing here: every point is of another kind than it "
-        "measured, or another profile of the study fits as well and is listed before it, or better."
+        "Profile h100-node-snellius prices nothing here: h100-node fits as well and is listed "
+        "before it."
     )
+
+
+@pytest.mark.parametrize(
+    ("calibration", "changed", "why"),
+    [
+        ("[aws-p5-efa]", {}, "it measured efa-3200g, and the study has ib-hdr and 200gbe"),
+        ("[polaris-ofi]", {"[1, 8, 16, 64]": "[1, 8]"},
+         "it measured several nodes, and all points of the study are of one"),
+        ("[a100-node]", {"[a100-sxm4-40gb, h100-sxm]": "[h100-sxm]"},
+         "it measured a100_sxm, and the study has h100-sxm"),
+        ("[h100-node]", {"[1, 8, 16, 64]": "[16, 64]", "gpus: 1}": "gpus: 16}"},
+         "it measured one node, and no point of the study is of one such node"),
+    ],
+)  # fmt: skip
+def test_why_a_profile_prices_nothing_is_one_reason(
+    calibration: str, changed: dict[str, str], why: str, tmp_path: Path
+) -> None:
+    text = STUDY.format(calibration=calibration, aggregation="auto-nccl")
+    for old, new in changed.items():
+        text = text.replace(old, new)
+    found = caveats(load(studies.written(tmp_path, text)))
+    assert [line for line in found if f"prices nothing here: {why}" in line]
 
 
 def test_a_report_speaks_only_of_profiles_that_price_something(tmp_path: Path) -> None:
