@@ -13,12 +13,13 @@ from dse.calibration.hardware_names import surely_same_kind
 from dse.calibration.measured_range import measured_speeds
 from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.calibration.ps_part import PS
+from dse.calibration.throughput_part import Throughput
 from dse.calibration.verdict import good_for
 from dse.errors import DseError, StudyError
 from dse.pricing.caveats import taken
 from dse.pricing.hardware import accelerators_of, fabrics_of
 from dse.pricing.problem import Problem
-from dse.pricing.throughput import applicable
+from dse.pricing.throughput import applicable, own_rates
 from dse.study import AggregationName, Study
 
 
@@ -101,17 +102,29 @@ def blind(problem: Problem) -> tuple[str, ...]:
 
 
 def training_rates(problem: Problem) -> dict[str, int]:
-    """By name, the profiles of one's own that hold training rates of accelerators of the study,
-    which would correct its computing, and how many. None where the study says how fast it computes,
-    and none of a profile by which it could not be priced."""
+    """By name, the profiles of one's own that hold training rates of the study's workload on its
+    accelerators which no other profile has, and how many: rates that its points can be compared
+    with. None where the study says how fast it computes, and none of a profile by which it could
+    not be priced."""
     if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
         return {}
-    accelerators, found = accelerators_of(problem.study), {}
+    found, known = dict[str, int](), set(own_rates(problem.profiles.values()))
     for name, one in _own(problem).items():
-        count = sum(rate.accelerator in accelerators for rate in applicable(one.profile))
-        if count and _corrects(problem, name, one.profile):
-            found[name] = count
+        rates = {rate for rate in applicable(one.profile) if _of_study(problem, rate)} - known
+        if rates and _corrects(problem, name, one.profile):
+            found[name] = len(rates)
+            known |= rates
     return found
+
+
+def _of_study(problem: Problem, rate: Throughput) -> bool:
+    """Whether a rate is of the workload of the study, and of an accelerator of it."""
+    if rate.accelerator not in accelerators_of(problem.study):
+        return False
+    try:
+        return catalog.named_workload(rate.workload).name == problem.workload.name
+    except DseError:
+        return False
 
 
 def _corrects(problem: Problem, name: str, profile: Profile) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.pricing import constraints, market, price_doubts, profiles_at_hand, rents
-from dse.pricing.caveats import caveats, taken, unsupported
+from dse.pricing.caveats import caveats, taken, unsupported, unused
 from dse.pricing.problem import Problem
 from dse.pricing.throughput import own_rates
 from dse.search import bounds
@@ -29,8 +29,9 @@ class Checked:
     feasible: how many points meet every constraint. measured: aggregation -> the profiles that
     price some of its points; none: the catalogue prices all. profiles_that_fit: profiles at hand
     that the study does not name and that would price some points -> of which aggregations.
-    named: profiles that the study names; rates: how many training rates they hold. rates_at_hand:
-    the user's own profiles of such rates that it does not name -> how many.
+    named: profiles that the study names, without those that price nothing; rates: how many training
+    rates they hold. rates_at_hand: the user's own profiles of such rates that it does not name ->
+    how many.
     """
 
     study: str
@@ -54,6 +55,7 @@ def checked(problem: Problem) -> Checked:
     study = problem.study
     engine, reason = choose_engine(problem, study.search.engine)
     expected = None if problem.points is None else estimate(problem)
+    useless = unused(problem) if problem.step_model.measurable else {}
     return Checked(
         study=study.name,
         points=problem.points,
@@ -74,7 +76,7 @@ def checked(problem: Problem) -> Checked:
         feasible=feasible(problem),
         measured=_measured(problem),
         profiles_that_fit=profiles_at_hand.fitting(problem),
-        named=tuple(problem.profiles),
+        named=tuple(name for name in problem.profiles if name not in useless),
         rates=len(own_rates(problem.profiles.values())),
         rates_at_hand=profiles_at_hand.training_rates(problem),
     )

@@ -303,6 +303,12 @@ def test_own_training_rates_of_these_accelerators_are_named(
     assert "calibration" not in yaml.safe_load(unmeasured)
     alone = Draft(Answers("bert-large", "v100", "8", "100")).text
     assert "others" in yaml.safe_load(alone)["calibration"]
+    Path("t.csv").write_text(f"{header}gnmt-v2,h100-sxm,90,fp16,8\n")
+    write_profile(throughput_profile("t.csv", "stranger"), "calibrations/stranger.yaml")
+    shutil.copy("calibrations/ours.yaml", "calibrations/the-same.yaml")
+    text = Draft(Answers("bert-large", "h100", "8..64", "400")).text
+    assert yaml.safe_load(text)["calibration"] == ["ours", "aws-p5-node"]  # no other tells more
+    Path("calibrations/the-same.yaml").unlink()
     path = Path("calibrations/ours.yaml")
     path.write_text(path.read_text().replace("stack: vendor", "stack: vendorx"))
     text = Draft(Answers("bert-large", "h100", "8..64", "400")).text

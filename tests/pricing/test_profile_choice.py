@@ -15,6 +15,8 @@ from dse.pricing.caveats import caveats, taken
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
+from dse.report.check import checked
+from dse.report.check import lines as check_lines
 from dse.report.provenance import transports
 from tests.pricing import studies
 
@@ -133,6 +135,12 @@ def test_why_a_profile_prices_nothing_is_one_reason(
         text = text.replace(old, new)
     found = caveats(load(studies.written(tmp_path, text)))
     assert [line for line in found if f"prices nothing here: {why}" in line]
+
+
+def test_a_profile_that_prices_nothing_is_not_suggested_again(tmp_path: Path) -> None:
+    efa = problem(tmp_path, "[aws-p5-efa, h100-node]")
+    assert checked(efa).named == ("h100-node",)
+    assert "aws-p5-efa" not in next(line for line in check_lines(efa) if "calibration: [" in line)
 
 
 def test_a_report_speaks_only_of_profiles_that_price_something(tmp_path: Path) -> None:
