@@ -12,13 +12,14 @@ from dse.pricing.problem import Problem
 from dse.pricing.throughput import own_rates
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine
-from dse.search.estimate import estimate
+from dse.search.estimate import Estimate, estimate
 from dse.search.feasible import Feasible, feasible
 from dse.study import Axis, Study
 from dse.study.axes import OPTIMIZER
 
 MOST_REASONS = 4  # why points are rejected, that are told
 MOST_PROFILES = 4
+PATIENCE_S = 5.0  # of a search for the point that comes nearest, where none is feasible
 MOST_VALUES, SHOWN_VALUES = 16, 4  # of an axis: listed whole, or the first of them
 
 
@@ -26,9 +27,10 @@ MOST_VALUES, SHOWN_VALUES = 16, 4  # of an axis: listed whole, or the first of t
 class Checked:
     """A study's size (None: continuous), estimated seconds on one core and memory, engine and why,
     caveats. priced_whole_because: constraints that leave no point to be counted without its price.
-    feasible: how many points meet every constraint. measured: aggregation -> the profiles that
-    price some of its points; none: the catalogue prices all. profiles_that_fit: profiles at hand
-    that the study does not name and that would price some points -> of which aggregations.
+    feasible: how many points meet every constraint. infeasible: why none does and what comes
+    nearest, where that is certain and soon known, else empty. measured: aggregation -> the profiles
+    that price some of its points; none: the catalogue prices all. profiles_that_fit: profiles at
+    hand that the study does not name and that would price some points -> of which aggregations.
     named: profiles that the study names, without those that price nothing; rates: how many training
     rates they hold. rates_at_hand: the user's own profiles of such rates that it does not name ->
     how many.
@@ -43,6 +45,7 @@ class Checked:
     reason: str
     caveats: tuple[str, ...]
     feasible: Feasible
+    infeasible: str
     measured: Mapping[str, tuple[str, ...]]
     profiles_that_fit: Mapping[str, tuple[str, ...]]
     named: tuple[str, ...]
@@ -55,6 +58,7 @@ def checked(problem: Problem) -> Checked:
     study = problem.study
     engine, reason = choose_engine(problem, study.search.engine)
     expected = None if problem.points is None else estimate(problem)
+    counted = feasible(problem)
     useless = unused(problem) if problem.step_model.measurable else {}
     return Checked(
         study=study.name,
@@ -73,13 +77,24 @@ def checked(problem: Problem) -> Checked:
             *caveats(problem),
             *unsupported(problem),
         ),
-        feasible=feasible(problem),
+        feasible=counted,
+        infeasible=_infeasible(problem, counted, expected),
         measured=_measured(problem),
         profiles_that_fit=profiles_at_hand.fitting(problem),
         named=tuple(name for name in problem.profiles if name not in useless),
         rates=len(own_rates(problem.profiles.values())),
         rates_at_hand=profiles_at_hand.training_rates(problem),
     )
+
+
+def _infeasible(problem: Problem, found: Feasible, expected: Estimate | None) -> str:
+    """What `dse run` would fail with; empty where something may be feasible, or the search for what
+    comes nearest would take long."""
+    if found.feasible or not found.whole or expected is None or expected.seconds > PATIENCE_S:
+        return ""
+    from dse.search.run import none_of_all  # which most checks do without
+
+    return str(none_of_all(problem, found.points, dict(sorted(found.rejected.items()))))
 
 
 def _measured(problem: Problem) -> dict[str, tuple[str, ...]]:
@@ -137,7 +152,12 @@ def lines(problem: Problem) -> list[str]:
         )
     points = found.points
     size = "continuous" if points is None else f"{points:,} points"
-    return [*out, f"ok: {size}; {found.engine} search, {found.reason}"]
+    size = f"{size}; {found.engine} search, {found.reason}"
+    if found.infeasible:
+        return [*out, size, found.infeasible]
+    if found.feasible.whole and not found.feasible.feasible:
+        return [*out, f"{size}; none is feasible, and dse run says what comes nearest"]
+    return [*out, f"ok: {size}"]
 
 
 def _feasible_lines(found: Feasible, points: int | None) -> list[str]:

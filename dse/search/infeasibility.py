@@ -14,7 +14,6 @@ from dse.model.arrays import Array, Mask
 from dse.pricing import constraints, memory_remedies
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.search.tally import Tally
 from dse.spelling import enumerated
 from dse.study import Constraint, Study, Value
 from dse.study.quantities import QUANTITIES
@@ -62,14 +61,16 @@ class _Limit:
 
 def nothing_feasible(
     problem: Problem,
-    tally: Tally,
+    points: int,
+    rejected: Mapping[str, int],
     labels: Mapping[str, str],
     values: Mapping[str, Value | None],
     evaluations: Iterable[Evaluation],
 ) -> NoFeasiblePoint:
-    """The error to raise. values: of the point that misses least; labels: the same as text;
+    """The error to raise. points: that were judged; rejected: demand -> of these, those that fail
+    it. values: of the point that misses least; labels: the same as text;
     evaluations: of all points, in parts."""
-    rejected = constraints.counted_once(tally.rejected)
+    rejected = constraints.counted_once(rejected)
     worst = max(rejected, key=lambda name: rejected[name])
     evaluation = problem.point(values)
     failed = Counter(
@@ -82,12 +83,12 @@ def nothing_feasible(
     limits = {constraint.text for constraint in problem.study.constraints} - {constraints.FITS}
     loosen = "; loosen " + ("these limits" if len(limits & {*failed}) > 1 else "that limit")
     most = f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}"
-    if rejected.get(constraints.FITS) == tally.points:
+    if rejected.get(constraints.FITS) == points:
         most = f"{problem.workload.name} fits on no accelerator of the space"
     if said := _sentence(excluded(problem.study, evaluations)):
         most = said
     return NoFeasiblePoint(
-        f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
+        f"{problem.study.path}: none of {points:,} points meets every constraint; {most}; "
         f"nearest is {_named(problem.study, labels)}, which {' and '.join(missed)}"
         f"{loosen * bool(limits & {*failed})}"
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from dse.errors import NoFeasiblePoint
 from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
@@ -138,11 +139,18 @@ def _exhaustive(
     reasons = sorted(tally.rejected)  # in whatever order the units came
     tally = replace(tally, rejected={reason: tally.rejected[reason] for reason in reasons})
     if not tally.feasible:
-        boxes = [*problem.space.boxes(exhaustive.BOX_POINTS)]
-        values = problem.space.point(exhaustive.least_violating(problem, boxes))
-        every = (found for box in boxes for _, found in exhaustive.judged(problem, box))
-        raise nothing_feasible(problem, tally, labels_of(problem, values), values, every)
+        raise none_of_all(problem, tally.points, tally.rejected)
     return tally, repeated
+
+
+def none_of_all(problem: Problem, points: int, rejected: Mapping[str, int]) -> NoFeasiblePoint:
+    """Why no point of the whole space is feasible, and what comes nearest; every point is priced
+    for that. rejected: demand -> points that fail it."""
+    boxes = [*problem.space.boxes(exhaustive.BOX_POINTS)]
+    values = problem.space.point(exhaustive.least_violating(problem, boxes))
+    every = (found for box in boxes for _, found in exhaustive.judged(problem, box))
+    labels = labels_of(problem, values)
+    return nothing_feasible(problem, points, rejected, labels, values, every)
 
 
 def _guided_search(
@@ -179,7 +187,8 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
         values = archive.space.values(archive.points[archive.best()[0]])
         priced = problem.rows([archive.space.values(point) for point in archive.points])
         every = (found for _, found in priced)
-        raise nothing_feasible(problem, tally, labels_of(problem, values), values, every)
+        labels = labels_of(problem, values)
+        raise nothing_feasible(problem, tally.points, tally.rejected, labels, values, every)
     found = []
     for at in range(len(front)):
         positions = [archive.position[int(index)] for index in front.indices[at]]

@@ -38,6 +38,19 @@ def test_check_says_what_is_feasible_and_what_rejects_the_rest(tmp_path: Path) -
     assert "constraints      fits_memory, capital <= 200 kUSD, global_batch <= 2048" in said
 
 
+def test_check_ends_with_what_comes_nearest_where_nothing_is_feasible(tmp_path: Path) -> None:
+    written(tmp_path, SMALL.replace('"capital <= 200 kUSD"', '"capital <= 20 USD"'))
+    done = dse("check", "study.yaml", cwd=tmp_path)
+    last = done.stdout.splitlines()[-1]
+    assert done.returncode == 0
+    assert re.match(
+        r"study\.yaml: none of [\d,]+ points meets every constraint; .*nearest is", last
+    )
+    assert "ok" not in done.stdout
+    failed = dse("run", "study.yaml", cwd=tmp_path)
+    assert last in failed.stderr
+
+
 def test_check_says_that_training_rates_at_hand_are_not_used(tmp_path: Path) -> None:
     written(tmp_path)
     header = "workload,accelerator,samples_per_s,precision,batch_per_gpu\n"
@@ -96,7 +109,7 @@ def test_check_says_that_machines_have_more_network_cards(tmp_path: Path) -> Non
 def test_few_points_are_not_none_and_most_are_not_all(
     feasible: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = Feasible(10**6, feasible, {}, whole=True)
+    counted = Feasible(10**6, feasible, {"fits_memory": 10**6 - feasible}, whole=True)
     monkeypatch.setattr(check, "feasible", lambda _: counted)
     found = check.lines(load(written(tmp_path)))
     assert any(line.startswith("  feasible") and f"points ({said})" in line for line in found)
