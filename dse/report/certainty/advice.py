@@ -16,12 +16,13 @@ from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.draws import Variation
 from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
+from dse.report import own_rates
 from dse.report.certainty.facts import Knowledge
 from dse.report.certainty.titles import Place, how, title
 from dse.report.deal import deal_of
 from dse.report.words import many, percent
 from dse.search.certainty.sensitivity import ALONE_DRAWS, DEAD, Effect
-from dse.search.certainty.sources import COMMUNICATION
+from dse.search.certainty.sources import COMMUNICATION, COMPUTING
 from dse.search.certainty.usefulness import (
     CHEAPEST,
     FASTEST,
@@ -41,7 +42,7 @@ OF_AIM: Mapping[str, str] = {
     KNEE: "of the gain beyond the line between the ends of the front",
 }
 NARROWED = 0.9  # of the interval is what runs must leave at most, else they are not suggested
-THROUGHPUT = "throughput"
+THROUGHPUT, SPEEDUP = "throughput", "speedup"
 DECIDES = 0.01  # of the rule's aim; what is worth less to know decides between equals
 LEAST_WORTH = 0.005  # of the rule's aim; what is worth less to know is not listed
 
@@ -76,12 +77,26 @@ def raising(
         return f"{nothing} Nothing uncertain moves the recommended point's speedup or cost."
     largest = sources[0]
     means = means_for(problem, point, names[largest.source], place) or how(largest.source, place)
+    narrows = f"{means} would narrow it"
+    if largest.source.startswith(COMPUTING) and own_rates.measured_at(problem, point):
+        narrows = _beside_own_rate(problem)
     spread = "speed" if largest.gain_total >= largest.cost_total else "cost per speed"
     share = min(max(largest.gain_total, largest.cost_total), 1.0)
     return (
         f"{nothing} The largest part of the spread of its {spread}, {percent(share)}, comes from "
-        f"{title(largest.source)}; {means} would narrow it."
+        f"{title(largest.source)}; {narrows}."
     )
+
+
+def _beside_own_rate(problem: Problem) -> str:
+    """What narrows the time of computing where the user measured the recommended point."""
+    base = problem.study.baseline.values
+    relative = any(objective.name == SPEEDUP for objective in problem.study.objectives)
+    if relative and not own_rates.measured_at(problem, base):
+        machine = problem.points_at(base).machines[0].accelerator
+        means = how(COMPUTING, Place(machine.title))
+        return f"{means}, as the baseline trains, would narrow it"
+    return "your own training rate of this very configuration is counted in already"
 
 
 def _capital(text: str) -> str:

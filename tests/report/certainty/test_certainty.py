@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse.calibration.importers.throughput import throughput_profile
 from dse.pricing.hardware import host_price
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.part_prices import part_prices
@@ -46,7 +47,7 @@ from dse.report.points import describe
 from dse.search.certainty.sensitivity import Effect
 from dse.search.certainty.usefulness import CHEAPEST
 from dse.search.run import run
-from tests.pricing import studies
+from tests.pricing import priced, studies
 from tests.report.documents import document, read_point, written
 
 
@@ -762,6 +763,43 @@ def test_only_what_may_change_the_answer_is_said_to_settle_it() -> None:
     dearer = replace(spread, cost_total=0.6)
     assert "of the spread of its cost per speed, 60 %" in said([], [dearer])
     assert said([], []).endswith("Nothing uncertain moves the recommended point's speedup or cost.")
+
+
+def test_who_has_a_rate_of_the_recommended_configuration_is_not_asked_for_one(
+    tmp_path: Path,
+) -> None:
+    text = """\
+study: own
+workload: resnet50
+space:
+  accelerator: [a100-sxm4-40gb, h100-sxm]
+  gpus: 1
+  batch_per_gpu: 128
+  precision: fp16
+  aggregation: ring-nccl
+baseline: {accelerator: a100-sxm4-40gb}
+objectives: {maximize: speedup, minimize: capital}
+"""
+    header = "workload,accelerator,samples_per_s,precision,batch_per_gpu\n"
+    rows = {name: f"resnet50,{name},{rate},fp16,128\n" for name, rate in
+            (("h100-sxm", 3000), ("a100-sxm4-40gb", 1500))}  # fmt: skip
+
+    def said(*rated: str) -> str:
+        (tmp_path / "ours.csv").write_text(header + "".join(rows[name] for name in rated))
+        profile = throughput_profile(tmp_path / "ours.csv", "ours")
+        problem = priced.problem_of(tmp_path, text, profile)
+        point = {**problem.study.baseline.values, "accelerator": "h100-sxm"}
+        spread = Effect("computing: families", (0.7, 1.4), (0.8, 1.3), 0.42, 0.31)
+        names = {spread.source: frozenset({"computing: family cnn"})}
+        return raising(problem, point, [spread], names, [], Place("it"), CHEAPEST)
+
+    assert "one training rate measured on it ('dse" in said("a100-sxm4-40gb")
+    assert "measured on NVIDIA A100 SXM4 40 GB ('dse calibrate import-throughput'), as the b" in (
+        said("h100-sxm")
+    )
+    assert said("h100-sxm", "a100-sxm4-40gb").endswith(
+        "compute; your own training rate of this very configuration is counted in already."
+    )
 
 
 def test_what_moves_the_baseline_alone_is_measured_there() -> None:
