@@ -23,14 +23,25 @@ from dse.catalog import decimal_mark
 from dse.delimiter import COMMA, SEMICOLON, cell_columns, delimiter_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
-from dse.spelling import meant
+from dse.spelling import alike, enumerated, meant, real_name, same
 from dse.version import __version__
 
-_CALLED = {  # what others call columns
-    "model": "workload", "network": "workload", "gpu": "accelerator", "gpu_type": "accelerator",
-    "device": "accelerator", "throughput": "samples_per_s", "samples/s": "samples_per_s",
-    "dtype": "precision", "batch": "batch_per_gpu", "batch_size": "batch_per_gpu",
-    "num_gpus": "gpus", "n_gpus": "gpus",
+_CALLED = {  # what others call columns, in any spelling
+    same(called): column
+    for column, names in {
+        "workload": ("model", "network"),
+        "accelerator": ("gpu", "gpu_type", "device"),
+        "samples_per_s": (
+            "throughput", "samples/s", "samples/sec", "samples_per_sec", "samples_per_second",
+            "images/s", "images_per_second",
+        ),
+        "precision": ("dtype",),
+        "batch_per_gpu": (
+            "batch", "batch_size", "batch_per_device", "per_device_batch_size", "local_batch_size",
+        ),
+        "gpus": ("num_gpus", "n_gpus", "world_size"),
+    }.items()
+    for called in names
 }  # fmt: skip
 LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
 
@@ -116,25 +127,34 @@ def table_lines(
     return found
 
 
+def column_names(header: Iterable[str]) -> list[str]:
+    """The cells of a header, columns as they are called here in whatever spelling."""
+    return [real_name(name.strip(), COLUMNS) for name in header]
+
+
 def _checked_header(
     header: Sequence[str], file: str, line: int, columns: Sequence[int]
 ) -> list[str]:
-    names, mistakes = [name.strip() for name in header], Mistakes()
+    names, mistakes = column_names(header), Mistakes()
+    free, meant_here = [one for one in COLUMNS if one not in names], set[str]()
     for position, name in enumerate(names):
         column = columns[position]
         if name not in COLUMNS:
-            free = [one for one in COLUMNS if one not in names]
-            said = f"write {_CALLED[name]}" if _CALLED.get(name) in free else ""
-            remedy = said or meant(name, free, f"the columns are {', '.join(COLUMNS)}")
+            called = _CALLED.get(same(name), "")
+            could = (called,) if called in free else alike(name, free)
+            remedy = meant(name, free, f"the columns are {', '.join(COLUMNS)}")
+            if called in free:
+                remedy = f"write {called}"
+            if not could[1:]:
+                meant_here.update(could)
             mistakes.note(StudyError(file, line, column, f"unknown column '{name}'", remedy))
         elif name in names[:position]:
             problem = f"the column '{name}' is there twice"
             mistakes.note(StudyError(file, line, column, problem, "keep one"))
-    if not mistakes.any:  # else a missing one may be the one that is misspelt
-        for name in REQUIRED:
-            if name not in names:
-                others = ", ".join(REQUIRED)
-                problem = f"the column '{name}' is missing"
-                mistakes.note(StudyError(file, line, 1, problem, f"give {others}"))
+    missing = [f"'{name}'" for name in REQUIRED if name in free and name not in meant_here]
+    if missing:
+        them = f"columns {enumerated(missing)} are" if missing[1:] else f"column {missing[0]} is"
+        remedy = f"give {', '.join(REQUIRED)}"
+        mistakes.note(StudyError(file, line, 1, f"the {them} missing", remedy))
     mistakes.told()
     return names

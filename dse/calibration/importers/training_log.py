@@ -29,7 +29,12 @@ from typing import NamedTuple
 from dse.calibration.importers import kineto
 from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
 from dse.calibration.importers.text import Line, clean_lines
-from dse.calibration.importers.throughput import mark_of_rates, rates_in, table_lines
+from dse.calibration.importers.throughput import (
+    column_names,
+    mark_of_rates,
+    rates_in,
+    table_lines,
+)
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import decimal_mark
 from dse.delimiter import delimiter_of
@@ -217,7 +222,7 @@ def read_training(
         return _of_trace(text, file, terms)
     if growing:
         text = text[: text.rfind("\n") + 1]
-    if {*CONFIGURED, COLUMN} <= {*_heading(text)}:
+    if {*CONFIGURED, COLUMN} <= {*column_names(_heading(text))}:
         return _of_configurations(text, file, terms)
     if Path(file).suffix.lower() == ".csv" or _is_table(text):
         return _of_table(text, file, terms, decimal)

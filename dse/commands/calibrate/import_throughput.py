@@ -13,8 +13,9 @@ def import_throughput(
         Path,
         typer.Argument(
             help="Table with a row for each rate: workload, accelerator, samples_per_s, precision, "
-            "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation; of "
-            "several gpus how they summed gradients: aggregation, inter_node or node."
+            "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation; "
+            "gpus_per_node where gpus are more than 8; of several gpus how they summed gradients: "
+            "aggregation, inter_node or node."
         ),
     ],
     name: Annotated[
@@ -25,7 +26,11 @@ def import_throughput(
     """Make a profile of training rates that you measured yourself.
 
     Studies that name it predict training like yours by them. A rate that is possible but strange
-    is written all the same, and said on stderr.
+    is written all the same, and said on stderr. A table of two lines:
+
+    workload,accelerator,samples_per_s,precision,batch_per_gpu,gpus,aggregation
+
+    bert-large-s128,a100-sxm4-40gb,1950,fp16,64,8,ring-nccl
     """
     import sys
 
