@@ -67,7 +67,7 @@ def test_every_precision_has_its_own_and_steps_alone_have_none() -> None:
     assert compute_parts([experiment(STEP)]) == ()
     with pytest.raises(
         MeasurementError,
-        match="no measurement that a profile can be fitted on, only nothing verified",
+        match="no measurement that a profile can be fitted on; give measurements of allreduce",
     ):
         fit_experiments([experiment(STEP)], "x")
 

@@ -73,10 +73,7 @@ def fit_experiments(
     ps, compute = server_parts(experiments), compute_parts(experiments)
     blocks = block_rates(experiments)
     if not (samples or ps or compute):
-        found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
-        fitted = "allreduce, parameter servers or matrix products"
-        problem = f"{where}: no measurement that a profile can be fitted on, only {found}"
-        raise MeasurementError(f"{problem}; give measurements of {fitted}")
+        raise MeasurementError(f"{where}: {_nothing_to_fit(every)}")
     _check_one_system(experiments, samples)
     published = all(e.machine is None for e in experiments)
     servers = [s for s in every if s.servers and s.verified]
@@ -89,6 +86,22 @@ def fit_experiments(
         about = _about(experiments, name, digest)
         profile = replace(bare_profile(experiments, about, ps, compute), throughput=blocks)
     return replace(profile, assumed=(*profile.assumed, *noted))
+
+
+def _nothing_to_fit(every: Sequence[Measurement]) -> str:
+    """What is wrong with measurements that no profile can be fitted on, and what would be right."""
+    if every and not any(sample.verified for sample in every):
+        rows = f"{len(every):,} of {len(every):,} rows"
+        return (
+            f"the sums were wrong in {rows} (#wrong is not 0, or the validation failed); measure "
+            "again where they are right"
+        )
+    found = ", ".join(sorted({sample.collective for sample in every if sample.verified}))
+    only = f", only {found}" if found else ""
+    return (
+        f"no measurement that a profile can be fitted on{only}; give measurements of allreduce, "
+        "parameter servers or matrix products"
+    )
 
 
 def _about(experiments: Sequence[Experiment], name: str, digest: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.calibration.fitting.profile import fit_experiments
 from dse.errors import MeasurementError, StudyError
 from tests.calibration.importers import samples as s
 from tests.calibration.importers.reading import read
@@ -145,6 +146,10 @@ def test_wrong_sums(tmp_path: Path) -> None:
     unnamed = read(tmp_path, old("type   redop", s.nccl_rows(8, middle="sum", wrong=NARROW))
                    .replace(": 0 OK", ": 6 FAILED"))  # fmt: skip
     assert {x.verified for x in unnamed.samples} == {False}
+    rows = s.nccl_rows(sizes=s.SIZES[:2], wrong=("7", "0"))
+    found = read(tmp_path, s.nccl(rows).replace(": 0 OK", ": 14 FAILED"))
+    with pytest.raises(MeasurementError, match=r"the sums were wrong in 2 of 2 rows \(#wrong is"):
+        fit_experiments([found], "x")
 
 
 def test_ranks_from_the_bandwidths(tmp_path: Path) -> None:
