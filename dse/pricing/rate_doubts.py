@@ -31,14 +31,21 @@ def doubts(rate: Throughput) -> str:
 
 def contradictions(profiles: Iterable[Profile]) -> list[str]:
     """Rates of one configuration that differ by more than a rate is believed to err, in a sentence
-    for each configuration."""
+    for all configurations of the same profiles."""
     own = throughput.own_rates(profiles)
-    return [
-        f"P{named_profiles(own, rows)[1:]} measured {_listed(rows)} samples/s of the same "
-        f"configuration ({_called(rows[0])}): remove one."
-        for rows in throughput.by_configuration(own).values()
-        if contradict(rows)
-    ]
+    found: dict[frozenset[str], list[list[Throughput]]] = {}
+    for rows in throughput.by_configuration(own).values():
+        if contradict(rows):
+            names = frozenset(name for row in rows for name in own[row])
+            found.setdefault(names, []).append(rows)
+    said = []
+    for rows, *more in found.values():
+        others = f", and contradict one another in {len(more)} more" if more else ""
+        said.append(
+            f"P{named_profiles(own, rows)[1:]} measured {_listed(rows)} samples/s of the same "
+            f"configuration ({_called(rows[0])}){others}: remove one."
+        )
+    return said
 
 
 def contradict(rows: Sequence[Throughput]) -> bool:
@@ -68,8 +75,8 @@ def _rising(rows: Sequence[Throughput]) -> list[Throughput]:
 def _called(row: Throughput) -> str:
     over = f", {row.over}" if row.over else ""
     return (
-        f"{row.what} on {row.gpus:,} x {row.accelerator}, batch_per_gpu {row.batch_per_gpu:g}, "
-        f"{row.precision}{over}"
+        f"{catalog.named_workload(row.workload).name} on {row.gpus:,} x {row.accelerator}, "
+        f"batch_per_gpu {row.batch_per_gpu:g}, {row.precision}{over}"
     )
 
 

@@ -324,6 +324,12 @@ def test_rates_of_one_configuration_that_contradict_one_another_are_told(tmp_pat
     assert [text for text in caveats.caveats(mine) if f"Profiles ours and Theirs {said}" in text]
     (text,) = [text for text in checked(mine).caveats if said in text]
     assert text.endswith("remove one.")
+    eight = [replace(one, gpus=8, samples_per_s=8 * one.samples_per_s) for one in (OURS, fast)]
+    both = priced.problem_of(
+        tmp_path, STUDY, profile(OURS, eight[0]), profile(fast, eight[1], name="Theirs")
+    )
+    (text,) = [text for text in caveats.caveats(both) if said in text]
+    assert text.endswith("and contradict one another in 1 more: remove one.")
     own = explained(mine, mine.study.baseline.values).own_rates
     assert own is not None
     assert "you measured 1,500 to 4,000 samples/s (profiles ours and Theirs contradict" in own
