@@ -429,9 +429,14 @@ def _said(unit: re.Match[str], gpus: int, written: str) -> Said | None:
     times = _SCALE[scale] * _PREFIXES[number.prefix] * float(f"1e{power or 0}")
     each = bool(groups.get("each") or groups.get("of"))
     return Said(
-        digits, times * (gpus if each else 1), written[start:end].strip(), each,
+        digits, times * (gpus if each else 1), _quoted(written[start:end]), each,
         number.negative, doubt or number.doubt,
     )  # fmt: skip
+
+
+def _quoted(text: str) -> str:
+    """A rate and its unit without quotation marks of their own."""
+    return text.replace('"', "").strip()
 
 
 class _Beside(NamedTuple):

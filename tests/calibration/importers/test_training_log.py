@@ -103,6 +103,7 @@ def test_a_comma_is_within_a_number_only_where_it_can_be(
         ("350 samples/s 12:00:03", 350.0, "350 samples/s"),
         ("[4] 350 samples/s 8 GPUs", 350.0, "350 samples/s"),
         ("step_time 0.4 s/it 3", 1280.0, "0.4 s/it"),
+        ('{"loss": 2.3, "samples_per_second": 10400.5}', 10400.5, "samples_per_second: 10400.5"),
     ],
 )
 def test_of_numbers_on_both_sides_of_a_unit_the_one_that_is_of_no_other_word(
