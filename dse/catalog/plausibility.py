@@ -22,17 +22,35 @@ from dse.catalog.store import models_dir, names
 FILE = "currencies.yaml"
 _DEVIATIONS = 2.576  # of a normal distribution, to the ends of its middle 99 %
 _MARGIN = 1.125  # judged: of a day beyond the averages of years, and of what they become
+_NEVER_FREE = {"accelerators": "accelerator", "nodes": "machine"}
+_OF_THE_WHOLE = ("purchase", "hourly")
 _FAR = 2.0  # judged: no rate of these currencies goes so far beyond its averages unseen
 
 
 def implausible(price: Fact, asked: datetime.date, valid_on: datetime.date | None = None) -> str:
     """Why a price of the buyer's own is hardly meant, as a clause; empty where it may well be, for
-    what is given at no charge, and for what the catalogue has no price of. valid_on: the day on
-    which offers must be valid, ``asked`` where it is None."""
-    if not own(price) or not price.value:
+    parts that may come with something else at no charge, and for what the catalogue has no price
+    of. valid_on: the day on which offers must be valid, ``asked`` where it is None."""
+    if not own(price):
         return ""
+    if not price.value:
+        return _nothing(price)
     late = _later(price, valid_on or asked)
     return late or _rate(price) or far(price, usual_price(price), asked)
+
+
+def _nothing(price: Fact) -> str:
+    """That nobody gives away what trains; empty for parts that the price of something else may
+    contain, as network cards, hosts and cables."""
+    kind, _, rest = price.name.removesuffix(f".{_term(price)}").partition(".")
+    whole, _, part = rest.rpartition(".")
+    if kind not in _NEVER_FREE or not whole or part not in _OF_THE_WHOLE:
+        return ""
+    deal = "for rent" if part == "hourly" else "for sale"
+    return (
+        f"no {_NEVER_FREE[kind]} is {deal} at USD 0; write what it costs, and what stands there "
+        "already under owned"
+    )
 
 
 def _later(price: Fact, valid_on: datetime.date) -> str:

@@ -48,6 +48,27 @@ def test_a_price_far_from_the_catalogues_is_hardly_meant(
     assert implausible(own(tmp_path, item, str(wrong)), DAY).startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ("h100-sxm", "no accelerator is for sale at USD 0; write what it costs, and what stands"),
+        ("dgx-h100", "no machine is for sale at USD 0; write what it costs, and what stands there"),
+        ("h100-sxm hourly", "no accelerator is for rent at USD 0; write what it costs, and what"),
+        ("dgx-h100 hourly", "no machine is for rent at USD 0; write what it costs, and what"),
+        ("host", ""),
+        ("h100-sxm host", ""),
+        ("ib-ndr nic", ""),
+        ("ib-ndr cable", ""),
+    ],
+)
+def test_what_trains_is_not_given_away_and_parts_may_come_with_it(
+    tmp_path: Path, item: str, said: str
+) -> None:
+    found = implausible(own(tmp_path, item, "0"), DAY)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
 @pytest.mark.parametrize(("usd", "meant"), [(0.05, False), (0.9, True), (3, True), (200, False)])
 def test_a_rent_of_a_term_is_compared_with_what_that_term_is_usually_off(
     tmp_path: Path, usd: float, meant: bool

@@ -624,6 +624,18 @@ def test_own_prices_that_are_hardly_meant_are_checked_first(tmp_path: Path) -> N
         )
 
 
+def test_an_accelerator_at_a_price_of_nothing_is_not_signed_for(tmp_path: Path) -> None:
+    """Its hosts have a price, so that the whole is not for nothing."""
+    gift = OFFERS.replace("{purchase: 9 kUSD", "{purchase: 0 USD")
+    found = built(studies.written(tmp_path, studies.SMALL + gift))
+    assert found.recommended.config["accelerator"] == "v100-sxm2-16gb"
+    assert reasons(found)[0] == "unlikely price"
+    assert readiness.actions(found)[0] == (
+        "Check the price of NVIDIA Tesla V100 SXM2 16 GB: no accelerator is for sale at USD 0; "
+        "write what it costs, and what stands there already under owned."
+    )
+
+
 @pytest.mark.evidence
 def test_a_sum_says_only_the_causes_of_its_interval_that_its_bill_has(tmp_path: Path) -> None:
     def why(offers: str, name: str) -> str:

@@ -125,8 +125,8 @@ def _past(item: Item, terms: Terms) -> str:
 def unpaid(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     """That what is ordered has a price of 0, all of it."""
     items = bill(document)
-    given = bills.at_no_charge(items)
-    if not given or bills.total(items) != 0:
+    given = _all_given(document)
+    if not given:
         return
     named = enumerated([bills.ordered(item) for item in given])
     price, stands = "price", ", or write what stands there already under owned"
@@ -138,6 +138,12 @@ def unpaid(document: RunDocument, _: Certainty) -> Iterator[Reason]:
         because=f"{enumerated(list(dict.fromkeys(item.source for item in given)))} says USD 0, so "
         f"that this {deal(document).noun} seems to cost nothing",
     )
+
+
+def _all_given(document: RunDocument) -> list[Item]:
+    """What is ordered at a price of 0, where all of it is; empty where some costs something."""
+    items = bill(document)
+    return bills.at_no_charge(items) if bills.total(items) == 0 else []
 
 
 def unsaid(document: RunDocument, _: Certainty) -> Iterator[Reason]:
@@ -181,8 +187,9 @@ def unlikely(document: RunDocument, _: Certainty) -> Iterator[Reason]:
     """Prices of the buyer's own that are hardly meant: of what is ordered, and of what another
     price may make the better buy."""
     why: dict[str, dict[str, None]] = {}  # the parts, each once: of a rate of currency several
+    told = {item.item for item in _all_given(document)}
     for item in (*bill(document), *(document.prices if buys(document) else ())):
-        if item.obstacle == UNLIKELY and item.remark:
+        if item.item not in told and item.obstacle == UNLIKELY and item.remark:
             why.setdefault(item.remark, {})[_part(item.item)] = None
     for remark, names in why.items():
         action = f"Check the price of {enumerated([*names])}"
