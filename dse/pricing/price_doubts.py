@@ -1,15 +1,19 @@
 """What is to doubt of the prices that a study counts with: offers past their last day, or old
-without one; prices far from what the catalogue lets one expect; one currency at several rates; two
-offers for one part."""
+without one; prices far from what the catalogue lets one expect; what is given away with machines of
+other offers; one currency at several rates; two offers for one part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dse import catalog
 from dse.catalog import Fact, implausible, lapsed
+from dse.catalog.plausibility import usual_price
+from dse.catalog.price_spread import own
+from dse.pricing import market
 from dse.pricing.problem import Problem
 from dse.spelling import enumerated
-from dse.study import Wire
+from dse.study import Study, Value, Wire
 
 MOST_PARTS = 2  # that are named, of those that are converted at one rate
 _AXES = ("accelerator", "node", "inter_node", "intra_node")
@@ -37,6 +41,79 @@ def unlikely(problem: Problem) -> list[str]:
         if why := implausible(fact, problem.prices.as_of, day):
             found.setdefault(why, []).append(part(fact.name))
     return [f"Check the price of {enumerated(parts)}: {why}." for why, parts in found.items()]
+
+
+def given(problem: Problem) -> list[str]:
+    """That parts of a network, or hosts, have a price of 0 that counts also with machines which
+    that offer does not sell, a line for each part."""
+    if market.rents(problem.study):
+        return []
+    found = []
+    for fact in prices_of(problem):
+        usual = usual_price(fact) if own(fact) and fact.value == 0 else None
+        if usual is None or not usual.value or implausible(fact, problem.prices.as_of):
+            continue
+        others = [name for name in _machines_with(problem, fact)
+                  if _seller_of(problem, name) != _whose(fact)]  # fmt: skip
+        if others:
+            needless = "; cards of a machine's own network are not charged, and need no price of 0"
+            told = needless * (fact.name.endswith(".nic") and bool(problem.study.values("node")))
+            found.append(
+                f"The price of 0 for {part(fact.name)} ({_whose(fact)}) counts also with "
+                f"{enumerated(others)}, which that offer does not sell; the catalogue has USD "
+                f"{usual.value:,.0f}{told}."
+            )
+    return found
+
+
+def _machines_with(problem: Problem, fact: Fact) -> list[str]:
+    """Accelerators and machines of which some point pays this price of a part."""
+    kind, _, rest = fact.name.partition(".")
+    network, _, piece = rest.partition(".")
+    if kind != "fabrics":
+        devices = map(str, problem.study.values("accelerator"))
+        return [name for name in devices if problem.prices.host_of(name) is fact]
+    return charged(problem, network, card=piece == "nic")
+
+
+def charged(problem: Problem, network: str, card: bool) -> list[str]:
+    """Accelerators and machines that some point has on a network; card: those whose network cards
+    are charged, since it is not the machine's own or more cards are asked for than it has."""
+    study = problem.study
+    cards = max(study.numbers("nics_per_node", 0.0))
+    found = [str(device) for device in study.values("accelerator")
+             if any(_links(study, "accelerator", str(device), network))]  # fmt: skip
+    for node in (catalog.node(str(value)) for value in study.values("node")):
+        links = list(_links(study, "node", node.name, network))
+        own_cards = node.inter_node in links and len(links) == 1 and cards <= (node.nics or 1)
+        if links and not (card and own_cards):
+            found.append(node.name)
+    return found
+
+
+def _links(study: Study, axis: str, machine: str, network: str) -> Iterator[Value]:
+    """The links of a fabric that a machine may be joined by, as the study writes them."""
+    shared = study.axis("inter_node")
+    links = [] if shared is None else [*(shared.ends or shared.values)]
+    for condition in study.conditions:
+        names = [map(str, values) for of, values in condition.requires if of == axis]
+        if condition.axis == "inter_node" and all(machine in known for known in names):
+            links += condition.values
+    yield from (one for one in dict.fromkeys(links)
+                if (one.fabric if isinstance(one, Wire) else one) == network)  # fmt: skip
+
+
+def _seller_of(problem: Problem, machine: str) -> str:
+    """Whose offer the price of an accelerator or a machine is; empty where it is no offer."""
+    prices = problem.prices
+    fact = prices.accelerator_usd.get(machine) or prices.node_usd.get(machine)
+    return _whose(fact) if fact is not None and own(fact) else ""
+
+
+def _whose(fact: Fact) -> str:
+    """Whose offer a price is: ``quotation Q-1, vendor.csv``; its file where it has no number."""
+    quote = fact.offer.quote if fact.offer else ""
+    return f"quotation {quote}, {_file(fact)}" if quote else _file(fact)
 
 
 def rates(problem: Problem) -> list[str]:

@@ -209,6 +209,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[N
         *noted(price_doubts.expired(problem), EXPIRED),
         *noted(_unlikely_rents(problem), COMPARED), *noted(price_doubts.rates(problem), COMPARED),
         *noted(price_doubts.replaced(problem), COMPARED),
+        *noted(price_doubts.given(problem), COMPARED),
         *noted(caveats.unsupported(problem), LEFT_OUT), *noted([f"{own}."] if own else ()),
         *noted(rental.start_note(problem, recommended)), *noted(rental.spot_note(problem)),
     )  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dse.pricing import price_doubts
 from dse.pricing.load import load
+from dse.report.certainty.known_prices import known_price
 from dse.report.check import checked
 from tests.pricing import studies
 
@@ -45,3 +46,56 @@ def test_offers_of_what_only_the_baseline_has_are_named_last(tmp_path: Path) -> 
     problem = load(studies.written(tmp_path, f"{studies.SMALL}prices: [q.csv]\n"))
     (note,) = price_doubts.expired(problem)
     assert ": v100-sxm2-16gb, p100-sxm2-16gb (q.csv, valid until 2024-02-01)." in note
+
+
+MACHINES = """\
+study: two-machines
+workload: gpt2-xl-1.5b
+prices: [offer.csv]
+space: {node: [dgx-a100-80gb, dgx-h100], gpus: [16, 32], %s, batch_per_gpu: 8, precision: bf16,
+        optimizer: adam, aggregation: auto-nccl}
+baseline: {node: dgx-a100-80gb, gpus: 32, inter_node: ib-hdr, batch_per_gpu: 8}
+constraints: [fits_memory]
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+def test_a_part_that_one_vendor_gives_away_is_told_of_where_another_machine_gets_it(
+    tmp_path: Path,
+) -> None:
+    """The DGX H100 comes with cards of its own network; a DGX A100 does not on that one."""
+    offer = "dgx-h100,300000,USD,A-1,North\nib-ndr nic,0,USD,A-1,North\n"
+    (tmp_path / "offer.csv").write_text(HEAD + offer)
+    both = load(studies.written(tmp_path, MACHINES % "inter_node: [ib-hdr, ib-ndr]"))
+    (line,) = price_doubts.given(both)
+    assert line.startswith(
+        "The price of 0 for ib-ndr nic (quotation A-1, offer.csv) counts also with dgx-a100-80gb, "
+        "which that offer does not sell; the catalogue has USD "
+    )
+    assert "cards of a machine's own network are not charged, and need no price of 0." in line
+    assert line in checked(both).caveats
+    tied = (MACHINES % "inter_node: []").replace(" inter_node: [],", "") + (
+        "when:\n- {axis: inter_node, values: [ib-ndr], if: {node: dgx-h100}}\n"
+        "- {axis: inter_node, values: [ib-hdr], if: {node: dgx-a100-80gb}}\n"
+    )
+    assert price_doubts.given(load(studies.written(tmp_path, tied, "tied.yaml"))) == []
+    (tmp_path / "offer.csv").write_text(f"{HEAD}{offer}dgx-a100-80gb,150000,USD,A-1,North\n")
+    one = load(studies.written(tmp_path, MACHINES % "inter_node: [ib-ndr]", "one.yaml"))
+    assert price_doubts.given(one) == [], "it sells both"
+
+
+def test_cards_that_no_machine_pays_are_no_price_of_the_network(tmp_path: Path) -> None:
+    """Switches and cables are offered, and the catalogue's cards were never checked."""
+    offer = "ib-ndr switch port,600,USD,A-1,North\nib-ndr cable,900,USD,A-1,North\n"
+    (tmp_path / "offer.csv").write_text(f"{HEAD}dgx-h100,300000,USD,A-1,North\n{offer}")
+    study = MACHINES.replace("[dgx-a100-80gb, dgx-h100]", "[%s]") % ("%s", "inter_node: [ib-ndr]")
+    own = load(studies.written(tmp_path, study % "dgx-h100"))
+    known = known_price(own, "network ib-ndr")
+    assert known is not None
+    assert known.own
+    assert known.bounds == (1.0, 1.0)
+    both = load(studies.written(tmp_path, study % "dgx-a100-80gb, dgx-h100", "both.yaml"))
+    known = known_price(both, "network ib-ndr")
+    assert known is not None
+    assert not known.own
+    assert not known.checked

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from math import exp
 
 from dse import catalog
+from dse.calibration.ps_part import PS
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import age_years, price_spread
 from dse.catalog.prices import CARD, NODE_SHARE
+from dse.pricing import price_doubts
 from dse.pricing.hardware import HOST_OF
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import KnownPrice, SeenPrice, Turn
 from dse.report.certainty.titles import NETWORK, RENTED, rented
-from dse.study import Value
+from dse.study import Value, Wire
 
 _DEVIATIONS = 1.6449  # of a normal distribution, to the ends of its middle 90 %
 
@@ -120,7 +122,10 @@ def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
         fabric = part.removeprefix(NETWORK)
         if fabric in catalog.names("fabrics"):
             own = prices.fabric_usd.get(fabric, {})
-            yield from {**catalog.fabric(fabric).prices_usd, **own}.values()
+            parts = {**catalog.fabric(fabric).prices_usd, **own}
+            if not _cards_paid(problem, fabric):
+                del parts["nic"]
+            yield from parts.values()
     elif part.startswith(HOST_OF):
         yield prices.host_of(part.removeprefix(HOST_OF))
     elif name in catalog.names("nodes"):
@@ -136,3 +141,15 @@ def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
         named = {"host": prices.host_usd, "rack": prices.rack_usd}
         fact = group.get(name) or named.get(part)
         yield from [fact] if fact else []
+
+
+def _cards_paid(problem: Problem, fabric: str) -> bool:
+    """Whether some point, or the baseline, pays network cards; machines come with those of their
+    own network, servers of parameters do not."""
+    if any(name.algorithm == PS for name in problem.study.named_aggregations):
+        return True
+    base = problem.study.baseline.values
+    node, link = base.get("node"), base.get("inter_node")
+    wired = (link.fabric if isinstance(link, Wire) else link) == fabric
+    own = node is not None and catalog.node(str(node)).inter_node == link
+    return (wired and not own) or bool(price_doubts.charged(problem, fabric, card=True))
