@@ -325,6 +325,43 @@ def test_a_part_at_a_price_of_nothing_is_accepted() -> None:
     assert line.startswith("Give the rent of NVIDIA A100 SXM4 40 GB: vendor.csv says USD 0")
 
 
+def test_what_another_offer_gives_away_is_not_signed_for() -> None:
+    """It may be in the price of that offer's machine."""
+    card = replace(ITEM, item="Network card, InfiniBand NDR", unit_usd=0.0, usd=0.0,
+                   source="north.csv", terms=Terms(quote="A-1"))  # fmt: skip
+    found = made((ITEM, card))
+    assert reasons(found) == ["price of 0"]
+    assert readiness.actions(found) == [
+        "Get the price of Network card, InfiniBand NDR with NVIDIA A100 SXM4 40 GB: USD 0 is the "
+        "price of quotation A-1 (north.csv), which does not sell NVIDIA A100 SXM4 40 GB and may "
+        "have it in the price of something else."
+    ]
+    machine = replace(ITEM, source="north.csv", terms=Terms(quote="A-1"))
+    assert reasons(made((machine, card))) == [], "it is of the machine's own offer"
+
+
+def test_a_bill_of_two_quotations_is_not_signed_for() -> None:
+    """What a vendor asks for installation is for that vendor's machines."""
+    ours = replace(ITEM, terms=Terms(quote="A-1"))
+    board = replace(ITEM, item="NVIDIA B200", source="b.csv", terms=Terms(quote="B-2"))
+    cable = replace(board, item="Cable, InfiniBand NDR")
+    extra = replace(board, item="Installation", quantity=1, extra=True)
+    with_rival = readiness.readiness(replace(made((ours, cable, extra)), prices=(ours, board)))
+    assert with_rival is not None
+    (reason,) = with_rival.reasons
+    assert not with_rival.ready
+    assert reason.action == (
+        "Get Cable and Installation offered with NVIDIA A100 SXM4 40 GB, or ask whether they hold "
+        "for that, too"
+    )
+    assert reason.because == (
+        "this bill has them from quotation B-2 (b.csv), which sells NVIDIA B200; NVIDIA A100 SXM4 "
+        "40 GB is of quotation A-1 (vendor.csv)"
+    )
+    alone = readiness.readiness(replace(made((ours, cable, extra)), prices=(ours,)))
+    assert alone == Readiness(ready=True), "who sells no machines offers for any"
+
+
 def test_own_prices_of_many_years_ago_are_no_offers(tmp_path: Path) -> None:
     """Unless they say that they are still valid; of no date they are the buyer's word."""
     old = OFFERS.replace("host: 9 kUSD", "host: {value: 9 kUSD, date: 2019-03-01%s}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from dse.report.certainty.facts import Certainty
 from dse.report.document import Readiness, Reason, RunDocument
-from dse.report.readiness import doubts, obstacles
+from dse.report.readiness import doubts, obstacles, quotations
 from dse.report.readiness.conditions import conditions
 
 MOST_ACTIONS = 6  # that are told at once
@@ -94,7 +94,7 @@ def said(reason: Reason) -> str:
 
 # The weightiest first.
 _KINDS: tuple[Callable[[RunDocument, Certainty], Iterator[Reason]], ...] = (
-    obstacles.free, obstacles.unpaid, obstacles.unlikely, obstacles.unsaid, obstacles.expired,
-    obstacles.unsold, obstacles.unbuildable, obstacles.missed, doubts.uncertain, doubts.ages,
-    doubts.large_prices, obstacles.doubtful_limits, obstacles.idle,
+    obstacles.free, obstacles.unpaid, obstacles.unlikely, quotations.given, obstacles.unsaid,
+    obstacles.expired, quotations.mixed, obstacles.unsold, obstacles.unbuildable, obstacles.missed,
+    doubts.uncertain, doubts.ages, doubts.large_prices, obstacles.doubtful_limits, obstacles.idle,
 )  # fmt: skip
