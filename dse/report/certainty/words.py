@@ -130,11 +130,20 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
     if not rivals:
         return ""
     rival = nearest(rivals)
-    name = named(document, rival.config)
     won = rival.beaten or 0.0
     if won < 0.5:
-        return f"; more often, in {chance(1 - won)}, {name} is {deal(document).better}{_WEIGHED}"
-    return f"; it beats its nearest rival, {name}, in {chance(won)}"
+        return f"{_loses(document, rival)}{_WEIGHED}"
+    return f"; it beats its nearest rival, {named(document, rival.config)}, in {chance(won)}"
+
+
+def _loses(document: RunDocument, rival: Choice) -> str:
+    """That a rival is better than it in most draws, and the best of all in so many: two numbers,
+    of which only the second may be compared with how often this one is the best of all."""
+    return (
+        f"; its nearest rival, {named(document, rival.config)}, beats it in "
+        f"{chance(1 - (rival.beaten or 0.0))} of them, and is the best of all in "
+        f"{chance(rival.best)}"
+    )
 
 
 def nearest(rivals: list[Choice]) -> Choice:
@@ -213,9 +222,8 @@ def odds(document: RunDocument) -> str:
             f"{_best_if_not_asked(document, rivals)}{flip(document)}"
         )
     best = f"the best choice in {chance(best_of(found, alike))} of {OUTCOMES}"
-    if rivals and (won_by := 1 - (nearest(rivals).beaten or 0.0)) > 0.5:
-        rival = named(document, nearest(rivals).config)
-        best += f"; more often, in {chance(won_by)}, {rival} is {deal(document).better}"
+    if rivals and (nearest(rivals).beaten or 0.0) < 0.5:
+        best += _loses(document, nearest(rivals))
     if alike and document.choices:
         to = words.percent(document.choices.resolution)
         return f" It, or what is as good to {to}, is {best}.{flip(document)}"

@@ -322,8 +322,9 @@ def test_a_rival_that_is_the_better_buy_in_most_draws_is_named() -> None:
     often = replace(rival, best=0.3, beaten=0.55)
     better = replace(rival, config={**rival.config, "gpus": "32"}, best=0.2, beaten=0.44)
     found = sure(choices=(replace(own, best=0.25), often, better))
-    assert "more often, in 56 %, 32 x NVIDIA" in words.sentences(found)[0]
-    assert "more often, in 56 %, 32 x NVIDIA" in words.odds(found)
+    for said in (words.sentences(found)[0], words.odds(found)):
+        assert "; its nearest rival, 32 x NVIDIA" in said
+        assert ", beats it in 56 % of them, and is the best of all in 20 %" in said
 
 
 def test_the_nearest_rival_is_the_one_that_most_often_wins() -> None:
@@ -411,7 +412,7 @@ def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     assert third == words.chance(rival.best)
     assert "count with it" in words.scope(alike, of(alike))
     exact = replace(alike, choices=None)  # without a resolution every point is its own choice
-    assert "more often, in 60 %" in words.sentences(exact)[0]
+    assert ", beats it in 60 % of them, and is the best of all" in words.sentences(exact)[0]
 
 
 def test_a_choice_that_misses_as_little_or_is_surer_is_told_beside_the_certainty() -> None:
