@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
-from dse.errors import ArgumentError, StudyError, together
+from dse.errors import ArgumentError, DseError, StudyError, together
 from dse.mistakes import Mistakes, each
 from dse.spelling import told
 
 if TYPE_CHECKING:
+    from dse.catalog import Fact
     from dse.study.questions import Questions
 
 MOST = 10**7  # accelerators
@@ -32,6 +33,7 @@ _ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "b
              "accumulation": "--accumulation"}  # fmt: skip
 _KEY = re.compile(r"(\w+):")
 _CONSTRAINT = "constraint: "
+_INLINE = "; write it inline: "  # a link, with its numbers, where a study has the name of one
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,15 @@ class Answers:
             found = [_or_none(kind, word) for word in words]
             if all(found):
                 return tuple(dict.fromkeys(map(str, found)))
+        devices = [word for word in words if _or_none("accelerators", word)]
+        nodes = [word for word in words if word not in devices]
         problem = f"{', '.join(words)} are partly accelerators and partly whole machines"
-        raise ArgumentError("--on", problem, "name either, see dse catalog nodes")
+        remedy = (
+            f"ask twice, with --on {','.join(nodes)} --out reports/machines and with "
+            f"--on {','.join(devices)} --out reports/accelerators, then "
+            "'dse compare reports/machines reports/accelerators'"
+        )
+        raise ArgumentError("--on", problem, remedy)
 
     @cached_property
     def by_node(self) -> bool:
@@ -155,7 +164,41 @@ class Answers:
         if self.network is None:
             return () if self.by_node else ("100gbe", "200gbe", "400gbe")
         words = _list("--network", self.network, "100,400")
-        return tuple(dict.fromkeys(each(_fabric, words)))
+        return tuple(dict.fromkeys(each(self._fabric, words)))
+
+    def _fabric(self, word: str) -> str:
+        """A fabric by name, or Ethernet by its speed in Gbps."""
+        from dse.catalog import names
+
+        speed = _SPEED.fullmatch(word)
+        if speed is None:
+            return _named("--network", word, "fabrics")
+        ethernet = [name for name in names("fabrics") if re.fullmatch(r"\d+gbe", name)]
+        if (name := f"{int(speed[1])}gbe") in ethernet:
+            return name
+        priced = filter(self._has_prices, ethernet)
+        speeds = sorted(int(name.removesuffix("gbe")) for name in priced)
+        problem = f"there is no Ethernet of {int(speed[1])} Gbps"
+        remedy = f"use {', '.join(map(str, speeds))}, or a name of dse catalog fabrics"
+        raise ArgumentError("--network", problem, remedy)
+
+    def _has_prices(self, fabric: str) -> bool:
+        """Whether the catalogue and the price lists together know what all parts of it cost."""
+        from dse import catalog
+
+        parts = {**catalog.fabric(fabric).prices_usd, **self._own_prices.get(fabric, {})}
+        return all(price.known for price in parts.values())
+
+    @cached_property
+    def _own_prices(self) -> Mapping[str, Mapping[str, Fact]]:
+        """The prices of networks in the price lists; mistakes in these are told of where they are
+        read for the answer."""
+        from dse.catalog import read_prices
+
+        try:
+            return read_prices(*self.price_lists).fabric_usd
+        except DseError:
+            return {}
 
     @cached_property
     def passes(self) -> tuple[int, ...]:
@@ -317,22 +360,6 @@ def _told(kind: str, word: str) -> str:
     return told(word, (resolve(kind, word), *others)) if others else ""
 
 
-def _fabric(word: str) -> str:
-    """A fabric by name, or Ethernet by its speed in Gbps."""
-    from dse.catalog import names
-
-    speed = _SPEED.fullmatch(word)
-    if speed is None:
-        return _named("--network", word, "fabrics")
-    ethernet = [name for name in names("fabrics") if re.fullmatch(r"\d+gbe", name)]
-    if (name := f"{int(speed[1])}gbe") in ethernet:
-        return name
-    speeds = sorted(int(name.removesuffix("gbe")) for name in ethernet)
-    problem = f"there is no Ethernet of {int(speed[1])} Gbps"
-    remedy = f"use {', '.join(map(str, speeds))}, or a name of dse catalog fabrics"
-    raise ArgumentError("--network", problem, remedy)
-
-
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
@@ -402,6 +429,9 @@ def _by_option(mistake: StudyError, lines: list[str]) -> StudyError:
         rf"target: {{({any_length}): \.\.}}", lambda key: lengths[key[1]], mistake.remedy
     )
     remedy = re.sub(rf"\b({any_length}): ", lambda key: f"{lengths[key[1]]} ", remedy)
+    problem, inline, written = problem.partition(_INLINE)
+    if inline:
+        remedy = f"use another, and write inter_node: [{written}] in the study that --save keeps"
     remedy = remedy.replace("under prices:", "in a list of --prices")
     remedy = remedy.replace("a price list of the study (prices:)", "a list of --prices")
     return ArgumentError(option, problem, remedy)

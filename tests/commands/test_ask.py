@@ -76,14 +76,24 @@ def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
         ("--workload bert-larg", "--workload: 'bert-larg': no such workload; did you mean"),
         ("--workload mine.yaml", "--workload: no file 'mine.yaml'"),
         ("--workload resnet50 --on h1oo", "--on: 'h1oo': no such accelerator; did you mean h100"),
-        ("--workload resnet50 --on a100,dgx-h100", "partly accelerators and partly whole machines"),
+        (
+            "--workload resnet50 --on a100,dgx-h100",
+            "partly accelerators and partly whole machines; ask twice, with --on dgx-h100 --out "
+            "reports/machines and with --on a100 --out reports/accelerators, then 'dse compare "
+            "reports/machines reports/accelerators'",
+        ),
         ("--workload resnet50 --on ,", "--on: is empty"),
         ("--workload resnet50 --on tpu-v4", "--on: tpu-v4 has no known"),
         ("--workload resnet50 --gpus many", "--gpus: 'many' is not a number of accelerators"),
         ("--workload resnet50 --gpus 0", "--gpus: '0' is not a number of accelerators"),
         ("--workload resnet50 --gpus 64..8", "--gpus: '64..8' goes down; write 8..64"),
         ("--workload resnet50 --gpus 99999999", "--gpus: '99999999' is not a number"),
-        ("--workload resnet50 --network 50", "there is no Ethernet of 50 Gbps; use 10, 25, 40"),
+        ("--workload resnet50 --network 50", "there is no Ethernet of 50 Gbps; use 10, 25, 100"),
+        (
+            "--workload resnet50 --network ib-xdr",
+            "--network: ib-xdr: its latency is unknown; use another, and write inter_node: "
+            "[{bandwidth: 100 Gbps, latency: 2 us}] in the study that --save keeps",
+        ),
         ("--workload resnet50 --accumulation 0", "--accumulation: '0' is not a number of passes"),
         ("--workload resnet50 --accumulation 1..4", "write for example 1,2,4"),
         ("--workload resnet50 --network wire", "--network: 'wire': no such fabric"),
@@ -132,6 +142,16 @@ def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_gets_a_line(given: str, said: str, tmp_path: Path) -> None:
     assert said in refused(dse("ask", *given.split(), cwd=tmp_path))
     assert files(tmp_path) == {}
+
+
+def test_networks_are_offered_that_have_all_their_prices(tmp_path: Path) -> None:
+    """The catalogue knows no price of a cable of 40 Gbps; a list may."""
+    with pytest.raises(ArgumentError, match=r"use 10, 25, 100, 200, 400, 800, or a name of"):
+        _ = Answers(network="50").networks
+    offer = tmp_path / "offer.csv"
+    offer.write_text("item,price,currency\n40gbe cable,90,USD\n")
+    with pytest.raises(ArgumentError, match=r"use 10, 25, 40, 100, 200, 400, 800, or a name of"):
+        _ = Answers(network="50", prices=str(offer)).networks
 
 
 def test_all_mistakes_of_a_question_are_told(tmp_path: Path) -> None:
