@@ -103,12 +103,13 @@ class Draft:
     @cached_property
     def _fitting(self) -> Mapping[str, int]:
         """The largest batch that fits in an accelerator of each machine, at least one of them."""
+        from dse.pricing.memory_remedies import WHOLE_COPIES
+
         fits, answers = self._tried, self.answers
         if not any(fits.values()):
             problem = (
                 f"{answers.workload} does not fit in {' or '.join(answers.machines)}, not even one "
-                "sample at a time; dse models data-parallel training, where each holds the whole "
-                "network"
+                f"sample at a time; {WHOLE_COPIES}"
             )
             raise ArgumentError("--on", problem, self._roomier())
         return fits
@@ -150,10 +151,7 @@ class Draft:
             more = len(fitting) - MOST_NAMED
             named = [*fitting[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
             return f"it fits in {enumerated(named)}: write for example --on {fitting[0]}"
-        return (
-            "no accelerator of the catalogue holds it; splitting it among accelerators (ZeRO, "
-            "tensor or pipeline parallelism) is not modelled"
-        )
+        return "no accelerator of the catalogue holds it"
 
     def _memory(self, machine: str) -> float:
         """Bytes of one accelerator."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 
 from dse.model.precision import OPTIMIZER_STATE_BYTES
 from dse.pricing.problem import Problem
+from dse.spelling import enumerated
 from dse.study import Value
 
+# Why a network may not fit here that others train on such accelerators.
+WHOLE_COPIES = (
+    "dse prices data-parallel training, in which every accelerator holds the whole model with its "
+    "optimizer's state, and does not model sharding (ZeRO, FSDP, tensor or pipeline parallelism)"
+)
 HALF_PRECISIONS = ("bf16", "fp16")
 # Software that anybody may choose, besides what the study names.
 ORDINARY_STACKS = ("plain", "vendor")
@@ -62,10 +68,29 @@ def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> s
     points = problem.points_at({**values, "batch_per_gpu": 1})
     needed = float(np.ravel(points.device.memory_bytes - points.memory_slack_bytes)[0])
     return (
-        f"one sample needs {_size(needed)}: it takes an accelerator with more memory, an "
-        "optimizer with less state, or a network split over several accelerators, which is not "
-        "modelled"
+        f"one sample needs {_size(needed)}: it takes an accelerator with more memory, or an "
+        f"optimizer with less state; {WHOLE_COPIES}"
     )
+
+
+def nowhere(problem: Problem) -> list[str]:
+    """Machines of the study on which the network fits with none of its batches, optimizers,
+    precisions and software stacks, in a sentence; none where there are none."""
+    study, base = problem.study, problem.study.baseline.values
+    axis = "node" if study.values("node") else "accelerator"
+    least = {"batch_per_gpu": min(study.numbers("batch_per_gpu", 1.0))}
+    axes = ("precision", "optimizer", "stack", "gradient")
+    choices = [dict(zip(axes, values, strict=True)) for values in product(
+        *(study.values(name) or (base.get(name),) for name in axes)
+    )]  # fmt: skip
+    short = [
+        str(machine) for machine in study.values(axis)
+        if all(_slack_bytes(problem, {**base, **least, axis: machine, **one}) < 0
+               for one in choices)
+    ]  # fmt: skip
+    if not short:
+        return []
+    return [f"{problem.workload.name} does not fit in {enumerated(short)}: {WHOLE_COPIES}."]
 
 
 def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import constraints, market, price_doubts, profiles_at_hand, rents
+from dse.pricing import constraints, market, memory_remedies, price_doubts, profiles_at_hand, rents
 from dse.pricing.caveats import caveats, taken, unsupported, unused
 from dse.pricing.problem import Problem
 from dse.pricing.throughput import own_rates
@@ -77,6 +77,7 @@ def checked(problem: Problem) -> Checked:
             *(rents.for_other_terms(problem) if market.rents(problem.study) else ()),
             *caveats(problem),
             *unsupported(problem),
+            *(memory_remedies.nowhere(problem) if constraints.FITS in counted.rejected else ()),
         ),
         feasible=counted,
         infeasible=_infeasible(problem, counted, expected),

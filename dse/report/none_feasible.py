@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing import constraints
+from dse.pricing.memory_remedies import WHOLE_COPIES
 from dse.report import words
 from dse.report.document import NoneFeasible, RunDocument
 from dse.search.rejected_values import RejectedValue, rejected_values
@@ -10,6 +11,7 @@ from dse.search.run import Outcome
 from dse.spelling import enumerated
 from dse.study.quantities import QUANTITIES
 
+_SHORT = "too little memory"
 MOST = 3  # that are told
 _SAID = (constraints.SOLD, constraints.COMPUTABLE)  # demands of which notes tell
 
@@ -43,7 +45,7 @@ def _because(found: RejectedValue) -> str:
 
 
 def _missed(demand: str) -> str:
-    return "too little memory" if demand == constraints.FITS else constraints.unmet(demand)
+    return _SHORT if demand == constraints.FITS else constraints.unmet(demand)
 
 
 def clauses(document: RunDocument) -> list[str]:
@@ -60,8 +62,11 @@ def clauses(document: RunDocument) -> list[str]:
 
 
 def said(document: RunDocument) -> list[str]:
-    """The same in sentences."""
-    return [f"{clause[:1].upper()}{clause[1:]}." for clause in clauses(document)]
+    """The same in sentences, and where memory is why, what must fit into it."""
+    short = any(_SHORT in one.because for one in document.none_feasible)
+    return [f"{clause[:1].upper()}{clause[1:]}." for clause in clauses(document)] + (
+        [f"{WHOLE_COPIES}."] * short
+    )
 
 
 def _named(one: NoneFeasible) -> str:

@@ -778,6 +778,9 @@ def test_a_machine_of_which_nothing_fits_is_told_and_accepted(tmp_path: Path) ->
     clause = f"{told[0][:1].lower()}{told[0][1:-1]}"
     assert clause in readiness.conditions(found)
     assert told[0] in render_markdown(found)
+    why = "does not model sharding (ZeRO, FSDP, tensor or pipeline parallelism)."
+    assert [line for line in answer.said(found) if line.endswith(why)]
+    assert why in render_markdown(found)
 
 
 def test_whoever_signs_a_commitment_is_told_its_sum(tmp_path: Path) -> None:
