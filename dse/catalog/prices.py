@@ -364,7 +364,7 @@ def _rates(entry: Entry) -> dict[str, Rate]:
     for code in group.labels():
         if not CODE.fullmatch(code) or code == USD:
             raise group.wrong(f"'{code}' is no code of a currency", "write EUR, GBP, JPY", code)
-        usd = group.positive(code, "usd")
+        usd = group.positive(code, "usd", example="1.08 USD")
         found[code] = Rate(usd, group.facts[-1].date or (day if day != TODAY else ""))
     return found
 

@@ -140,16 +140,16 @@ class Entry:
         self.facts.append(fact)
         return fact
 
-    def known(self, key: str, dimension: str) -> float:
+    def known(self, key: str, dimension: str, example: str = "") -> float:
         """One number that may not be unknown."""
-        value = self._number(key, dimension, f"add '{key}:'").value
+        value = self._number(key, dimension, f"add '{key}:'", example=example).value
         if value is None:
             raise self.wrong(f"{key} is unknown", "nothing can be predicted without it", key)
         return value
 
-    def positive(self, key: str, dimension: str) -> float:
-        """One number above 0."""
-        value = self.known(key, dimension)
+    def positive(self, key: str, dimension: str, example: str = "") -> float:
+        """One number above 0. example: see :func:`dse.units.parse`."""
+        value = self.known(key, dimension, example)
         if value == 0:
             raise self.wrong(f"{key} is 0", "write a number above 0", key)
         return value
@@ -269,7 +269,7 @@ class Entry:
                 "" if self.shipped else self.path.name,
                 self.rates,
                 lambda problem, remedy, *keys: self.wrong(problem, remedy, *steps, *keys),
-                lambda given: self._amount(given, dimension, steps),
+                lambda given: self._amount(given, dimension, steps, example),
                 lambda key: self._date(written, key, steps),
             )
             number, unit, offer = price.read()
@@ -320,14 +320,14 @@ class Entry:
         return number, unit
 
     def _amount(
-        self, value: Any, dimension: str | Reading, steps: tuple[str | int, ...]
+        self, value: Any, dimension: str | Reading, steps: tuple[str | int, ...], example: str = ""
     ) -> tuple[float | None, str]:
         """The number and unit of an amount in whatever currency; mistakes name it as written."""
         if not isinstance(value, str):
-            return self._value(value, dimension, steps)
+            return self._value(value, dimension, steps, example)
         text = named_usd(value)
         try:
-            return self._value(text, dimension, steps)
+            return self._value(text, dimension, steps, example)
         except StudyError as cause:
             problem = cause.problem.replace(f"'{text}'", f"'{value}'")
             remedy = cause.remedy.replace(USD, currency_of(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -56,6 +57,7 @@ class WrittenPrice:
         value, given = written["value"], self._given
         per = "" if callable(dimension) else PER[dimension]
         if given and value != "unknown":
+            self._check_sign(value)
             amount, *rest = f"{value}".split("/", 1)  # 2.10/hour
             value = f"{amount} {given}{f'/{rest[0]}' if rest else '' if '/' in given else per}"
         rates = dict(self.rates)
@@ -107,6 +109,16 @@ class WrittenPrice:
             term=termed(),
         )
         return number, unit, offer
+
+    def _check_sign(self, value: Any) -> None:
+        """Refuse a number with a sign or a k beside a currency that is given by itself."""
+        meant = units.sum_meant(str(value))
+        if meant is None or not re.search(r"[$€£kKMG]", str(value)):
+            return
+        problem = f"'{value}' beside the currency {self._given}"
+        if meant.currency not in ("", self._given):
+            raise self.wrong(problem, f"write the number alone, and {meant.currency} if that is it")
+        raise self.wrong(problem, f"write {meant.amount:.15g}")
 
     def _class(self) -> str:
         """What kind of price it is."""

@@ -98,6 +98,8 @@ WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
     ({"budget": "much"}, ("--budget: 'much' is not a quantity",)),
     ({"budget": "2 MEURX"}, ("'2 MEURX' is in a currency that is not known here", "MUSD")),
     ({"budget": "much EUR"}, ("--budget: 'much EUR' is not a quantity", '"2 MUSD"')),
+    ({"budget": "$2e6"}, ("is not a quantity", 'write --budget "2000000 USD"')),
+    ({"budget": "2,5 M€"}, ("is not known here", 'write --budget "2500000 EUR"')),
     ({"budget": "2 d"}, ("--budget: '2 d' has the wrong unit",)),
     ({"power": "-3 kW"}, ("--power: must be positive", '--power "200 kW"')),
     ({"confidence": 90}, ("--confidence: must be a probability between 0 and 1", "0.9 or 90%")),
