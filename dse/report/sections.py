@@ -47,6 +47,7 @@ from dse.report.provenance import OWN
 from dse.report.repricing.section import facts as repricing_facts
 from dse.report.waterfall_figure import waterfall_figure
 from dse.search.feasible import share_between
+from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -333,17 +334,10 @@ def bounds(document: RunDocument) -> list[tuple[str, str, list[int]]]:
 
 def _upper_bound(text: str) -> tuple[str, float] | None:
     """(quantity, the most it may be, in SI) of ``quantity <= number``; None of anything else."""
-    from dse.study.constraints import ExpressionError, parse_constraint
-    from dse.study.expressions import Name, Number
-
-    try:
-        parsed = parse_constraint(text)
-    except ExpressionError:  # fits_memory, or another version's syntax
+    limit = limit_of(text)
+    if limit is None or limit.value <= 0 or not limit.comparison.startswith("<"):
         return None
-    left, right = parsed.left, parsed.right
-    if not (isinstance(left, Name) and isinstance(right, Number)) or right.value <= 0:
-        return None
-    return (left.name, right.value / left.scale) if parsed.comparison.startswith("<") else None
+    return limit.name, limit.value
 
 
 def _amount(name: str, value: float) -> str:

@@ -18,6 +18,7 @@ from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
 from dse.report.rental import LEAST_START
 from dse.spelling import enumerated
+from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
 
 # What stands beside a speed, by quantity.
@@ -150,7 +151,10 @@ def no_target(document: RunDocument) -> list[str]:
 def _told(document: RunDocument, point: Point, name: str, *, briefly: bool = False) -> str:
     if name == COST.name:
         return costs(document, point, briefly=briefly)
-    return amount(name, point.quantity(name))
+    value = point.quantity(name)
+    limits = [one for text in document.constraints if (one := limit_of(text)) and one.name == name]
+    missed = [one.value for one in limits if value is not None and one.missed(value)]
+    return words.apart(value, missed, BESIDE[name].unit)
 
 
 def answer_lines(document: RunDocument) -> list[str]:

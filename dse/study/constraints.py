@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dse.currencies import USD, Rate, guess, parted, with_rates
 from dse.study import dimensions
 from dse.study.dimensions import Dimension
-from dse.study.expressions import Binary, Expression, Name, Node, Number, apply
+from dse.study.expressions import Binary, Expression, Limit, Name, Node, Number, apply
 from dse.study.names import suggest
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.units import UnitError
@@ -59,6 +59,15 @@ def parse_constraint(text: str, rates: Rates = dict) -> Expression:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(0, f"a constraint of {len(text)} characters", "split it")
     return _Parser(text, rates).constraint()
+
+
+def limit_of(text: str) -> Limit | None:
+    """What a constraint, as a document has it, bounds, if that is one quantity by a number; None of
+    a word such as ``fits_memory``, and of another version's syntax."""
+    try:
+        return parse_constraint(text).limit
+    except ExpressionError:
+        return None
 
 
 class _Parser:

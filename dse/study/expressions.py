@@ -54,6 +54,11 @@ class Limit(NamedTuple):
     comparison: str
     value: float
 
+    def missed(self, value: float) -> bool:
+        """Whether a value of that quantity is beyond it."""
+        beyond = value > self.value if self.comparison.startswith("<") else value < self.value
+        return beyond and self.comparison in ("<", "<=", ">", ">=")
+
 
 @dataclass(frozen=True)
 class Expression:

@@ -77,6 +77,17 @@ def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     assert training_runs.errors(timed(1, 1, fitted=False)) == " and scale"
 
 
+def test_a_time_that_misses_a_limit_does_not_read_as_that() -> None:
+    run = timed(512, 128)
+    late = replace(run.baseline.run, time_to_target=86400 * 14.04)
+    late_run = replace(run, baseline=replace(run.baseline, run=late))
+    limited = replace(late_run, constraints=("fits_memory", "time_to_target <= 14 d"))
+    assert any("(the baseline's: 14 days, USD" in line for line in answer(late_run))
+    assert any("(the baseline's: 14.04 days, USD" in line for line in answer(limited))
+    in_time = replace(late_run, constraints=("time_to_target <= 15 d",))
+    assert any("(the baseline's: 14 days, USD" in line for line in answer(in_time))
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
