@@ -203,6 +203,13 @@ def on_boards(document: RunDocument, point: Point) -> str:
     return next((item.boards for item in _of(document, point) if item.boards), "")
 
 
+def machines_owned(document: RunDocument, point: Point) -> str:
+    """How many of the machines of a named point stand there already: ``4 owned, 1 to buy``; empty
+    where none does."""
+    machine = next(iter(_of(document, point)), None)
+    return _owned_of(machine).strip() if machine else ""
+
+
 def heading(items: Sequence[Item]) -> str:
     """What a bill is, above its lines."""
     rent = rent_of(items)

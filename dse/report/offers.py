@@ -246,6 +246,8 @@ def _range(bounds: str) -> str:
 
 def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
     machines, *around = words.hardware(point, identified=False)
+    if owned := bills.machines_owned(document, point):
+        machines = f"{machines} ({owned})"
     if boards := bills.on_boards(document, point):
         around = [f"on {boards}", *around]
     return Offer(
