@@ -35,7 +35,9 @@ def test_a_row_is_the_point_of_the_run(ran: tuple[Path, str]) -> None:
     assert "constraints      all met" in text
 
 
-def test_a_run_without_a_row_is_explained_at_its_recommended_point(ran: tuple[Path, str]) -> None:
+def test_a_run_without_a_row_is_explained_at_its_recommended_point(
+    ran: tuple[Path, str], tmp_path: Path
+) -> None:
     folder, _ = ran
     found = document(folder)
     configs = [point["config"] for point in found["front"]]
@@ -47,8 +49,8 @@ def test_a_run_without_a_row_is_explained_at_its_recommended_point(ran: tuple[Pa
     done = dse("explain", folder, "--set", "gpus=2", cwd=folder.parents[1])
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--set: is of a study" in done.stderr
-    (folder.parent / "empty").mkdir()
-    done = dse("explain", "empty", cwd=folder.parent)
+    (tmp_path / "empty").mkdir()
+    done = dse("explain", "empty", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
