@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dse.units import UnitError
 
 POINT, COMMA = ".", ","
+MARKS = (POINT, COMMA)
 _NUMBER = re.compile(r"[+-]?(\d[\d.,]*\d)(?![\d_.,])")
 # Whole numbers, by their decimal mark.
 _WELL_FORMED = {
@@ -31,7 +32,7 @@ def usual(texts: Iterable[str], otherwise: str = "") -> str:
 def mark_of(text: str) -> str:
     """The decimal mark that the number at the beginning of a text has for certain, else empty."""
     number = _number(text)
-    marks = [character for character in number if character in (POINT, COMMA)]
+    marks = [character for character in number if character in MARKS]
     if not marks:
         return ""
     last, other = marks[-1], POINT if marks[-1] == COMMA else COMMA

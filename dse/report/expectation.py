@@ -10,8 +10,9 @@ from statistics import median
 import numpy as np
 
 from dse import catalog
+from dse.calibration.importers.measured_training import MeasuredTraining, Training
 from dse.calibration.importers.throughput_row import COLUMNS, DEFAULTS, REQUIRED, summing_cells
-from dse.calibration.importers.training_log import COLUMN, MeasuredTraining, Training
+from dse.calibration.importers.training_table import COLUMN
 from dse.calibration.throughput_part import Throughput
 from dse.errors import ArgumentError, StudyError
 from dse.pricing.problem import Problem
