@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 LONGEST = 80  # a longer text is no misspelt name
 MOST = 3
+MOST_LISTED = 6  # words of a list that is abridged
 LEAST_LIKE = 0.6  # of difflib's ratio: below, two names only share some letters
 LEAST_LIKE_FIRST = 0.7  # the same of their first words
 SURE = 0.85  # above, the first is the one that was meant
@@ -113,6 +114,12 @@ def enumerated(words: Iterable[str]) -> str:
     if any(", " in word for word in first):
         return f"{'; '.join(first)}; and {last}"
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def abridged(words: Sequence[str]) -> str:
+    """'a, b, c', with '...' behind the first :data:`MOST_LISTED` where there are more."""
+    more = ", ..." if len(words) > MOST_LISTED else ""
+    return ", ".join(words[:MOST_LISTED]) + more
 
 
 def _share_beginning(words: Iterable[str], others: Iterable[str]) -> bool:

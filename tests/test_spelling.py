@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.spelling import MOST, alike, alternatives, enumerated, meant
+from dse.spelling import MOST, abridged, alike, alternatives, enumerated, meant
 
 KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm", "gpus",
          "gpus_per_node", "resnet50", "ib-hdr", "ib-edr", "polaris-ofi", "polaris-tcp",
@@ -62,3 +62,8 @@ def test_lists_in_a_sentence(words: list[str], said: str) -> None:
         enumerated(["a run", "a pause, which counts, too"])
         == "a run and a pause, which counts, too"
     )
+
+
+def test_a_long_list_is_abridged() -> None:
+    assert abridged(list("abcdef")) == "a, b, c, d, e, f"
+    assert abridged(list("abcdefgh")) == "a, b, c, d, e, f, ..."

@@ -93,6 +93,12 @@ def machines(axis: str, values: Sequence[Value], prices: PriceList) -> tuple[Mac
     return tuple(_bare_machine(catalog.accelerator(str(value)), prices) for value in values)
 
 
+def machines_of(study: Study, prices: PriceList) -> tuple[Machine, ...]:
+    """Those that a search of the study may choose."""
+    axis = "node" if study.values("node") else "accelerator"
+    return machines(axis, study.values(axis), prices)
+
+
 def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
     host, intra = _links(device)
     shared = prices.includes.get(device.name) == NODE_SHARE

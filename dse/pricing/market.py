@@ -24,7 +24,7 @@ def rents(study: Study) -> bool:
 def buys_new(study: Study, prices: catalog.PriceList) -> bool:
     """Whether what is no longer sold new is left out: not where the study rents, admits used
     hardware, or has nothing else."""
-    sold = [machine.sold_until is None for machine in _machines(study, prices)]
+    sold = [machine.sold_until is None for machine in hardware.machines_of(study, prices)]
     return wants_new(study) and any(sold) and not all(sold)
 
 
@@ -35,12 +35,12 @@ def wants_new(study: Study) -> bool:
 
 def sells_new(study: Study, prices: catalog.PriceList) -> bool:
     """Whether any of the machines that a search may choose is sold new."""
-    return any(machine.sold_until is None for machine in _machines(study, prices))
+    return any(machine.sold_until is None for machine in hardware.machines_of(study, prices))
 
 
 def notes(study: Study, prices: catalog.PriceList) -> list[str]:
     """What is said of accelerators of the study that are no longer sold new."""
-    found = [machine for machine in _machines(study, prices) if machine.sold_until]
+    found = [machine for machine in hardware.machines_of(study, prices) if machine.sold_until]
     if not found or rents(study):
         return []
     named = enumerated([_dated(machine) for machine in found])
@@ -87,12 +87,6 @@ def _used(found: Sequence[hardware.Machine], prices: catalog.PriceList) -> list[
         named = enumerated([_dated(machine) for machine in unknown])
         said.append(f"No price of used hardware is known, so the last list price counts: {named}.")
     return said
-
-
-def _machines(study: Study, prices: catalog.PriceList) -> tuple[hardware.Machine, ...]:
-    """Those that a search may choose."""
-    axis = "node" if study.axis("node") else "accelerator"
-    return hardware.machines(axis, study.values(axis), prices)
 
 
 def _dated(machine: hardware.Machine) -> str:

@@ -17,6 +17,7 @@ from dse.calibration.throughput_part import Throughput
 from dse.catalog.facts import Fact
 from dse.catalog.prices import GENERAL
 from dse.model import compute
+from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
 from dse.model.goodput import Failures
@@ -379,6 +380,15 @@ class Problem:
             return self.study.numbers("gpus_per_node", 1.0)
         rows = hardware.machines("node", self.study.values("node"), self.prices)
         return sorted({float(row.node.accelerators) for row in rows if row.node})
+
+    @property
+    def several_nodes(self) -> bool:
+        """Whether some point of the study is of several nodes."""
+        return any(
+            node_count(ranks, local) > 1
+            for local in self.ranks_per_node
+            for ranks in self.study.numbers("gpus", 1.0)
+        )
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result shared by several boxes; ``key`` None is not remembered."""

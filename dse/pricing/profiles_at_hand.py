@@ -16,9 +16,9 @@ from dse.calibration.ps_part import PS
 from dse.calibration.throughput_part import Throughput
 from dse.calibration.verdict import good_for
 from dse.errors import DseError, StudyError
-from dse.pricing.caveats import taken
 from dse.pricing.hardware import accelerators_of, fabrics_of
 from dse.pricing.problem import Problem
+from dse.pricing.profile_use import taken
 from dse.pricing.throughput import applicable, own_rates
 from dse.study import AggregationName, Study
 

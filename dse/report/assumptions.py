@@ -11,7 +11,7 @@ from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.scale import IDEAL
-from dse.pricing import caveats, hardware, market
+from dse.pricing import hardware, market, network_doubts, profile_use
 from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
@@ -168,10 +168,10 @@ def _library_choices(problem: Problem) -> list[str]:
     for name in problem.study.named_aggregations:
         if name.algorithm != AUTO:
             continue
-        for profile in caveats.taken(problem, name):
+        for profile in profile_use.taken(problem, name):
             speed = profile.link_bytes_per_s
             if speed is None and profile.max_nodes > 1:
-                lines.append(caveats.unknown_speed(name, profile))
+                lines.append(network_doubts.unknown_speed(name, profile))
             elif speed is not None:
                 lines.append(
                     f"The time of {name} between nodes was measured at {speed * 8e-9:g} Gbps per "
@@ -189,8 +189,8 @@ def _library_rules(problem: Problem) -> list[str]:
         authority = model.authority
         if authority is None:
             continue
-        profiles = [p.name for p in caveats.taken(problem, name) if p.auto]
-        if profiles and not caveats.catalogue_taken(problem, name):
+        profiles = [p.name for p in profile_use.taken(problem, name) if p.auto]
+        if profiles and not profile_use.catalogue_taken(problem, name):
             continue
         where = f" where no profile applies ({', '.join(profiles)})" * bool(profiles)
         line = (

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.pricing import constraints, market, memory_remedies, price_doubts, profiles_at_hand, rents
-from dse.pricing.caveats import caveats, taken, unsupported, unused
+from dse.pricing.caveats import caveats, unsupported
 from dse.pricing.problem import Problem
+from dse.pricing.profile_use import taken, unused
 from dse.pricing.throughput import own_rates
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine

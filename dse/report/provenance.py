@@ -10,7 +10,7 @@ from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
-from dse.pricing import caveats, price_doubts, target
+from dse.pricing import price_doubts, profile_use, target
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
@@ -51,7 +51,7 @@ def transports(problem: Problem) -> list[TransportRow]:
         server_text = (
             server_note(problem, transport) if any(serving(one.name) for one in used) else ""
         )
-        bare = any(caveats.catalogue_taken(problem, one.name) for one in used)
+        bare = any(profile_use.catalogue_taken(problem, one.name) for one in used)
         named = [
             one.name.algorithm for one in used
             if not one.left_to_library and not (server_text and serving(one.name))
@@ -59,7 +59,7 @@ def transports(problem: Problem) -> list[TransportRow]:
         notes = [_named_note(problem, transport, named, bare)] if named else []
         notes += [server_text] if server_text else []
         notes += [_library_note(problem, one) for one in used if one.left_to_library]
-        measured = any(caveats.taken(problem, one.name) for one in used)
+        measured = any(profile_use.taken(problem, one.name) for one in used)
         rows.append(TransportRow(
             name=transport, title=catalog.transport(transport).title,
             calibrated=measured and not bare, partly=measured and bare, note="; ".join(notes),
@@ -90,15 +90,15 @@ def _profiles(known: Sequence[Profile]) -> str:
 def _library_note(problem: Problem, one: PricedAggregation) -> str:
     authority, name = one.model.authority, one.name
     fitted = [f"{profile.source or profile.system} (profile {profile.name})"
-              for profile in caveats.taken(problem, name) if profile.auto]  # fmt: skip
+              for profile in profile_use.taken(problem, name) if profile.auto]  # fmt: skip
     if name.algorithm == AUTO and fitted:
         measured = f"auto: the library's own choice, fitted on {', '.join(fitted)}"
-        if authority is None or not caveats.catalogue_taken(problem, name):
+        if authority is None or not profile_use.catalogue_taken(problem, name):
             return measured
         return f"{measured}; on other hardware chosen by {authority.title}, not measured"
     if authority is not None:
         by_rules = f"{name.algorithm}: chosen by {authority.title}, not measured"
-        partly = caveats.catalogue_taken(problem, name)
+        partly = profile_use.catalogue_taken(problem, name)
         return f"{by_rules}; {_named_note(problem, name.transport, one.model.algorithms, partly)}"
     return "auto: the library's own choice, not measured"
 

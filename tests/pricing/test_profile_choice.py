@@ -11,9 +11,10 @@ import pytest
 
 from dse.calibration.evidence import ByLayoutEvidence
 from dse.errors import StudyError
-from dse.pricing.caveats import caveats, taken
+from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
+from dse.pricing.profile_use import taken
 from dse.report.assumptions import assumptions
 from dse.report.check import checked
 from dse.report.check import lines as check_lines

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.pricing.caveats import taken
 from dse.pricing.load import load
+from dse.pricing.profile_use import taken
 from dse.pricing.profiles_at_hand import blind, fitting, unasked
 from tests.pricing.studies import SMALL, written
 

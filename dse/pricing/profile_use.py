@@ -1,0 +1,130 @@
+"""Which profiles price points of a study, and why the others price nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration import Profile
+from dse.calibration.evidence import ByLayoutEvidence, Grade
+from dse.calibration.hardware_names import same_device, same_kind
+from dse.pricing import hardware, throughput
+from dse.pricing.point_arrays import Points
+from dse.pricing.problem import Problem
+from dse.pricing.thinned_grid import thinned
+from dse.spelling import abridged, enumerated
+from dse.study import AggregationName
+
+
+def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
+    """The profiles that price some point of the study, each once, in the order of the study.
+
+    Of a choice among several those that win at the baseline, or anywhere in a thinned grid of the
+    study's hardware; all of them where an axis is continuous.
+    """
+    evidence = problem.aggregation(name).evidence
+    if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
+        return evidence.profiles
+    found = {id(profile) for points in _sampled(problem, name) for part in evidence.taken(points)
+             for profile in part.profiles}  # fmt: skip
+    return tuple(profile for profile in evidence.profiles if id(profile) in found)
+
+
+def catalogue_taken(problem: Problem, name: AggregationName) -> bool:
+    """Whether the catalogue prices some point of the study, looked for where :func:`taken` does."""
+    if problem.points is None:
+        return not all(problem.aggregation(name).evidence.parts_measured)
+    return any(np.any(points.grade() == Grade.CATALOGUE) for points in _sampled(problem, name))
+
+
+def _sampled(problem: Problem, name: AggregationName) -> list[Points]:
+    """The baseline, if this is its aggregation, and a thinned grid of the study's hardware."""
+    points = [thinned(problem, slab) for slab in problem.space.slabs
+              if slab.fixed["aggregation"] == name]  # fmt: skip
+    baseline = problem.points_at(problem.study.baseline.values)
+    if baseline.summing.name == name and np.all(baseline.gpus > 1):
+        points.append(baseline)
+    return points
+
+
+def unused(problem: Problem) -> dict[str, str]:
+    """The profiles that price no aggregation of the study and know nothing of its computing, by
+    name, and why."""
+    names = problem.study.aggregations
+    using = {id(profile) for name in names for profile in taken(problem, name)}
+    fitting = {
+        id(profile): name
+        for name in names
+        for profile in problem.aggregation(name).evidence.profiles
+    }
+    found = {}
+    for name, profile in problem.profiles.items():
+        if id(profile) in using or _of_computing(problem, profile):
+            continue
+        measured = _measured_computing(profile)
+        why = "it measured none of the study's aggregations"
+        if measured:
+            devices = abridged(
+                [
+                    machine.accelerator.name
+                    for machine in hardware.machines_of(problem.study, problem.prices)
+                ]
+            )
+            why = (
+                f"it measured {measured}, and the study is of {problem.workload.name} on {devices}"
+            )
+        if id(profile) in fitting:
+            why = _why_not_taken(problem, name, fitting[id(profile)])
+        found[name] = why
+    return found
+
+
+def _why_not_taken(problem: Problem, name: str, aggregation: AggregationName) -> str:
+    """Why a profile that measured an aggregation of the study prices no point of it."""
+    profile = problem.profiles[name]
+
+    def takes(*names: str) -> bool:
+        tried = replace(problem, profiles={one: problem.profiles[one] for one in names})
+        return any(one is profile for one in taken(tried, aggregation))
+
+    if takes(name):
+        others = [one for one, other in problem.profiles.items()
+                  if any(other is used for used in taken(problem, aggregation))]  # fmt: skip
+        several = len(others) > 1
+        if takes(name, *(one for one in problem.profiles if one != name)):
+            verbs = ("fit", "are") if several else ("fits", "is")
+            return f"{enumerated(others)} {verbs[0]} as well and {verbs[1]} listed before it"
+        return f"{enumerated(others)} fit{'' if several else 's'} better"
+    devices, fabrics = hardware.accelerators_of(problem.study), hardware.fabrics_of(problem.study)
+    reached = any(same_device(profile.device, device) for device in devices)
+    if profile.device != "cpu" and not reached:
+        return f"it measured {profile.device}, and the study has {enumerated(devices)}"
+    if profile.link and fabrics and not any(same_kind(profile.link, one) for one in fabrics):
+        return f"it measured {profile.link}, and the study has {enumerated(fabrics)}"
+    if profile.max_nodes <= 1:
+        return "it measured one node, and no point of the study is of one such node"
+    if not problem.several_nodes:
+        return "it measured several nodes, and all points of the study are of one"
+    return "no point of the study is of the accelerator, nodes and network that it measured"
+
+
+def _of_computing(problem: Problem, profile: Profile) -> bool:
+    """Whether a profile knows a device of the study, or rates of a network like the study's."""
+    devices = {
+        machine.accelerator.name for machine in hardware.machines_of(problem.study, problem.prices)
+    }
+    timed = any(same_device(part.device, name) for part in profile.compute for name in devices)
+    return timed or any(
+        row.accelerator in devices
+        or catalog.named_workload(row.workload).family == problem.workload.family
+        for row in throughput.applicable(profile)
+    )
+
+
+def _measured_computing(profile: Profile) -> str:
+    """What a profile knows of computing, in words; '' where that is nothing."""
+    parts = [f"products on {part.device}" for part in profile.compute]
+    rates = [f"{row.what} on {row.accelerator}" for row in profile.throughput]
+    return abridged([*dict.fromkeys([*parts, *rates])])
