@@ -2,33 +2,39 @@
 
 A table is read by the names of its columns, in any spelling of capitals, spaces and underscores
 (:data:`NAMES`), or by those that a study gives under ``columns``. Cells are parted by ``|``
-(``sacct --parsable2``), tabs, semicolons or commas. Two forms have no header of that kind: the
-table of tasks of the trace of Alibaba PAI of 2020 (``pai_task_table``, ten columns without a
-header), and the log of jobs of Microsoft's Philly (JSON).
+(``sacct --parsable2``), tabs, semicolons or commas. The traces of
+:mod:`~dse.fleet.public_traces` have no header of that kind.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dse.delimiter import delimiter_of
 from dse.errors import StudyError
+from dse.fleet.log_entry import (
+    ABSENT,
+    LoggedJob,
+    amount,
+    column,
+    failed,
+    hours_between,
+    moment,
+    plain,
+)
 from dse.fleet.population import LONGEST_JOB_HOURS
-from dse.model.pai import PS_WORKER
+from dse.fleet.public_traces import PAI, PHILLY, is_pai, pai_jobs, philly_jobs
 from dse.spelling import meant
 from dse.text_source import text_of
 
 LOG_ENDINGS = (".txt", ".psv", ".tsv", ".json")  # beside .csv, which tables of jobs have too
-TABLE, PAI, PHILLY = "table", "Alibaba PAI 2020", "Philly"
+TABLE = "table"
 # what a column tells -> its names, plainly; those of labels by rank
 NAMES: Mapping[str, tuple[str, ...]] = {
     "workload": ("workload", "model", "modelname", "network", "application", "app", "comment",
@@ -58,46 +64,13 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "class": ("class", "architecture"),
 }  # fmt: skip
 SIZES = ("gpus", "gpus_each", "tres")  # one of them must be there
-_ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(null)"))
 _MOST_GPUS = 1e6
-_LARGEST = 1e15  # number that a cell may have
 _STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
 _LETTER = re.compile(r"[^\W\d_]")
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
 _RUN = re.compile(r"duration|elapsed|wall|runtime|hours|minutes|seconds|^time$")  # of a column
 _NO_RUN = re.compile(r"limit|request|cpu|wait|queue|pend")  # of one that tells no time of running
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
-# How words for jobs that ended without a result begin. Those that met their time limit (TIMEOUT) or
-# made room for others (PREEMPTED) are not among them: training goes on from a checkpoint.
-_FAILED = re.compile(r"fail|cancel|kill|error|outofme|oom|nodefail|bootfail|abort|evict")
-# Day, month, year and hour of a moment, as much of Europe writes it.
-_DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:(?:,? +|T)(\d{1,2})(?=:))?")
-_STATUSES = ("Terminated", "Failed", "Running", "Waiting")
-_PAI_CELLS = 10
-_PAI_GPU = 100.0  # plan_gpu of a whole GPU
-_SERVER = re.compile(r"ps|parameterserver", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class LoggedJob:
-    """A job as a log tells it. labels: in which its workload may be named, the likeliest first.
-
-    gpus: those it held, 0 for none. hours: it ran, gpu_hours: in all; None where nobody told.
-    batch: samples of one GPU in a step, or None. architecture: '' where the log has none. line: in
-    the file, from 1. failed: whether it failed, or was cancelled; False where nobody told.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    gpus: float
-    gpu_type: str
-    nodes: float | None
-    hours: float | None
-    gpu_hours: float | None
-    batch: float | None
-    architecture: str
-    line: int
-    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,16 +88,6 @@ class JobLog:
     def tells_status(self) -> bool:
         """Whether it says how jobs ended."""
         return self.form != TABLE or "status" in self.columns
-
-
-def _failed(status: str) -> bool:
-    """Whether a job with this word for how it ended has no result: ``CANCELLED by 1001``."""
-    return _FAILED.match(plain(status)) is not None
-
-
-def plain(name: str) -> str:
-    """The name of a column without capitals, blanks and marks."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def is_log(path: Path, tables: Sequence[str], columns: Mapping[str, str]) -> bool:
@@ -146,7 +109,7 @@ def is_log(path: Path, tables: Sequence[str], columns: Mapping[str, str]) -> boo
     if any(name in tables for name in names):
         return False
     known = {name for size in SIZES for name in NAMES[size]}
-    return any(plain(name) in known for name in names) or _is_pai(names)
+    return any(plain(name) in known for name in names) or is_pai(names)
 
 
 def read_job_log(path: Path, columns: Mapping[str, str]) -> JobLog:
@@ -163,7 +126,7 @@ def read_job_log(path: Path, columns: Mapping[str, str]) -> JobLog:
     if not text.strip():
         raise StudyError(str(path), 0, 0, "the file is empty", "give what the scheduler logged")
     if text.lstrip()[0] in "[{":
-        return JobLog(PHILLY, tuple(_philly(text, str(path))))
+        return JobLog(PHILLY, tuple(philly_jobs(text, str(path))))
     return _table(text, str(path), columns)
 
 
@@ -183,8 +146,8 @@ def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
         )
     rows = [(number, _cells(line, mark, path, number)) for number, line in lines]
     first, header = rows[0]
-    if _is_pai(header):
-        return JobLog(PAI, tuple(_pai(rows, path)))
+    if is_pai(header):
+        return JobLog(PAI, tuple(pai_jobs(rows, path)))
     places = _places(header, columns, path, first)
     used = {tells: " or ".join(header[at] for at in own) for tells, own in places.items()}
     reader = _Reader(path, header, places)
@@ -203,9 +166,9 @@ def _durations(
         if at in used or _NO_RUN.search(plain(name)):
             continue
         cells = [cells[at] for _, cells in rows if at < len(cells)]
-        told = [cell for cell in cells if cell.lower() not in _ABSENT]
+        told = [cell for cell in cells if cell.lower() not in ABSENT]
         clock = all(_ELAPSED.fullmatch(cell) for cell in told)
-        number = _RUN.search(plain(name)) and all(_amount(cell) is not None for cell in told)
+        number = _RUN.search(plain(name)) and all(amount(cell) is not None for cell in told)
         if told and (clock or number):
             yield name
 
@@ -283,7 +246,7 @@ class _Reader:
         ]  # an ID names none
         yield LoggedJob(
             name=name or f"line {line}",
-            labels=tuple(label for label in labels if label.lower() not in _ABSENT),
+            labels=tuple(label for label in labels if label.lower() not in ABSENT),
             gpus=gpus,
             gpu_type=self._text(cells, "gpu_type") or kind,
             nodes=self._nodes(line, cells),
@@ -292,7 +255,7 @@ class _Reader:
             batch=batch or None,
             architecture=self._text(cells, "class"),
             line=line,
-            failed=_failed(self._text(cells, "status")),
+            failed=failed(self._text(cells, "status")),
         )
 
     def _gpus(self, line: int, cells: Sequence[str]) -> tuple[float, str]:
@@ -327,7 +290,7 @@ class _Reader:
             seconds = self._seconds(line, cells)
             hours = None if seconds is None else seconds / 3600
         if hours is None and "start" in self.places and "end" in self.places:
-            hours = _hours_between(*(self._moment(line, cells, name) for name in ("start", "end")))
+            hours = hours_between(*(self._moment(line, cells, name) for name in ("start", "end")))
         if hours is not None and hours > LONGEST_JOB_HOURS:
             told = next(name for name in ("hours", "seconds", "end") if self._text(cells, name))
             self._wrong(line, cells, told, "makes the job longer than 20 years")
@@ -344,7 +307,7 @@ class _Reader:
         text = self._text(cells, name)
         if not text:
             return None
-        found = _moment(text)
+        found = moment(text)
         if found is None:
             remedy = "write for example 2026-09-30 17:36:00, or leave the cell empty"
             self._wrong(line, cells, name, "is neither a date nor seconds", remedy)
@@ -353,14 +316,14 @@ class _Reader:
     def _text(self, cells: Sequence[str], name: str) -> str:
         own = self.places.get(name)
         text = cells[own[0]] if own else ""
-        return "" if text.lower() in _ABSENT else text
+        return "" if text.lower() in ABSENT else text
 
     def _number(self, line: int, cells: Sequence[str], name: str) -> float | None:
         """0 or more; None where the log does not tell."""
         text = self._text(cells, name)
         if not text:
             return None
-        found = _amount(text)
+        found = amount(text)
         if found is None:
             self._wrong(line, cells, name, "is not a number of 0 or more")
         return found
@@ -375,137 +338,4 @@ class _Reader:
     ) -> NoReturn:
         at = next((own[0] for key in (name, *SIZES) if (own := self.places.get(key))), 0)
         problem = f"{self.header[at]}: '{cells[at][:60]}' {how}"
-        raise StudyError(self.path, line, _column(cells, at), problem, remedy)
-
-
-def _column(cells: Sequence[str], at: int) -> int:
-    """Where a cell begins in its line, from 1."""
-    return 1 + sum(len(cell) + 1 for cell in cells[:at])
-
-
-def _amount(text: str) -> float | None:
-    """A number of 0 or more; None for any other text."""
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if 0 <= found < _LARGEST else None
-
-
-def _moment(text: str) -> float | None:
-    """Seconds of a date, also of day.month.year, or as they stand. A date without a time zone is
-    taken as UTC, so that hours do not depend on where the log is read."""
-    try:
-        found = float(text)
-    except ValueError:
-        try:
-            date = datetime.fromisoformat(_DOTTED.sub(_year_first, text, count=1))
-        except ValueError:
-            return None
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    return found if math.isfinite(found) else None
-
-
-def _year_first(date: re.Match[str]) -> str:
-    """``2026-09-30 07`` for ``30.9.2026, 7``."""
-    day, month, year, hour = date.groups()
-    return f"{year}-{month:0>2}-{day:0>2}{f' {hour:0>2}' if hour else ''}"
-
-
-def _hours_between(start_s: float | None, end_s: float | None) -> float | None:
-    """None where one of the moments is not told."""
-    return None if start_s is None or end_s is None else max(end_s - start_s, 0.0) / 3600
-
-
-def _is_pai(header: Sequence[str]) -> bool:
-    """A row of pai_task_table, or the header that its readers give it."""
-    if len(header) != _PAI_CELLS:
-        return False
-    return header[3] in _STATUSES or [plain(name) for name in header[1:4]] == [
-        "taskname", "instnum", "status",
-    ]  # fmt: skip
-
-
-def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob]:
-    """The tasks of a job together: job_name, task_name, inst_num, status, start_time, end_time,
-    plan_cpu, plan_mem, plan_gpu (100 is one GPU), gpu_type. A job with a task ``ps`` has servers.
-    """
-    tasks: dict[str, list[tuple[int, list[str]]]] = {}
-    for number, cells in rows:
-        if len(cells) != _PAI_CELLS:
-            problem = f"{len(cells)} values where a task has {_PAI_CELLS}"
-            raise StudyError(path, number, 1, problem, "give pai_task_table as it is")
-        if plain(cells[3]) != "status":  # it is no header
-            tasks.setdefault(cells[0], []).append((number, cells))
-    for name, own in tasks.items():
-        gpus = hours = held = 0.0
-        kinds, servers, told = [], False, False
-        for number, cells in own:
-            servers |= _SERVER.fullmatch(cells[1]) is not None
-            count, start, end, share = (_of_pai(path, number, cells, at) for at in (2, 4, 5, 8))
-            ran = _hours_between(start, end)
-            if not share or not count:
-                continue
-            gpus += count * max(share / _PAI_GPU, 1.0)  # those that share a GPU are cNodes, too
-            if ran is not None:
-                told, hours = True, max(hours, ran)
-                held += count * share / _PAI_GPU * ran
-            kinds.append(cells[9])
-        yield LoggedJob(
-            name, (), float(math.ceil(gpus)), next(filter(None, kinds), ""), None,
-            hours if told else None, held if told else None, None, PS_WORKER if servers and
-            gpus > 1 else "", own[0][0], any(_failed(cells[3]) for _, cells in own),
-        )  # fmt: skip
-
-
-def _of_pai(path: str, line: int, cells: Sequence[str], at: int) -> float | None:
-    if cells[at].lower() in _ABSENT:
-        return None
-    found = _amount(cells[at])
-    if found is None:
-        problem = f"column {at + 1}: '{cells[at][:60]}' is not a number of 0 or more"
-        remedy = "give pai_task_table as it is"
-        raise StudyError(path, line, _column(cells, at), problem, remedy)
-    return found
-
-
-def _philly(text: str, path: str) -> Iterator[LoggedJob]:
-    """jobid, and of each attempt start_time, end_time and the gpus of every server (detail)."""
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as cause:
-        problem = "the log breaks off here" if cause.pos >= len(text.rstrip()) else "is no JSON"
-        raise StudyError(path, cause.lineno, cause.colno, problem, "copy it again") from None
-    except (RecursionError, ValueError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-        problem = "is JSON, but not a list of jobs as Philly's cluster_job_log is"
-        raise StudyError(path, 0, 0, problem, "give a table, or such a list")
-    for number, entry in enumerate(found, 1):
-        yield _philly_job(entry, path, number)
-
-
-def _philly_job(entry: Mapping[str, Any], path: str, number: int) -> LoggedJob:
-    attempts = entry.get("attempts", [])
-    name = str(entry.get("jobid", f"job {number}"))
-    if not isinstance(attempts, list):
-        raise StudyError(path, 0, 0, f"job {number} ({name[:40]}): attempts is no list",
-                         "give the log as it is")  # fmt: skip
-    gpus = nodes = held = hours = 0.0
-    told = False
-    for attempt in (one for one in attempts if isinstance(one, dict)):
-        detail = attempt.get("detail")
-        servers = (
-            [one for one in detail if isinstance(one, dict)] if isinstance(detail, list) else []
-        )
-        own = sum(len(one["gpus"]) for one in servers if isinstance(one.get("gpus"), list))
-        gpus, nodes = (float(own), float(len(servers))) if own else (gpus, nodes)
-        ran = _hours_between(
-            *(_moment(str(attempt.get(key, ""))) for key in ("start_time", "end_time"))
-        )
-        if ran is not None and own:
-            told, hours, held = True, hours + ran, held + ran * own
-    return LoggedJob(
-        name, (), gpus, "", nodes or None, hours if told else None, held if told else None,
-        None, "", number, _failed(str(entry.get("status", ""))),
-    )  # fmt: skip
+        raise StudyError(self.path, line, column(cells, at), problem, remedy)

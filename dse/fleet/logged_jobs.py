@@ -14,8 +14,9 @@ import numpy as np
 
 from dse import catalog
 from dse.errors import StudyError
-from dse.fleet.job_log import JobLog, LoggedJob, read_job_log
+from dse.fleet.job_log import JobLog, read_job_log
 from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named, unknown_class
+from dse.fleet.log_entry import LoggedJob
 from dse.fleet.log_summary import MOST_SHOWN, Failed, LogSummary, Matched, Seen
 from dse.fleet.workload_matching import Matcher, StepOfGpu, step_of_gpu
 from dse.model.arrays import Array

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+from dse.fleet.job_log import JobLog, read_job_log
 
 SACCT = """\
 JobID|JobName|User|AllocTRES|ElapsedRaw|NNodes|State
@@ -54,3 +57,10 @@ hardware: {{gpu: 15.7 TFLOP/s, memory: 900 GB/s, pcie: 12 GB/s, ethernet: 25gbe,
            efficiency: 0.7, gpus_per_server: 8}}
 upgrades: [{{ethernet: 100gbe}}]
 """
+
+
+def read(folder: Path, text: str, name: str = "log.txt", **columns: str) -> JobLog:
+    """What is read of a file of this text; columns: as a study names them."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return read_job_log(path, columns)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from dse.errors import StudyError
-from dse.fleet.job_log import PAI, PHILLY, TABLE, JobLog, is_log, read_job_log
+from dse.fleet.job_log import TABLE, is_log
 from dse.fleet.job_table import REQUIRED
 from tests.fleet import logs, small
-
-
-def read(folder: Path, text: str, name: str = "log.txt", **columns: str) -> JobLog:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return read_job_log(path, columns)
+from tests.fleet.logs import read
 
 
 def test_sacct_without_its_steps(tmp_path: Path) -> None:
@@ -44,59 +38,6 @@ def test_kubernetes(tmp_path: Path) -> None:
     assert (one.gpus, one.batch, one.hours, one.gpu_hours) == (32, 128, 10, 320)
     assert one.labels == ("resnet50", "train-a")
     assert (two.gpus, two.batch, two.hours) == (1, None, 1.5)
-
-
-def test_the_tasks_of_a_job_of_pai_together(tmp_path: Path) -> None:
-    log = read(tmp_path, logs.PAI, "log.csv")
-    servers, shared, running, none = log.jobs
-    assert log.form == PAI
-    assert (servers.gpus, servers.architecture, servers.gpu_hours) == (16, "ps-worker", 16)
-    assert (shared.gpus, shared.gpu_hours, shared.gpu_type) == (1, 1, "T4")  # half a GPU, 2 h
-    assert (running.gpus, running.gpu_hours) == (16, None)
-    assert none.gpus == 0
-    header = (
-        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
-    )
-    for first in (header, header.title()):
-        assert read(tmp_path, f"{first}\n{logs.PAI}", "log.csv").jobs[0].gpus == 16
-
-
-def test_dates_without_a_zone_are_one_length_wherever_they_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "gpus,start,end\n1,2026-03-28T12:00:00,2026-03-29T12:00:00\n"
-    for zone in ("UTC", "Europe/Berlin"):  # where clocks were put forward that night
-        monkeypatch.setenv("TZ", zone)
-        time.tzset()
-        try:
-            assert read(tmp_path, text).jobs[0].hours == 24
-        finally:
-            monkeypatch.undo()
-            time.tzset()
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "hours"),
-    [
-        ("30.09.2026 17:36:00", "01.10.2026 00:36:00", 7),
-        ("30.9.2026, 7:36", "1.10.2026, 07:36", 24),
-        ("30.09.2026", "02.10.2026", 48),
-    ],
-)
-def test_days_before_months_with_dots_between_are_dates(
-    start: str, end: str, hours: float, tmp_path: Path
-) -> None:
-    text = f"gpus;start;end\n1;{start};{end}\n"
-    assert read(tmp_path, text, "log.csv").jobs[0].hours == hours
-
-
-def test_the_attempts_of_a_job_of_philly_together(tmp_path: Path) -> None:
-    log = read(tmp_path, logs.PHILLY, "log.json")
-    job, none, running = log.jobs
-    assert log.form == PHILLY
-    assert (job.gpus, job.nodes, job.hours, job.gpu_hours) == (2, 2, 3, 2 + 4)
-    assert none.gpus == 0
-    assert (running.gpus, running.hours) == (1, None)
 
 
 def test_columns_that_a_study_names(tmp_path: Path) -> None:
