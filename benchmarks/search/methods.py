@@ -26,6 +26,7 @@ from dse.search.guided.proposals import suggested
 Method = Callable[[Problem, int, int], Array]  # (problem, budget, seed) -> gain, cost, violation
 
 MOST_ASKED = 10  # times the budget: who has converged asks for what is known
+MOST_ASKED_OF_TPE = 3  # its time grows with the square of what it has asked
 
 
 def dse(problem: Problem, budget: int, seed: int) -> Array:
@@ -103,10 +104,10 @@ def optuna_tpe(problem: Problem, budget: int, seed: int) -> Array:
     """Optuna's TPE with its defaults."""
     from optuna.samplers import TPESampler
 
-    return _optuna(problem, budget, TPESampler(seed=seed))
+    return _optuna(problem, budget, TPESampler(seed=seed), most_asked=MOST_ASKED_OF_TPE)
 
 
-def _optuna(problem: Problem, budget: int, sampler: object) -> Array:
+def _optuna(problem: Problem, budget: int, sampler: object, most_asked: int = MOST_ASKED) -> Array:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -120,7 +121,7 @@ def _optuna(problem: Problem, budget: int, sampler: object) -> Array:
         return _bounded(gain, -1.0), _bounded(cost, 1.0)
 
     study = optuna.create_study(directions=["maximize", "minimize"], sampler=sampler)
-    study.optimize(objective, n_trials=MOST_ASKED * budget)
+    study.optimize(objective, n_trials=most_asked * budget)
     return np.array(model.rows)
 
 
