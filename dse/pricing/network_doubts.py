@@ -32,8 +32,8 @@ def slower_on_faster(problem: Problem) -> list[str]:
         by_ring = AggregationName(RING, name.transport)
         if name.algorithm != AUTO or by_ring in problem.study.aggregations:
             continue
-        if not name.transport.startswith(NCCL):
-            continue
+        if not name.transport.startswith(NCCL) or taken(problem, name):
+            continue  # where a profile prices some points, it is not the tuner that decides
         for slab in problem.space.slabs:
             if slab.fixed["aggregation"] == name:
                 points = thinned(problem, slab, {*HARDWARE_AXES, BUCKET})

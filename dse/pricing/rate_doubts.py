@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import hypot, log
+from math import hypot, log, sqrt
 
 import numpy as np
 
@@ -40,21 +40,22 @@ def contradictions(profiles: Iterable[Profile]) -> list[str]:
             found.setdefault(names, []).append(rows)
     said = []
     for rows, *more in found.values():
+        who = named_profiles(own, rows)
         others = f", and contradict one another in {len(more)} more" if more else ""
         said.append(
-            f"P{named_profiles(own, rows)[1:]} measured {_listed(rows)} samples/s of the same "
+            f"{who[0].upper()}{who[1:]} measured {_listed(rows)} samples/s of the same "
             f"configuration ({_called(rows[0])}){others}: remove one."
         )
     return said
 
 
 def contradict(rows: Sequence[Throughput]) -> bool:
-    """Whether rates of one configuration differ by more than one is believed to err, with a
-    probability of 95 %."""
+    """Whether rates of one configuration differ by more than twice the standard deviation of the
+    difference of two, as they are believed to err."""
     family = catalog.named_workload(rows[0].workload).family
     batches = anchors.between_batches(catalog.anchors(), family)
     rates = [row.samples_per_s for row in rows]
-    return log(max(rates) / min(rates)) > 2 * hypot(throughput.noise_of(rows[0]), batches)
+    return log(max(rates) / min(rates)) > 2 * sqrt(2) * hypot(throughput.noise_of(rows[0]), batches)
 
 
 def named_profiles(own: Mapping[Throughput, Sequence[str]], rows: Sequence[Throughput]) -> str:

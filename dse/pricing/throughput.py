@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,7 +90,7 @@ def corrected(
     there.
     """
     profiles = tuple(profiles)
-    own = _merged(own_rates(profiles))
+    own = _merged(repeated_rates(profiles).elements())
     rows = [
         (row, workload)
         for row, workload in (*((row, _workload(row)) for row in own), *supposed)
@@ -245,6 +246,15 @@ def applicable(profile: Profile) -> list[Throughput]:
     """A profile's rates of accelerators that the catalogue has."""
     known = frozenset(catalog.names("accelerators"))
     return [row for row in profile.throughput if row.accelerator in known]
+
+
+def repeated_rates(profiles: Iterable[Profile]) -> Counter[Throughput]:
+    """The rates of several profiles that are applicable, and how often each was measured: as often
+    as a profile has it, and no more often where another has it, too."""
+    found = Counter[Throughput]()
+    for profile in profiles:
+        found |= Counter(applicable(profile))
+    return found
 
 
 def own_rates(profiles: Iterable[Profile]) -> dict[Throughput, tuple[str, ...]]:

@@ -119,14 +119,17 @@ class Expression:
             return np.asarray(np.where(holds, np.minimum(past, 0.0), np.maximum(past, TOLERANCE)))
 
     def loosened(self, by: float) -> Expression:
-        """The same comparison, easier to meet: its right side, which must be positive, is ``e^by``
-        times as large or as small, by > 0. An equality stays as it is."""
+        """The same comparison, easier to meet: a positive right side is ``e^by`` times as large or
+        as small, by > 0, and a negative constant moves by as much; other right sides must be
+        positive. An equality stays as it is, and so does a comparison with 0.
+        """
         if self.comparison == "==":
             return self
-        factor = Number(math.exp(by if self.comparison in ("<=", "<") else -by))
+        upper = self.comparison in ("<=", "<")
         if isinstance(self.right, Number):
-            return replace(self, right=Number(self.right.value * factor.value))
-        return replace(self, right=Binary("*", factor, self.right))
+            moved = abs(self.right.value) * (math.expm1(by) if upper else math.expm1(-by))
+            return replace(self, right=Number(self.right.value + moved))
+        return replace(self, right=Binary("*", Number(math.exp(by if upper else -by)), self.right))
 
     def _holds(self, left: FloatArray, right: FloatArray) -> BoolArray:
         slack = TOLERANCE * np.sign(right)  # a factor, since inf - inf would be NaN

@@ -105,6 +105,9 @@ def test_repetitions_count_once_and_several_accelerators_less(
 ) -> None:
     once, thrice = problem_of(tmp_path, OURS), problem_of(tmp_path, OURS, OURS, OURS)
     assert rate(thrice) == rate(once)
+    faster = replace(OURS, samples_per_s=1.2 * OURS.samples_per_s)
+    assert rate(problem_of(tmp_path, OURS, OURS, faster)) == rate(once)  # their median
+    assert rate(problem_of(tmp_path, OURS, faster)) > rate(once)
     eight = problem_of(tmp_path, replace(OURS, gpus=8, samples_per_s=8 * 1500.0))
     nodes = problem_of(tmp_path, replace(OURS, gpus=16, samples_per_s=16 * 1500.0))
     assert rate(once) < rate(eight) < rate(nodes) < rate(plain)

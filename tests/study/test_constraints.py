@@ -330,3 +330,25 @@ def test_any_tokens_are_a_constraint_or_an_expression_error(text: str) -> None:
         assert error.remedy  # noqa: PT017
     else:
         assert constraint.evaluate(dict.fromkeys(QUANTITIES, 1.0)).shape == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "just_inside", "just_outside"),
+    [
+        ("capital <= 2 MUSD", 2e6 * 1.64, 2e6 * 1.66),
+        ("speedup >= 4", 4 * 0.61, 4 * 0.60),
+        ("speedup - 3 >= -1", 3 - 1 - 0.39, 3 - 1 - 0.40),
+        ("capital <= 3 MUSD - 1 MUSD", 2e6 * 1.64, 2e6 * 1.66),
+        ("capital - 2 MUSD <= 0 USD", 2e6, 2.1e6),
+        ("gpus == 8", 8, 9),
+    ],
+)
+def test_a_looser_limit_is_easier_to_meet(
+    text: str, just_inside: float, just_outside: float
+) -> None:
+    """By e^0.5: of a negative constant as far as of a positive one; 0 and equalities stay."""
+    loose = parse_constraint(text).loosened(0.5)
+    (name,) = loose.names
+    assert loose.evaluate({name: just_inside})
+    assert not loose.evaluate({name: just_outside})
+    assert loose.text == text

@@ -23,7 +23,7 @@ _SCALE = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3}
 _NO_NUMBER = r"(?<![a-z])(?:nan|inf)(?![a-z])"
 _NUMBER = rf"(?:\d(?:[\d.,]{{0,200}}\d)?\.?(?:e[+-]?\d{{1,2}})?|{_NO_NUMBER})"
 # A number that ends before a unit, and one that begins behind it.
-_BEFORE = re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})\s?(?P<prefix>[km]?)\s?$")
+_BEFORE = re.compile(rf"(?<![\d.,])(?<!\de)(?P<number>{_NUMBER})\s?(?P<prefix>[km]?)\s?$")
 _NEAR = 240  # characters before a unit in which its number begins
 _BEHIND = re.compile(
     rf"[\"']?(?P<by>\s*[=:]\s*[\"']?|\s+)(?P<sign>[-\u2212]?)(?P<number>{_NUMBER})"
@@ -40,6 +40,7 @@ _OF_A_RATE = frozenset((
     "throughput", "speed", "rate", "perf", "performance", "at", "is", "of", "avg", "average",
     "mean", "median", "total", "overall", "train", "training", "current", "running",
 ))  # fmt: skip
+_OF_THE_RUN = frozenset(("train", "training", "current", "running"))  # a step's number may follow
 # Thousands parted by blanks: 10 before the 400 of 10 400, and 400 behind its 10.
 _PARTED = re.compile(r"(?<![\w.,/#-])(?<!\d:)([1-9]\d{0,2}(?: \d{3})* )$")
 _LAST_GROUP = re.compile(r"\d{3}(?:[.,]\d+)?")
@@ -171,7 +172,7 @@ def _is_parted(left: str) -> bool | None:
     words = set(re.split(r"[_./-]", word[1])) if word else set()
     if words & _OF_ANOTHER:
         return False
-    return True if not words or words & _OF_A_RATE else None
+    return True if words & (_OF_A_RATE - _OF_THE_RUN) else None
 
 
 def _behind(unit: re.Match[str]) -> _Beside | None:

@@ -154,8 +154,10 @@ def _as_steady(found: StudyDraws, position: int) -> int | None:
 
 def _closest(found: StudyDraws, position: int) -> int | None:
     """The position of the point that is expected to miss the least of all that are other choices,
-    and as sure as was asked; None where there is no such."""
+    meet every limit in the best estimate, and are as sure as was asked; None where there is no
+    such."""
     others = ~found.choice(position)[found.purchases]
+    others[found.near.feasible :] = False
     others &= found.drawn.meets_all.mean(axis=0) >= (found.problem.study.confidence or 0.0)
     return found.by_regret(np.flatnonzero(others).tolist())[0] if others.any() else None
 
@@ -237,6 +239,12 @@ def _choice(found: StudyDraws, at: int, role: str, position: int) -> Choice:
         met={text: float(np.mean(mask[:, at])) for text, mask in found.drawn.met.items()},
         meets_all=float(np.mean(found.drawn.meets_all[:, at])),
         beaten=found.beats(position, purchase) if purchase != found.purchases[position] else None,
+        decided=found.differ(position, purchase),
+        misses=tuple(
+            constraint.text
+            for constraint in problem.study.constraints
+            if constraint.expression and not np.all(constraint.expression.evaluate(best))
+        ),
         regret=float(found.regrets[at]),
         ordered=_ordered(problem, values),
     )

@@ -34,8 +34,9 @@ class Choice:
     be on the front, and to be the best by the rule. alike: whether it is the same choice as the
     recommended purchase; None where an older version wrote it. met: by constraint, the probability
     to meet it; meets_all: all of them. beaten: in which share of the draws the recommended choice
-    is worth more, of those in which one is; None for that itself. regret: of the rule's aim, the
-    share that it is expected to miss. ordered: None where that is what trains.
+    is worth more, of those in which one is; None for that itself. decided: the share of the draws
+    in which one is. regret: of the rule's aim, the share that it is expected to miss. ordered: None
+    where that is what trains. misses: the limits that it does not meet in the best estimate.
     """
 
     role: str = ""
@@ -49,9 +50,11 @@ class Choice:
     met: Mapping[str, float] = field(default_factory=dict)
     meets_all: float
     beaten: float | None = None
+    decided: float = 1.0
     regret: float
     alike: bool | None = None
     ordered: Ordered | None = None
+    misses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -132,18 +132,33 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
     rival = nearest(rivals)
     won = rival.beaten or 0.0
     if won < 0.5:
-        return f"{_loses(document, rival)}{_WEIGHED}"
-    return f"; it beats its nearest rival, {named(document, rival.config)}, in {chance(won)}"
+        return f"{_loses(document, rival)}{'' if rival.misses else _WEIGHED}"
+    name = f"{named(document, rival.config)}{_missed(rival)}"
+    return f"; it beats its nearest rival, {name}, in {chance(won)}{_of_those(document, rival)}"
 
 
 def _loses(document: RunDocument, rival: Choice) -> str:
     """That a rival is better than it in most draws, and the best of all in so many: two numbers,
     of which only the second may be compared with how often this one is the best of all."""
+    lost, them = chance(1 - (rival.beaten or 0.0)), _of_those(document, rival) or " of them"
     return (
-        f"; its nearest rival, {named(document, rival.config)}, beats it in "
-        f"{chance(1 - (rival.beaten or 0.0))} of them, and is the best of all in "
-        f"{chance(rival.best)}"
+        f"; its nearest rival, {named(document, rival.config)}{_missed(rival)}, beats it in "
+        f"{lost}{them}, and is the best of all in {chance(rival.best)}"
     )
+
+
+def _of_those(document: RunDocument, rival: Choice) -> str:
+    """Of which outcomes one of two beats the other, with a blank before it; empty where it is of
+    all."""
+    return "" if rival.decided >= SURE else f" of those in which one is {deal(document).better}"
+
+
+def _missed(rival: Choice) -> str:
+    """Which limits a rival misses, in brackets with a blank before them; empty where it misses
+    none."""
+    if not rival.misses:
+        return ""
+    return f" (which misses {enumerated(rival.misses)} in the best estimate)"
 
 
 def nearest(rivals: list[Choice]) -> Choice:

@@ -72,7 +72,7 @@ def chances(found: Found, wanted: Callable[[], bool] = lambda: True) -> Chances:
         met=tuple(None if at is None else float(met[at]) for at in drawn_rows),
         best=tuple(None if at is None else best[at] for at in drawn_rows),
         draws=len(drawn.worths),
-        considered=len(near.points),
+        considered=near.feasible,
         seconds=time.perf_counter() - began,
     )
 

@@ -47,7 +47,8 @@ def movable(study: Study) -> tuple[str, ...]:
 def candidates(found: StudyDraws, first: Iterable[int]) -> Candidates:
     """MOST points at most. first: positions near the front of points that must be among them."""
     problem, near = found.problem, found.near
-    known = {point_key(values) for values in near.points}
+    # What misses a limit by little is there if its price may bring it within.
+    known = {point_key(values) for values in near.points[: near.feasible]}
     others = [values for values in _other_fronts(problem) if point_key(values) not in known]
     kept = _kept(found, first, max(NEAR, MOST - len(others)))
     cost = found.problem.study.objectives[1].name

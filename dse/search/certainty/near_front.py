@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dse.model.arrays import Array
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
@@ -173,8 +174,13 @@ def _by_machine(problem: Problem, study: Study) -> Iterator[Problem]:
     others."""
     given = study.axis("node") or study.axis("accelerator")
     each = zip(given.values, given.labels, strict=True) if given else ()
-    alone = [replace(given, values=(value,), labels=(label,)) for value, label in each if given]
-    spaces = [tuple(one if axis is given else axis for axis in study.axes) for one in alone]
+    spaces = [
+        tuple(
+            replace(axis, values=(value,), labels=(label,)) if axis is given else axis
+            for axis in study.axes
+        )
+        for value, label in each
+    ]
     for axes in spaces or [study.axes]:
         part: Problem = replace(problem, study=replace(study, axes=axes))
         # What is left out of the study stays left out, though nothing else may be in this part.
@@ -189,12 +195,12 @@ def _near_misses(outcome: Outcome, before: Callable[[], None]) -> Iterator[Value
     study = problem.study
     if not any(constraint.uncertain for constraint in study.constraints):
         return
+    loose = replace(study, constraints=tuple(map(_loosened, study.constraints)))
     if outcome.archive is not None:
-        found = [_missed_of_archive(outcome)]
+        every = _missed_of_archive(outcome, loose)
     else:
-        loose = replace(study, constraints=tuple(map(_loosened, study.constraints)))
         found = [_missed(problem, part, before) for part in _by_machine(problem, loose)]
-    every = [one for several in found for one in several[:EACH_MISSES]]
+        every = [one for several in found for one in several[:EACH_MISSES]]
     yield from (values for _, values in sorted(every, key=lambda one: one[0]))
 
 
@@ -210,23 +216,30 @@ def _missed(
     """How far points of a front with looser limits miss those of the problem, the least first."""
     front = exhaustive.search(loose, _boxes(loose, before)).front
     points = [loose.space.point(int(indices[0])) for indices in front.indices]
-    past = np.zeros(len(points))
-    for where, evaluation in problem.rows(points) if points else ():
-        past[where] = constraints.violation(evaluation, problem.study)
+    past = _violation(problem, points, problem.study)
     return [(float(past[at]), points[at]) for at in np.argsort(past, kind="stable") if past[at] > 0]
 
 
-def _missed_of_archive(outcome: Outcome) -> list[tuple[float, Values]]:
-    """The same of the points that a guided search priced."""
+def _violation(problem: Problem, points: Sequence[Values], study: Study) -> Array:
+    """How far points are from meeting the limits of a study, (points,); 0 where they do."""
+    past = np.zeros(len(points))
+    for where, evaluation in problem.rows(points) if points else ():
+        past[where] = constraints.violation(evaluation, study)
+    return past
+
+
+def _missed_of_archive(outcome: Outcome, loose: Study) -> list[tuple[float, Values]]:
+    """The same of the points that a guided search priced. loose: with looser limits."""
     archive, objectives = outcome.archive, len(outcome.problem.study.objectives)
     assert archive is not None
     past = archive.numbers[:, -1]
-    near = np.flatnonzero(past <= math.expm1(LOOSENED))
-    columns = [archive.numbers[near, at] for at in range(objectives)]
-    near = near[pareto.nondominated(*columns)]
-    near = near[np.argsort(past[near], kind="stable")]
-    return [(float(past[at]), archive.space.values(archive.points[int(at)]))
-            for at in near if past[at] > 0]  # fmt: skip
+    missing = np.flatnonzero((past > 0) & (past <= math.expm1(LOOSENED)))
+    points = [archive.space.values(archive.points[int(at)]) for at in missing]
+    missing = missing[_violation(outcome.problem, points, loose) == 0]
+    able = np.append(np.flatnonzero(past <= 0), missing)
+    front = able[pareto.nondominated(*(archive.numbers[able, at] for at in range(objectives)))]
+    near = sorted((at for at in front.tolist() if past[at] > 0), key=lambda at: float(past[at]))
+    return [(float(past[at]), archive.space.values(archive.points[at])) for at in near]
 
 
 def _best_of(part: Problem, front: pareto.Front, rule: str) -> Iterator[Values]:

@@ -140,10 +140,17 @@ class StudyDraws:
         """In which share of the draws the choice of a point is worth more than another purchase, of
         those in which they are not worth the same, as they are where both miss a limit; 0.5 where
         they never differ. So no choice is the best more often than it beats another."""
+        won, lost = self._won_and_lost(at, purchase)
+        return won / (won + lost) if won + lost else 0.5
+
+    def differ(self, at: int, purchase: int) -> float:
+        """The share of the draws in which they are not worth the same."""
+        return sum(self._won_and_lost(at, purchase))
+
+    def _won_and_lost(self, at: int, purchase: int) -> tuple[float, float]:
         mine = self.worths_of_purchases[:, self.choice(at)].max(axis=1)
         theirs = self.worths_of_purchases[:, purchase]
-        won, lost = np.mean(mine > theirs), np.mean(mine < theirs)
-        return float(won / (won + lost)) if won + lost else 0.5
+        return float(np.mean(mine > theirs)), float(np.mean(mine < theirs))
 
 
 def _priced(problem: Problem, drawn: DrawnQuantities) -> Priced:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.importers.training_log import read_training
+from dse.errors import StudyError
 from tests.calibration.importers.reading import TERMS, rates
 
 
@@ -62,7 +63,6 @@ def test_of_numbers_on_both_sides_of_a_unit_the_one_that_is_of_no_other_word(
 @pytest.mark.parametrize(
     ("line", "rate"),
     [
-        ("10 400 samples/s", 10400.0),
         ("step 0 loss 2.3 10 400 samples/s", 10400.0),
         ("throughput: 1 010 400.5 samples/s", 1010400.5),
         ("throughput 10\u202f400,5 samples/s", 10400.5),
@@ -76,3 +76,18 @@ def test_of_numbers_on_both_sides_of_a_unit_the_one_that_is_of_no_other_word(
 )
 def test_thousands_may_be_parted_by_a_blank(line: str, rate: float, tmp_path: Path) -> None:
     assert rates(tmp_path, f"{line}\n") == [rate]
+
+
+@pytest.mark.parametrize(
+    "line", ["10 400 samples/s", "train: 10 400 samples/s loss 2.3", "| 12 400 samples/s"]
+)
+def test_a_number_before_three_digits_may_count_steps_and_is_asked_for(
+    line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StudyError, match=r"may be 400 or 1[02]400"):
+        rates(tmp_path, f"{line}\n")
+
+
+def test_a_number_beyond_all_is_not_read_from_its_middle(tmp_path: Path) -> None:
+    with pytest.raises(StudyError):
+        rates(tmp_path, "1e400 samples/s\n")

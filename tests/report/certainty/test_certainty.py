@@ -71,6 +71,27 @@ def of(found: RunDocument) -> Certainty:
     return found.certainty
 
 
+def test_a_rival_that_misses_a_limit_is_named_with_it_and_never_offered(
+    small: RunDocument, tmp_path: Path
+) -> None:
+    cheaper = small.front[1]
+    limit = f"speedup >= {1.01 * (cheaper.speedup or 0.0)}"
+    text = studies.SMALL.replace("constraints: [", f'constraints: ["{limit}", ')
+    found = built(studies.written(tmp_path, text))
+    (rival,) = (one for one in of(found).choices if one.config == cheaper.config)
+    assert rival.misses == (limit,)
+    assert 0.1 < rival.meets_all < 0.7
+    assert 0.0 < rival.decided < 1.0
+    said = "\n".join(answer(found))
+    assert f"(which misses {limit} in the best estimate)" in said
+    assert "of those in which one is the better buy" in said
+    instead = of(found).next_best
+    assert instead is None or not any(
+        one.misses for one in (instead.by_regret, instead.usual) if one is not None
+    )
+    assert all(not one.misses for one in of(small).choices if one.meets_all > 0.9)
+
+
 def test_the_document_says_how_sure_it_is(small: RunDocument) -> None:
     found = of(small)
     assert found.draws == 1000

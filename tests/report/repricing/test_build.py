@@ -16,6 +16,7 @@ from dse.report.document import RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import MOST_BYTES, render_page
 from dse.report.repricing.build import DRAWS
+from dse.report.repricing.candidates import _other_fronts
 from dse.report.repricing.facts import Repricing
 from dse.report.repricing.section import facts, label
 from dse.search.run import labels_of
@@ -205,3 +206,15 @@ def test_the_page_says_what_counts_at_a_price_of_ones_own_alone(tmp_path: Path) 
     assert "No longer sold new, so counted" not in render_markdown(
         searched(tmp_path, study("capital")).document
     )
+
+
+def test_the_page_has_all_that_another_price_may_bring_within_a_budget(tmp_path: Path) -> None:
+    """Also what misses it by little, which is near the front in every draw but not feasible."""
+    found = searched(tmp_path, study("capital"))
+    problem = found.outcome.problem
+    offered = {json.dumps(point.config, sort_keys=True) for point in of(found).points}
+    wanted = [labels_of(problem, values) for values in _other_fronts(problem)]
+    prices = [float(problem.point(values)["capital"][0]) for values in _other_fronts(problem)]
+    assert max(prices) > 200e3
+    for config, usd in zip(wanted, prices, strict=True):
+        assert json.dumps(config, sort_keys=True) in offered, usd
