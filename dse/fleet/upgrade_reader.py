@@ -111,7 +111,8 @@ def _upgrade(
 
 def _catalogued(places: dict[str, Cursor], machine: Machine | None) -> Upgrade:
     """What the machine or accelerator of the catalogue changes that an upgrade names; nothing where
-    it names none. Its GPUs compute in the format of the fleet's machine, if they can."""
+    it names none. Its GPUs compute in the format of the fleet's machine, if they can, else in the
+    first that they have, which its title then says."""
     key = next((one for one in (NODE, ACCELERATOR) if one in places), "")
     if not key:
         return Upgrade("", {}, {})
@@ -129,6 +130,7 @@ def _catalogued(places: dict[str, Cursor], machine: Machine | None) -> Upgrade:
         new = Machine(node, precision)
         peaks, facts = new.peaks(), new.facts()
     title = board.title if node is None else node.title
+    title = title if same else f"{title} in {precision}"
     changes = {resource: peak for resource, peak in peaks.items() if resource in FIELDS}
     return Upgrade(
         name=title,

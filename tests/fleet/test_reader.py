@@ -224,6 +224,9 @@ def test_an_upgrade_may_name_a_machine_or_an_accelerator_of_the_catalogue(tmp_pa
     assert card.changes == {key: h100.changes[key] for key in ("gpu", "memory", "pcie", "nvlink")}
     assert mine.changes == {**h100.changes, "ethernet": 12.5e9}
     assert (h100.node, card.accelerator) == ("dgx-h100", "h100-sxm")
+    bare = f"fleet: f\npopulation: jobs.csv\n{HARDWARE}upgrades: [{{accelerator: h100-sxm}}]\n"
+    (told,) = read_fleet(written(tmp_path, bare)).upgrades
+    assert told.name == "NVIDIA H100 SXM5 80 GB in bf16"
 
 
 @pytest.mark.parametrize(
