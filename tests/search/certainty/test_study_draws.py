@@ -17,7 +17,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.recommendation import recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.near_front import MOST, MOST_MISSES, near_front
+from dse.search.certainty.near_front import LOOSENED, MOST, MOST_MISSES, near_front
 from dse.search.certainty.sensitivity import ALONE_DRAWS, effects
 from dse.search.certainty.sources import source_of, sources
 from dse.search.certainty.study_draws import StudyDraws, on_front, purchases, study_draws
@@ -177,6 +177,20 @@ def test_what_misses_an_uncertain_limit_by_little_is_the_best_where_it_meets_it(
     assert found.best[found.purchases[at]] >= 0.5 * met
     likely = recommended(outcome.front, "cheapest")
     assert found.best_choice(found.near.front.index(likely)) <= 1 - found.best[found.purchases[at]]
+
+
+def test_of_a_guided_search_near_misses_meet_all_that_is_certain(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("constraints: [", 'constraints: ["speedup >= 6", "gpus <= 12", ')
+    problem = load(studies.written(tmp_path, text))
+    outcome = run(problem, "guided", None, None, lambda *_: None, 400, 0)
+    near = near_front(outcome, "cheapest", [0])
+    missing = near.points[near.feasible :]
+    assert missing
+    for values in missing:
+        evaluation = problem.point(values)
+        assert evaluation["gpus"][0] <= 12
+        gain = float(np.ravel(evaluation["speedup"])[0])
+        assert 6 / np.exp(LOOSENED) <= gain < 6 or evaluation["capital"][0] > 200e3
 
 
 def test_what_is_certain_is_missed_by_nobody_by_little(outcome: Outcome) -> None:
