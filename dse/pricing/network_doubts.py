@@ -9,6 +9,7 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.calibration.evidence import Grade
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
@@ -32,8 +33,8 @@ def slower_on_faster(problem: Problem) -> list[str]:
         by_ring = AggregationName(RING, name.transport)
         if name.algorithm != AUTO or by_ring in problem.study.aggregations:
             continue
-        if not name.transport.startswith(NCCL) or taken(problem, name):
-            continue  # where a profile prices some points, it is not the tuner that decides
+        if not name.transport.startswith(NCCL):
+            continue
         for slab in problem.space.slabs:
             if slab.fixed["aggregation"] == name:
                 points = thinned(problem, slab, {*HARDWARE_AXES, BUCKET})
@@ -51,19 +52,22 @@ def slower_on_faster(problem: Problem) -> list[str]:
 
 def _slowed(points: Points, slab: Slab) -> Iterator[tuple[float, str, str]]:
     """By which factor communication takes longer on a network that is faster, with the names of
-    both, of each pair of networks where it does on some hardware."""
+    both, of each pair of networks where it does on some hardware, and neither was measured."""
     networks = next((at for at, axis in enumerate(slab.axes) if axis.name == "inter_node"), None)
     if networks is None:
         return
     link = points.across
     nodes = node_count(points.gpus, points.gpus_per_node)
-    columns = np.broadcast_arrays(points.evaluation(compared=False)["comm"], nodes,
+    unmeasured = points.grade() == Grade.CATALOGUE
+    columns = np.broadcast_arrays(points.evaluation(compared=False)["comm"], nodes > 1, unmeasured,
                                   link.bytes_per_s, link.latency_s)  # fmt: skip
-    comm, nodes, rate, latency = (np.moveaxis(column, networks, 0) for column in columns)
+    comm, several, unmeasured, rate, latency = (
+        np.moveaxis(column, networks, 0) for column in columns
+    )
     labels = slab.axes[networks].labels
     for slower, faster in permutations(range(len(comm)), 2):
-        better = (nodes[faster] > 1) & (rate[faster] > rate[slower])
-        better &= latency[faster] <= latency[slower]
+        better = several[faster] & (rate[faster] > rate[slower])
+        better &= (latency[faster] <= latency[slower]) & unmeasured[faster] & unmeasured[slower]
         with np.errstate(divide="ignore", invalid="ignore"):
             longer = np.where(better, comm[faster] / comm[slower], 0.0)
         most = float(np.nanmax(longer, initial=0.0))
