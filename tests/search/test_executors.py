@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,7 +26,7 @@ from dse.errors import ClusterError, DseError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
-from dse.search.executors import Executors, LocalExecutor, RayExecutor
+from dse.search.executors import Executors, LocalExecutor, RayExecutor, ray_executor
 from dse.search.executors.ray_lots import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import fingerprint
@@ -471,3 +472,22 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
     # A worker keeps its title for a moment after it has sent its result: such a one loses nothing.
     assert found.repeated_units >= 3
     assert expected.repeated_units == 0
+
+
+def test_a_thread_that_watches_a_closed_channel_ends_in_silence_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As gRPC's does where the head of a cluster is lost: what dse says is one line."""
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    ray_executor._silence_closed_channels()
+
+    def fails(message: str) -> None:
+        raise ValueError(message)
+
+    for message in ("Cannot monitor channel state: Channel closed!", "something else"):
+        watching = threading.Thread(target=fails, args=(message,))
+        watching.start()
+        watching.join()
+    said = capsys.readouterr().err
+    assert "Channel closed" not in said
+    assert "ValueError: something else" in said

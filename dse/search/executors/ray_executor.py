@@ -6,6 +6,7 @@ import math
 import pickle
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -23,6 +24,8 @@ from dse.search.executors.ray_lots import Begun, Lots, Nodes, Waiting
 from dse.search.executors.ray_worker import Lot, lot_task
 from dse.search.fingerprint import installation
 from dse.search.pareto import Front
+
+_CLOSED = "Cannot monitor channel state: Channel closed"  # of grpc's watching threads
 
 
 class RayExecutor:
@@ -128,6 +131,7 @@ class RayExecutor:
         deadline = time.monotonic() + self.HEAD_S
         while not _listens(self._head):
             if time.monotonic() > deadline:
+                _silence_closed_channels()
                 host, port = self._head
                 raise ClusterError(
                     f"the head of the Ray cluster at {host}:{port} is lost; finished work is in "
@@ -156,6 +160,19 @@ def _rpc_errors() -> tuple[Any, ...]:
     server dies lets that through."""
     grpc = sys.modules.get("grpc")
     return () if grpc is None else (grpc.RpcError,)
+
+
+def _silence_closed_channels() -> None:
+    """Let a thread in which gRPC watches a channel end without a traceback where the channel is
+    closed under it, as on leaving a cluster whose head is lost; others say what they said before.
+    """
+    before = threading.excepthook
+
+    def hook(failed: threading.ExceptHookArgs) -> None:
+        if not (isinstance(failed.exc_value, ValueError) and _CLOSED in str(failed.exc_value)):
+            before(failed)
+
+    threading.excepthook = hook
 
 
 def _listens(place: tuple[str, int]) -> bool:
