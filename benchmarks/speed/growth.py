@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.apart import apart
-from benchmarks.speed.memory import peak_bytes
+from benchmarks.speed.memory import peak_bytes_of_all
 from benchmarks.speed.table import Table, number
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -88,7 +88,7 @@ def searched(size: str, most_s: int) -> dict[str, Any]:
     return {
         "points": problem.space.size, "searched": tally.points, "priced": tally.priced,
         "front": len(tally.front), "cpu_s": cpu_s, "log_bytes": log_bytes,
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": peak_bytes_of_all(),
     }  # fmt: skip
 
 

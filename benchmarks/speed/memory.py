@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-KIBIBYTE = 1024
+from dse.search.estimate import KIBIBYTE, peak_bytes
 
 
-def peak_bytes() -> int:
+def peak_bytes_of_all() -> int:
     """The most memory that this process has had, and all begun from it: of Ray its workers, raylet,
     head and agents. Of those, pages that they share count once (Linux's PSS); what a process had at
     its highest above what it has now counts in full, as if all had been at their highest at once.
@@ -22,7 +22,7 @@ def peak_bytes() -> int:
             rows = (line.split(":", 1) for line in text.splitlines() if ":" in line)
             found[int(process.name)] = {name: value.strip() for name, value in rows}
     below = [rows for process, rows in found.items() if os.getpid() in _above(process, found)]
-    return _kib(found[os.getpid()], "VmHWM") + sum(
+    return peak_bytes() + sum(
         _kib(rows, "Pss") + _kib(rows, "VmHWM") - _kib(rows, "VmRSS") for rows in below
     )
 

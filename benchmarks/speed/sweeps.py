@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.apart import apart
-from benchmarks.speed.memory import peak_bytes
+from benchmarks.speed.memory import peak_bytes_of_all
 from benchmarks.speed.table import Table, at_least, at_most
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
@@ -99,7 +99,7 @@ def here(study: str) -> dict[str, Any]:
         priced = sweep(problem)
 
     cpu, wall = measured(action, 1)
-    peak = peak_bytes()
+    peak = peak_bytes_of_all()
     size = problem.space.size
     return {"points": size, "cpu_s": cpu, "wall_s": wall, "peak_bytes": peak, "priced": priced,
             "points_per_s_per_core": size / cpu}  # fmt: skip
@@ -119,7 +119,7 @@ def through_ray(study: str) -> dict[str, Any]:
             log = RunLog(Path(folder) / "run.log.jsonl", fingerprint(problem, "exhaustive"), False)
             with closing(log):
                 found = run(problem, "exhaustive", cluster, log, lambda *_: None, 0, 0)
-        peak = peak_bytes()
+        peak = peak_bytes_of_all()
     finally:
         cluster.close()
     return {"points": found.tally.points, "wall_s": found.search_s, "peak_bytes": peak,

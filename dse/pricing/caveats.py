@@ -46,7 +46,7 @@ def caveats(problem: Problem) -> list[str]:
 
 
 def _contradictions(problem: Problem) -> list[str]:
-    """That own rates of one configuration contradict one another, where rates count."""
+    """Notes on own rates of one configuration that contradict one another, where rates count."""
     if problem.study.efficiency.compute is not None:
         return []
     return rate_doubts.contradictions(problem.profiles.values())

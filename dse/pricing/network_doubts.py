@@ -26,8 +26,9 @@ LEAST_LONGER = 0.02  # that communication takes on a faster network: less is not
 
 
 def slower_on_faster(problem: Problem) -> list[str]:
-    """That communication takes longer on a faster network, where NCCL's tuner takes an algorithm
-    there that this model prices higher than the tuner does; not where the ring may be chosen."""
+    """A note on communication that takes longer on a faster network, where NCCL's tuner takes an
+    algorithm that this model prices higher than the tuner does; none where the ring may be chosen.
+    """
     slowed: list[tuple[float, str, str, str]] = []
     for name in problem.study.aggregations:
         by_ring = AggregationName(RING, name.transport)
@@ -145,7 +146,7 @@ def _is_ethernet(link: Value) -> bool:
 
 
 def oversubscribed(problem: Problem) -> list[str]:
-    """That what an oversubscribed network costs in speed is derived, and measured by nobody."""
+    """A note that what an oversubscribed network costs in speed was measured by nobody."""
     name, study = "oversubscription", problem.study
     values = [*study.values(name), study.baseline.values.get(name)]
     largest = max((float(value) for value in values if isinstance(value, (int, float))), default=1)
@@ -160,8 +161,8 @@ def oversubscribed(problem: Problem) -> list[str]:
 
 
 def shared_cards(problem: Problem) -> list[str]:
-    """That accelerators share one network card, since the study names no more, where machines that
-    are sold with as many accelerators have several."""
+    """A note that accelerators share one network card, since the study names no more, where
+    machines that are sold with as many accelerators have several."""
     study = problem.study
     chosen = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
     if not problem.several_nodes:
@@ -185,7 +186,7 @@ def shared_cards(problem: Problem) -> list[str]:
 
 
 def _idle_cards(problem: Problem) -> list[str]:
-    """That machines of the study have more network cards than it lets them use."""
+    """A note that machines of the study have more network cards than it lets them use."""
     most = max(problem.study.numbers("nics_per_node", 1.0))
     nodes = [catalog.node(str(name)) for name in problem.study.values("node")]
     fewer = [f"{node.title} has {node.nics:g}" for node in nodes if (node.nics or 1) > most]

@@ -64,8 +64,8 @@ def total(document: FleetDocument) -> str:
 
 
 def timeless(document: FleetDocument) -> str:
-    """That the log has no times that could be read, and what to do; empty where it has any, or
-    there is none."""
+    """Sentences which say that no times of the log could be read, and what to do; empty where some
+    could, or there is no log."""
     if not has_no_times(document):
         return ""
     return (

@@ -332,8 +332,8 @@ def _offer(document: FleetDocument, row: UpgradeWorth) -> Iterator[Reason]:
 
 
 def _unlikely(document: FleetDocument) -> Iterator[Reason]:
-    """That prices of the study are hardly meant, also of upgrades that may be worth more at
-    another."""
+    """Reasons for prices of the study that are hardly meant, also of upgrades that may be worth
+    more at another."""
     for row in document.money.upgrades if document.money is not None else ():
         if row.price_doubt:
             yield Reason(

@@ -280,7 +280,8 @@ def priced(document: FleetDocument) -> bool:
 
 
 def _unpaid(document: FleetDocument, name: str) -> str:
-    """That an upgrade that gains is not worth its price; empty where it is, or nobody knows."""
+    """A clause which says that an upgrade is not worth its price; empty where it is, or nobody
+    knows."""
     rows = document.money.upgrades if document.money is not None else ()
     net = next((row.net_usd_per_year for row in rows if row.name == name), None)
     return ", but it costs more than it saves" if net is not None and net <= 0 else ""
@@ -329,8 +330,8 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
 
 
 def _together(document: FleetDocument, speedup: float) -> str:
-    """That an upgrade of several resources gains more than ``speedup``, as a sentence after others;
-    empty where none does."""
+    """A sentence, after others, which says that an upgrade of several resources gains more than
+    ``speedup``; empty where none does."""
     most = most_gaining(document)
     if most is None or _gained(document, most) <= speedup:
         return ""

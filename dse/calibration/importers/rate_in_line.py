@@ -4,8 +4,9 @@ A line is read by the first of :data:`~dse.calibration.importers.rate_units.UNIT
 Where numbers are on both sides of the unit, it is the one behind ``:`` or ``=``, else the one
 before, unless that is of another word, such as the loss in ``loss 2.3 samples/s 10400.5``.
 
-Numbers may have a decimal comma: ``1,5 s/it``, ``1.234,5 samples/s``, and blanks between thousands:
-``10 400 samples/s``. A comma that cannot be within a number is between two: ``loss=2.5,450.5
+Numbers may have a decimal comma: ``1,5 s/it``, ``1.234,5 samples/s``, and blanks between thousands
+after a word of a rate: ``throughput 10 400 samples/s``. Without such a word ``10`` may count steps,
+so that the line is refused. A comma that cannot be within a number is between two: ``loss=2.5,450.5
 samples/s``.
 """
 

@@ -77,7 +77,7 @@ def no_numbers(row: tuple[int, list[WrittenRate]], mark: str) -> list[tuple[int,
 
 
 def not_a_number(junk: tuple[int, str], path: str, decimal: str) -> StudyError:
-    """That a log has a unit, but no number before or behind it."""
+    """The error of a log that has a unit, but no number before or behind it."""
     line, written = junk
     how = f" with the decimal mark {decimal}" if decimal else ""
     remedy = "leave --decimal out" if decimal else "write for example 1250.5"

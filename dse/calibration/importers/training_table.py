@@ -62,7 +62,7 @@ def of_configurations(text: str, path: str, terms: Training) -> MeasuredTraining
 
 
 def _of_others(rows: int, path: str, point: str) -> StudyError:
-    """That no row of a table is of the point."""
+    """The error of a table of which no row is of the point."""
     which = "its row is not" if rows == 1 else f"none of its {rows} rows is"
     remedy = "name the row of the front that was measured by --row, or add its own row"
     return StudyError(path, 0, 0, f"{which} of {point}", remedy)

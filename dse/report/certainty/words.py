@@ -138,8 +138,8 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
 
 
 def _loses(document: RunDocument, rival: Choice) -> str:
-    """That a rival is better than it in most draws, and the best of all in so many: two numbers,
-    of which only the second may be compared with how often this one is the best of all."""
+    """A clause which says in how many draws a rival is better, and in how many it is the best of
+    all: only the second may be compared with how often this one is the best of all."""
     lost, them = chance(1 - (rival.beaten or 0.0)), _of_those(document, rival) or " of them"
     return (
         f"; its nearest rival, {named(document, rival.config)}{_missed(rival)}, beats it in "

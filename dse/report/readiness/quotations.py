@@ -18,8 +18,8 @@ _NETWORK = "the network ("  # as the titles of its parts begin
 
 
 def given(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """That a part has a price of 0 in another offer than the machine's, which may contain it. What
-    the study itself gives away, its author knows of."""
+    """Reasons for parts at a price of 0 in another offer than the machine's, where something else
+    may contain them. What the study itself gives away, its author knows of."""
     items, study = bill(document), Path(document.study.path).name
     machine = items[0] if items else None
     if machine is None or not bills.total(items):
@@ -37,7 +37,7 @@ def given(document: RunDocument, _: Certainty) -> Iterator[Reason]:
 
 
 def mixed(document: RunDocument, _: Certainty) -> Iterator[Reason]:
-    """That parts and extras are of a quotation that sells other machines than are recommended."""
+    """Reasons for parts and extras of a quotation that sells other machines than this bill's."""
     items = bill(document)
     if not items or not items[0].to_buy:
         return
