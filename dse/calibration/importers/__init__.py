@@ -19,6 +19,7 @@ from dse.calibration.importers import (
 )
 from dse.calibration.importers.records import Log, Row, Table
 from dse.calibration.importers.text import clean_lines, failure_in
+from dse.calibration.importers.traced_job import WAITS
 from dse.errors import MeasurementError, StudyError
 
 __all__ = ["COLLECTIVES", "Log", "Row", "Table", "read_log"]
@@ -72,11 +73,7 @@ def _read_trace(text: str, path: str) -> Log:
         problem = f"has no collective whose size is known (read as {log.format})"
         remedy = "trace a job of several ranks; with gloo, profile with record_shapes=True"
         raise StudyError(path, 0, 0, problem, remedy)
-    note = (
-        "times are the lower quartiles of what one rank took while it trained; they include some "
-        "of its wait for the others, which a benchmark (dse calibrate run) leaves out"
-    )
-    return replace(log, notes=(*log.notes, note))
+    return replace(log, notes=(*log.notes, WAITS))
 
 
 def _rows(count: int) -> str:

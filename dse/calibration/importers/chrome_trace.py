@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dse.calibration.importers.records import Row
 from dse.calibration.importers.text import MAX_LOG_BYTES, read_text
 from dse.errors import StudyError
 
@@ -136,20 +135,6 @@ def _seconds(microseconds: object) -> float | None:
     except OverflowError:
         return None
     return found if math.isfinite(found) else None
-
-
-def lower_quartile(times: Sequence[float]) -> float:
-    """What a collective takes of which one rank logged ``times``, (repetitions,).
-
-    Each holds the rank's wait for the others; those a quarter of which are shorter hold little of
-    it (decision 049).
-    """
-    return sorted(times)[(len(times) - 1) // 4]
-
-
-def row_of(size: int, dtype: str, times: Sequence[float]) -> Row:
-    """The row of a collective of ``size`` bytes that one rank logged with ``times``."""
-    return Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
 
 
 def united(events: Iterable[Event]) -> list[tuple[float, float]]:

@@ -21,11 +21,11 @@ from dse.calibration.importers.chrome_trace import (
     Event,
     Trace,
     overlap_s,
-    row_of,
     united,
     within,
 )
-from dse.calibration.importers.records import Log, Table
+from dse.calibration.importers.records import Call, Log, Traced
+from dse.calibration.importers.traced_job import tables_of
 
 FORMAT = "PyTorch profiler trace"
 COLLECTIVES = {
@@ -79,11 +79,13 @@ def is_kineto(trace: Trace) -> bool:
     return "schemaVersion" in trace.about or any(_STEP.fullmatch(e.name) for e in trace.events)
 
 
-def world(trace: Trace) -> tuple[int | None, str]:
-    """(ranks of the job, its backend), as the trace tells."""
+def world(trace: Trace) -> tuple[int | None, int | None, str]:
+    """(which rank of the job, how many it has, its backend), as the trace tells."""
     told = trace.about.get("distributedInfo")
     told = told if isinstance(told, dict) else {}
-    return _count(told.get("world_size")), str(told.get("backend", ""))
+    rank, ranks = told.get("rank"), _count(told.get("world_size"))
+    known = ranks is not None and (rank == 0 or _count(rank) is not None)
+    return rank if known else None, ranks, str(told.get("backend", ""))
 
 
 def _count(told: object) -> int | None:
@@ -128,7 +130,7 @@ def _communication(trace: Trace) -> list[Event]:
 
 def collectives(trace: Trace) -> Iterator[Collective | None]:
     """Every collective; None for one of which size or kind is not told."""
-    ranks, backend = world(trace)
+    _, ranks, backend = world(trace)
     launches: dict[int | None, Event] = {
         _launch(event): event
         for event in trace.events
@@ -189,29 +191,18 @@ def _message(args: Mapping[str, Any]) -> tuple[int | None, str]:
 
 
 def parse(trace: Trace) -> Log:
-    """The times of collectives by size, as a benchmark would have them.
-
-    One rank's time holds its wait for the others: see
-    :func:`~dse.calibration.importers.chrome_trace.lower_quartile`.
-    """
-    by_place: dict[tuple[Any, ...], dict[tuple[int, str], list[float]]] = defaultdict(dict)
+    """The times of collectives by size, as a benchmark would have them."""
+    times: dict[Call, list[float]] = defaultdict(list)
     dropped = trace.damaged
     for found in collectives(trace):
         if found is None:
             dropped += 1
             continue
-        place = (found.name, found.ranks, found.transport, found.algorithm)
-        by_place[place].setdefault((found.bytes, found.dtype), []).append(found.event.duration_s)
-    device = "cuda" if any(e.category == "kernel" for e in trace.events) else "cpu"
-    tables = tuple(
-        Table(
-            collective=name, line=1, transport=transport, library=transport, algorithm=algorithm,
-            ranks={ranks: "the trace"} if ranks else {}, device=device,
-            rows=tuple(
-                row_of(size, dtype, times)
-                for (size, dtype), times in sorted(sizes.items())
-            ),
+        call = Call(
+            found.name, found.ranks or 0, found.transport, found.algorithm, found.bytes, found.dtype
         )
-        for (name, ranks, transport, algorithm), sizes in by_place.items()
-    )  # fmt: skip
-    return Log(FORMAT, tables, dropped)
+        times[call].append(found.event.duration_s)
+    rank, ranks, _ = world(trace)
+    device = "cuda" if any(e.category == "kernel" for e in trace.events) else "cpu"
+    traced = Traced(rank, ranks, device, times)
+    return Log(FORMAT, tables_of([traced]), dropped, traced=traced)

@@ -14,10 +14,11 @@ from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
 from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
+from dse.calibration.importers.traced_job import joined
 from dse.calibration.number_text import gbps, short, size_text, time_text
 from dse.errors import ArgumentError, StudyError, printable
 from dse.model.aggregation.algorithms import ALGORITHMS
-from dse.spelling import enumerated
+from dse.spelling import abridged, enumerated
 from dse.version import __version__
 
 Select = str | Mapping[str, str | Sequence[str]]
@@ -65,25 +66,26 @@ def import_logs(
     notes: list[str] = []
     assumed: list[str] = []
     seen: Counter[tuple[object, ...]] = Counter()
-    logs = [(str(path), read_log(str(path), collective, wanted)) for path in paths]
-    if wanted and not any(log.format == "table" for _, log in logs):
-        problem = f"applies to tables only, and {logs[0][0]} is {logs[0][1].format} output"
+    read = [(str(path), read_log(str(path), collective, wanted)) for path in paths]
+    if wanted and not any(log.format == "table" for _, log in read):
+        problem = f"applies to tables only, and {read[0][0]} is {read[0][1].format} output"
         raise ArgumentError("--select", problem, "leave it out")
-    for path, log in logs:
+    logs = [(_title(files), files[0], log) for files, log in joined(read)]
+    for title, path, log in logs:
         tables = placed(log.tables, path, told)
         for table, place in tables:
             samples += _measurements(table, place, told, seen)
-        notes += _notes(Path(path).name, log, tables, told)
-        assumed += _assumed(Path(path).name, tables)
+        notes += _notes(title, log, tables, told)
+        assumed += _assumed(title, tables)
     notes += [*_link_notes(samples, told), *_device_notes(samples)]
     return Experiment(
         name=name,
-        date=max((log.date for _, log in logs), default="") or UNKNOWN,
+        date=max((log.date for _, _, log in logs), default="") or UNKNOWN,
         dse_version=__version__,
         machine=None,
         samples=tuple(samples),
-        source="; ".join(_source(Path(path).name, log) for path, log in logs),
-        dropped=sum(log.dropped for _, log in logs),
+        source="; ".join(_source(title, log) for title, _, log in logs),
+        dropped=sum(log.dropped for _, _, log in logs),
         assumed=tuple(assumed),
         notes=tuple(map(printable, notes)),
     )
@@ -159,6 +161,12 @@ def _measurements(
             dtype=row.dtype,
             link_bytes_per_s=speed,
         )
+
+
+def _title(files: Sequence[str]) -> str:
+    """The names of files that are one log."""
+    first, *others = (Path(file).name for file in files)
+    return f"{first} (with {abridged(others)})" if others else first
 
 
 def _source(name: str, log: Log) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 UNKNOWN = "unknown"
@@ -55,9 +55,39 @@ class Table:
     device: str = UNKNOWN
 
 
+@dataclass(frozen=True, order=True)
+class Call:
+    """A kind of collective that one rank of a job makes. ranks: 0 where that is not known."""
+
+    collective: str
+    ranks: int
+    transport: str
+    algorithm: str
+    bytes: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The calls of one rank of a job, out of its trace.
+
+    rank, ranks: which one, and how many the job has; None where the trace does not tell. times:
+    seconds of every call of a kind, in the order in which they were made.
+    """
+
+    rank: int | None
+    ranks: int | None
+    device: str
+    times: Mapping[Call, Sequence[float]]
+
+
 @dataclass(frozen=True)
 class Log:
-    """One file. dropped: number of damaged rows. date: when it was measured, or ''."""
+    """One file, or the traces of several ranks of one job.
+
+    dropped: number of damaged rows. date: when it was measured, or ''. traced: the calls of one
+    rank, where the file is such a trace.
+    """
 
     format: str
     tables: tuple[Table, ...]
@@ -65,3 +95,4 @@ class Log:
     notes: tuple[str, ...] = ()
     source: str = ""
     date: str = ""
+    traced: Traced | None = None

@@ -82,7 +82,7 @@ def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
         remedy = "call profiler.step() at the end of every step"
         raise StudyError(path, 0, 0, "no step is marked in the trace", remedy)
     rates = tuple(terms.global_batch / step.step_s for step in steps)
-    ranks, _ = kineto.world(trace)
+    _, ranks, _ = kineto.world(trace)
     return MeasuredTraining(
         rates, (), "ProfilerStep", step_samples=terms.global_batch, steps=steps, ranks=ranks
     )

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.calibration.importers import read_log
-from dse.calibration.importers.chrome_trace import Event, lower_quartile, overlap_s, united, within
+from dse.calibration.importers.chrome_trace import Event, overlap_s, united, within
 from dse.calibration.importers.logs import import_logs
+from dse.calibration.importers.traced_job import lower_quartile
 from dse.errors import StudyError
 from tests.calibration.importers import traces
 
@@ -109,6 +110,72 @@ def test_a_real_trace_of_gloo_becomes_measurements() -> None:
         assert 300e-6 < sample.median_s < 2e-3
         assert sample.min_s is not None
         assert sample.min_s <= sample.median_s
+
+
+def rank_file(folder: Path, rank: int, waits_us: list[float], elements: int = 262144) -> Path:
+    """The trace of one of four ranks: a call every millisecond, of 100, 110, 120 ... us, and the
+    rank's wait before it."""
+    calls = [traces.summed(1000.0 * n, 100.0 + 10 * n + wait, elements)
+             for n, wait in enumerate(waits_us)]  # fmt: skip
+    path = folder / f"{rank}-{elements}-{len(waits_us)}.json"
+    path.write_text(traces.text(calls, ranks=4, rank=rank))
+    return path
+
+
+WAITS = [[0, 900, 50, 0, 700], [800, 0, 0, 30, 0], [5, 900, 800, 20, 600], [400, 400, 400, 400, 9]]
+
+
+def test_of_each_call_the_shortest_time_of_all_ranks_counts(tmp_path: Path) -> None:
+    files = [rank_file(tmp_path, rank, waits) for rank, waits in enumerate(WAITS)]
+    found = import_logs(files, nodes=1)
+    (sample,) = found.samples
+    assert (sample.ranks, sample.run, sample.repetitions) == (4, 1, 5)
+    assert sample.median_s == pytest.approx(120e-6)  # what no wait lengthens: 100 to 140 us
+    assert sample.min_s == pytest.approx(100e-6)
+    assert "the traces of all 4 ranks of a job" in " ".join(found.notes)
+    assert found.source.startswith("0-262144-5.json (with 1-262144-5.json, 2-262144-5.json, ")
+
+
+def test_some_ranks_of_a_job_hold_waits_still(tmp_path: Path) -> None:
+    files = [rank_file(tmp_path, rank, WAITS[rank]) for rank in (0, 2)]
+    found = import_logs(files, nodes=1)
+    (sample,) = found.samples
+    assert sample.median_s == pytest.approx(130e-6)  # of 100, 1010, 170, 130 and 740 us
+    assert "the traces of 2 of 4 ranks of a job" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize(
+    ("rank", "elements", "calls"), [(0, 262144, 5), (1, 64, 5), (1, 262144, 4)]
+)
+def test_traces_that_are_not_of_one_job_are_runs(
+    rank: int, elements: int, calls: int, tmp_path: Path
+) -> None:
+    """The same rank again, another size, another number of calls."""
+    other = tmp_path / "other"
+    other.mkdir()
+    files = [rank_file(tmp_path, 0, WAITS[0]), rank_file(other, rank, WAITS[1][:calls], elements)]
+    found = import_logs(files, nodes=1)
+    assert len(found.samples) == 2
+    assert not any("ranks of a job" in note for note in found.notes)
+
+
+def test_ranks_of_two_jobs_that_are_alike(tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    again.mkdir()
+    files = [
+        rank_file(folder, rank, WAITS[rank]) for folder in (tmp_path, again) for rank in (0, 1)
+    ]
+    assert [sample.run for sample in import_logs(files, nodes=1).samples] == [1, 2]
+
+
+def test_groups_of_some_ranks_are_not_matched(tmp_path: Path) -> None:
+    """Of eight ranks, collectives among four: which ones make a call together is not known."""
+    calls = [[traces.summed(1000.0 * n, us) for n in range(4)] for us in (100.0, 300.0)]
+    files = [tmp_path / f"{rank}.json" for rank in (0, 7)]
+    for rank, (path, own) in enumerate(zip(files, calls, strict=True)):
+        path.write_text(traces.text(own, ranks=8, rank=7 * rank))
+    (sample,) = import_logs(files, nodes=1).samples
+    assert (sample.repetitions, sample.median_s) == (8, pytest.approx(100e-6))
 
 
 def test_fused_tensors_of_horovod_are_one_message(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def horovod(shapes: list[str], ranks: int = 4, us: int = 100) -> str:
     return json.dumps(out)
 
 
-def text(events: list[Any], ranks: int = 4) -> str:
-    about = {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": 0,
+def text(events: list[Any], ranks: int = 4, rank: int = 0) -> str:
+    about = {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank,
                                                      "world_size": ranks}}  # fmt: skip
     return json.dumps({**about, "traceEvents": events})

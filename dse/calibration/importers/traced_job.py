@@ -1,0 +1,128 @@
+"""What collectives take by the traces of one job's ranks: of each call the shortest time of them.
+
+A rank's time begins when it is ready and holds its wait for the slowest. The rank that comes last
+does not wait, so the shortest of all ranks' times is what the collective takes. Where some ranks
+are not traced it may hold a wait still, and of the calls of one kind the lower quartile counts; a
+profile's costs must not hold waits, which the model has a term for (decision 049).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from statistics import median
+
+from dse.calibration.importers.records import Call, Log, Row, Table, Traced
+
+WAITS = (
+    "times are the lower quartiles of what one rank took while it trained; they include some "
+    "of its wait for the others, which a benchmark (dse calibrate run) leaves out"
+)
+
+
+@dataclass
+class _Job:
+    """The traces of some ranks of a job, in the order in which they are given."""
+
+    paths: list[str] = field(default_factory=list)
+    logs: list[Log] = field(default_factory=list)
+    ranks: list[Traced] = field(default_factory=list)
+
+    def has_place_for(self, traced: Traced) -> bool:
+        """Whether another rank of this job may have made these calls."""
+        if not self.ranks or traced.rank is None:
+            return False
+        first = self.ranks[0]
+        return (
+            traced.ranks == first.ranks
+            and traced.rank not in [one.rank for one in self.ranks]
+            and _counts(traced) == _counts(first)
+        )
+
+    def log(self) -> Log:
+        """All its traces as one log."""
+        first = self.logs[0]
+        if len(self.logs) == 1:
+            return first
+        given, every = len(self.ranks), self.ranks[0].ranks
+        if given == every:
+            note = f"the traces of all {every} ranks of a job: of each collective the shortest "
+            note += "time of theirs counts, which holds no wait for others"
+        else:
+            note = f"the traces of {given} of {every} ranks of a job: of each collective the "
+            note += "shortest time of theirs counts, which may hold some wait for the others"
+        dropped = sum(log.dropped for log in self.logs)
+        return Log(first.format, tables_of(self.ranks), dropped, (note,))
+
+
+def _counts(traced: Traced) -> dict[Call, int]:
+    return {call: len(times) for call, times in traced.times.items()}
+
+
+def joined(logs: Sequence[tuple[str, Log]]) -> list[tuple[tuple[str, ...], Log]]:
+    """Logs with their files, the traces of several ranks of one job as one.
+
+    Traces are of one job if it has as many ranks in each, they are of different ranks, and each
+    rank made the same calls as often. Where two jobs were alike, traces join the first that lacks
+    their rank.
+    """
+    jobs: list[_Job] = []
+    for path, log in logs:
+        traced = log.traced
+        at = next((job for job in jobs if traced and job.has_place_for(traced)), None)
+        if at is None:
+            jobs.append(at := _Job())
+        at.paths.append(path)
+        at.logs.append(log)
+        if traced:
+            at.ranks.append(traced)
+    return [(tuple(job.paths), job.log()) for job in jobs]
+
+
+def tables_of(ranks: Sequence[Traced]) -> tuple[Table, ...]:
+    """The times of collectives by size, as a benchmark would have them.
+
+    ranks: at least one of a job, of which each made the same calls.
+    """
+    places: dict[tuple[str, int, str, str], list[Call]] = {}
+    for call in ranks[0].times:
+        place = (call.collective, call.ranks, call.transport, call.algorithm)
+        places.setdefault(place, []).append(call)
+    return tuple(
+        Table(
+            collective=collective, line=1, transport=transport, library=transport,
+            algorithm=algorithm, ranks={among: "the trace"} if among else {},
+            device=ranks[0].device, rows=tuple(_row(call, ranks) for call in sorted(calls)),
+        )
+        for (collective, among, transport, algorithm), calls in places.items()
+    )  # fmt: skip
+
+
+def _row(call: Call, ranks: Sequence[Traced]) -> Row:
+    """Of calls among all ranks of the job the shortest; others are not matched: their groups are
+    not known."""
+    own = [one.times[call] for one in ranks]
+    job = ranks[0].ranks
+    if call.ranks != job:
+        return row_of(call.bytes, call.dtype, list(chain.from_iterable(own)))
+    shortest = [min(times) for times in zip(*own, strict=True)]
+    if len(ranks) < call.ranks:
+        return row_of(call.bytes, call.dtype, shortest)
+    return Row(
+        1, call.bytes, median(shortest), len(shortest), min_s=min(shortest), dtype=call.dtype
+    )
+
+
+def row_of(size: int, dtype: str, times: Sequence[float]) -> Row:
+    """The row of a collective of ``size`` bytes that took ``times``, each with some wait."""
+    return Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
+
+
+def lower_quartile(times: Sequence[float]) -> float:
+    """What a collective takes of which one rank logged ``times``, (repetitions,).
+
+    Each holds the rank's wait for the others; those a quarter of which are shorter hold little of
+    it (decision 049).
+    """
+    return sorted(times)[(len(times) - 1) // 4]
