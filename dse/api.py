@@ -8,16 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dse.errors import DseError, StudyError
+from dse.errors import ArgumentError, DseError, StudyError
 from dse.prices import Prices, labels, point_values, price, priced
 from dse.pricing.coordinates import columns_of
-from dse.pricing.load import known_names, load, resolve, with_questions
+from dse.pricing.load import asking, known_names, load, resolve
 from dse.pricing.problem import Problem
 from dse.study import Axis, Value
 from dse.yaml_source import parse_yaml, yaml_text
@@ -142,9 +143,7 @@ class Study:
             None, engine, executor, address, points, seed, sampler=sampler,
             deadline=deadline, budget=budget, power=power, confidence=confidence,
         )  # fmt: skip
-        asked = self
-        if options.questions:
-            asked = Study(with_questions(self.problem.study, options.questions))
+        asked = Study(asking(self.problem, options.questions))
         plan = plan_of(asked.problem, options)
         started = time.perf_counter()
         with closing(Executors()) as executors:
@@ -259,13 +258,22 @@ class Result:
         axes = {name: np.array(text) for name, text in labels(shown).items()}
         return Prices({**axes, **priced(self.study.problem, columns_of(points), len(points))})
 
-    def explain(self, row: int) -> Explanation:
-        """Every term of a point of the front, by its row."""
+    def explain(self, position: int) -> Explanation:
+        """Every term of a point of the front, by its position in :attr:`front`, from 0.
+
+        The report and ``dse explain --row`` count rows from 1. Raises ArgumentError.
+        """
         from dse.report.points import explained
 
-        if not -len(self.outcome.front) <= row < len(self.outcome.front):
-            raise DseError(f"row {row} of a front of {len(self.outcome.front)} points")
-        point = self.outcome.front[row]
+        front = self.outcome.front
+        try:
+            point = front[index(position)]
+        except TypeError:
+            problem, remedy = f"{position!r} is not a whole number", "give one, such as 0"
+            raise ArgumentError("position", problem, remedy) from None
+        except IndexError:
+            problem = f"{position} is beyond a front of {len(front)} points"
+            raise ArgumentError("position", problem, f"give 0 to {len(front) - 1}") from None
         return Explanation(explained(self.study.problem, point.values))
 
     def write_report(self, folder: File) -> Path:
@@ -329,12 +337,13 @@ def draft_study(
     quality: str | None = None,
     prices: File | Sequence[File] | None = None,
     out: File | None = None,
+    force: bool = False,
 ) -> Study:
     """The study that a question stands for: the arguments are the options of ``dse ask``.
 
     Several values are a list, or text as on the command line. What is None is as usual there.
-    out: where to write the study's file, in place of what is there. Raises StudyError with all
-    that cannot be.
+    out: where to write the study's file; force: also where one is already. Raises StudyError with
+    all that cannot be.
 
     >>> import dse
     >>> dse.draft_study("resnet50", on="h100", gpus="8..64", network=["100", "ndr"]).points
@@ -342,6 +351,7 @@ def draft_study(
     """
     from dse.calibration.files import write_text
     from dse.commands.answers import given_answers
+    from dse.commands.ask import check_free
     from dse.commands.draft import Draft
 
     answers = given_answers({
@@ -352,6 +362,8 @@ def draft_study(
         "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
     })  # fmt: skip
     answers.check()
+    if out is not None:
+        check_free(Path(out), force, "--out")
     path = Path(f"{answers.name}.yaml" if out is None else out)
     draft = Draft(answers, folder=str(path.parent) if out is not None else "")
     problem = draft.problem(path.name)

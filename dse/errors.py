@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
@@ -53,9 +53,17 @@ class DseError(Exception):
     exit_status = 2
     _on_command_line = ""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes as they are, whatever their class is made from."""
+        return _blank, (type(self), self.args), self.__dict__
+
     def on_command_line(self) -> str:
         """The error in the words of the command line."""
         return self._on_command_line or str(self)
+
+
+def _blank(kind: type[DseError], args: tuple[Any, ...]) -> DseError:
+    return kind.__new__(kind, *args)
 
 
 class StudyError(DseError):

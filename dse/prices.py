@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.model.arrays import distinct
-from dse.pricing import constraints
+from dse.pricing import constraints, requirements
 from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
 from dse.pricing.problem import Problem
-from dse.study import QUANTITIES, Value
+from dse.spelling import abridged
+from dse.study import AXES, QUANTITIES, Value
+from dse.study.definition import written
 from dse.study.set_option import check_name, value_of
 from dse.yaml_source import yaml_text
 
@@ -28,6 +31,9 @@ Column: TypeAlias = NDArray[Any]
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
 _SHOWN = 10  # rows of a table in a notebook
+_RESULT = re.compile(
+    f"({'|'.join(row.column for row in QUANTITIES.values())})(_low|_high)?|feasible|evidence|reason"
+)  # the columns of Prices
 
 
 class Prices(dict[str, Column]):
@@ -106,6 +112,9 @@ def priced(
             meets &= mask
         feasible[where], reason[where] = meets, first
         evidence[where] = _evidence(problem, evaluation)
+    unknown_fact = constraints.unmet(constraints.KNOWN)
+    if unknown_fact in texts:
+        _name_unknown(problem, coordinates, reason, texts, texts.index(unknown_fact))
     found, unknown = Prices(), np.full(count, np.nan)
     for row in QUANTITIES.values():
         if row.column in coordinates:
@@ -120,10 +129,40 @@ def priced(
         for name in best:
             column = QUANTITIES[name].column
             found.update(zip((f"{column}_low", f"{column}_high"), ends[name], strict=True))
+        rate, step = (QUANTITIES[name].column for name in ("throughput", "step"))
+        samples = found[rate] * found[step]
+        found[f"{rate}_low"] = samples / found[f"{step}_high"]
+        found[f"{rate}_high"] = samples / found[f"{step}_low"]
     found["feasible"] = feasible
     found["evidence"] = np.array(EVIDENCE).take(evidence)
     found["reason"] = np.array(texts).take(reason)
     return found
+
+
+def _name_unknown(
+    problem: Problem,
+    coordinates: Mapping[str, Coordinate],
+    reason: NDArray[np.int16],
+    texts: list[str],
+    unknown: int,
+) -> None:
+    """Which machine's or link's fact is unknown, and what would be right, in ``reason``.
+
+    reason: positions in ``texts`` of every point, which grow by what is found.
+    """
+    quantities = requirements.demanded(problem.study)
+    for axis in (*requirements.MACHINES, *requirements.LINKS):
+        if axis not in coordinates:
+            continue
+        column = coordinates[axis]
+        for at in np.unique(column.at[reason == unknown]):
+            value = column.values[at]
+            if value is None:
+                continue
+            refusal = requirements.refused(problem, axis, value, written(axis, value), quantities)
+            if refusal is not None:
+                texts.append("; ".join(filter(None, refusal)))
+                reason[(reason == unknown) & (column.at == at)] = len(texts) - 1
 
 
 def _evidence(problem: Problem, evaluation: Evaluation) -> Column:
@@ -198,6 +237,7 @@ def _coordinates(
     every = np.zeros(count, dtype=np.int64)
     found = {name: Coordinate((value,), every) for name, value in baseline.items()}
     blank: dict[str, NDArray[np.bool_]] = {}
+    _check_axes(columns, place)
     for name, column in columns.items():
         values, at = _distinct(column, count)
         read = listed([_axis_value(problem, name, one, place) for one in values])
@@ -213,6 +253,17 @@ def _coordinates(
                 raise _no_value(axis, place)
             found[axis] = _applied(found[axis], holds)
     return found
+
+
+def _check_axes(columns: Iterable[str], place: str) -> None:
+    """Raise StudyError for columns of :class:`Prices`, as of a front that is to be priced again."""
+    results = [name for name in columns if name not in AXES and _RESULT.fullmatch(name)]
+    if results:
+        kept = [name for name in columns if name in AXES]
+        verb = "are results, no axes" if len(results) > 1 else "is a result, no axis"
+        what = f"{abridged(results)} {verb}"
+        raise StudyError(place, 0, 0, what, f"keep the columns of axes only, {abridged(kept)}"
+                         if kept else "give columns of axes, such as gpus")  # fmt: skip
 
 
 def point_values(problem: Problem, point: Mapping[str, Any]) -> dict[str, Value | None]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dse.errors import ArgumentError
+
 if TYPE_CHECKING:
+    from dse.api import Study
     from dse.calibration import Profile
 
 File: TypeAlias = str | PathLike[str]
 
 
 def run(
-    study: File,
+    study: File | Mapping[str, Any] | Study,
     out: File | None = None,
     engine: str | None = None,
     executor: str | None = None,
@@ -30,26 +34,33 @@ def run(
 ) -> dict[str, Any]:
     """Search a study and write its report; returns the document that is run.json.
 
-    Arguments are the options of ``dse run``; what is None is left to the study. points: that a
-    guided search may price. deadline, budget, power, confidence: questions beside the study, such
-    as ``"7 d"``, ``"2 MUSD"``, ``"200 kW"`` and 0.9. The report goes
-    to ``out``, else to reports/STUDY. Raises StudyError, NoFeasiblePoint or OutputError.
+    study: as :func:`dse.load_study` takes it, or what that returns. Other arguments are the options
+    of ``dse run``; what is None is left to the study. points: that a guided search may price.
+    deadline, budget, power, confidence: questions beside the study, such as ``"7 d"``,
+    ``"2 MUSD"``, ``"200 kW"`` and 0.9. The report goes to ``out``, else to reports/STUDY. Raises
+    StudyError, NoFeasiblePoint or OutputError.
 
     >>> document = run("ps-vs-allreduce", out="my-report")
     >>> document["recommended"]["speedup"] > 1
     True
     """
+    from dse.api import Study, load_study
     from dse.commands.options import Options
-    from dse.commands.run import run_study
+    from dse.commands.plan import plan_of
+    from dse.commands.run import run_plan
+    from dse.pricing.load import asking
     from dse.report.json_form import plain
 
+    started = time.perf_counter()
     folder = None if out is None else Path(out)
     options = Options(
         folder, engine, executor, address, points, seed, resume,
         deadline=deadline, budget=budget, power=power, confidence=confidence,
     )  # fmt: skip
-    found = run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
-    return plain(found)
+    loaded = study if isinstance(study, Study) else load_study(study)
+    plan = plan_of(asking(loaded.problem, options.questions), options)
+    command = f"dse.run({loaded.problem.study.path!r})"
+    return plain(run_plan(plan, options, command, True, False, started).document)
 
 
 def run_studies(
@@ -81,13 +92,24 @@ def run_studies(
     from dse.commands.options import Options
     from dse.commands.several_studies import documents, study_files
 
-    names = [str(study) for study in studies]
+    if isinstance(studies, str | PathLike):
+        problem = f"'{studies}' is one study, or one folder"
+        raise ArgumentError("studies", problem, f"give a list, [{str(studies)!r}]")
+    names = list(map(_path, studies))
     folder = None if out is None else Path(out)
     options = Options(
         folder, engine, executor, address, points, seed, resume,
         deadline=deadline, budget=budget, power=power, confidence=confidence,
     )  # fmt: skip
     return documents(study_files(names), options, command=f"dse.run_studies({names!r})")
+
+
+def _path(study: object) -> str:
+    """The path or name of a study. Raises ArgumentError for anything else."""
+    if isinstance(study, str | PathLike):
+        return str(study)
+    problem = f"{type(study).__name__} is no path"
+    raise ArgumentError("studies", problem, "give paths or names; dse.run takes a study")
 
 
 def calibrate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from dse.errors import StudyError
 
@@ -36,3 +37,12 @@ def text_of(name: str, content: bytes, kind: str = "plain UTF-8 text") -> str:
         problem = "not UTF-8 text"
     place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
     raise StudyError(name, *place, problem, f"save it as {kind}")
+
+
+def is_fleet(path: Path) -> bool:
+    """Whether a file begins as a fleet study does."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(line.startswith("fleet:") for line in lines)

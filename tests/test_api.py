@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 import dse
-from dse.errors import DseError, NoFeasiblePoint, StudyError
+from dse.errors import ArgumentError, DseError, NoFeasiblePoint, StudyError
 from dse.report.document import RunDocument
 from tests.commands.reports import document
 from tests.pricing import studies
@@ -183,9 +184,67 @@ def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
     explained = result.explain(-1).point
     assert explained.speedup == result.front["speedup"][-1]
     assert result.explain(0).point.costs["capital"] == result.front["capital_usd"][0]
-    for row in (result.front.rows, -result.front.rows - 1):
-        with pytest.raises(DseError, match="of a front of"):
-            result.explain(row)
+    assert result.explain(np.int64(1)).point.speedup == result.front["speedup"][1]  # type: ignore[arg-type]
+    last = result.front.rows - 1
+    for beyond in (last + 1, -last - 2):
+        with pytest.raises(ArgumentError, match=rf"position: .* front of .*; give 0 to {last}"):
+            result.explain(beyond)
+    for other in ("3", 2.0, None):
+        with pytest.raises(ArgumentError, match=r"position: .* is not a whole number; give one"):
+            result.explain(other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", ["a study", "a mapping", "a path"])
+def test_a_run_takes_a_study_however_it_is_given(how: str, tmp_path: Path) -> None:
+    path = studies.written(tmp_path)
+    content = yaml.safe_load(path.read_text())
+    given = {"a study": dse.load_study(path), "a mapping": content, "a path": str(path)}[how]
+    budget = "150 kUSD"
+    found = dse.run(given, out=tmp_path / "out", executor="local", budget=budget)
+    expected = dse.load_study(path).search(budget=budget)
+    assert found["recommended"]["speedup"] == expected.recommended.speedup
+    assert found == document(tmp_path / "out")
+
+
+def test_the_text_of_a_study_is_no_path() -> None:
+    for text in ("study: mine\nworkload: resnet50\n", "s" * 5000):
+        with pytest.raises(StudyError, match=r"^study: the text of a study is no path; give"):
+            dse.load_study(text)
+
+
+def test_one_study_is_no_list_of_studies(small: dse.Study, empty: Path) -> None:
+    for one in ("gpt.yaml", Path(), "."):
+        with pytest.raises(ArgumentError, match=r"studies: .* is one study, .*; give a list, \["):
+            dse.run_studies(one)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"Study is no path; .* dse\.run takes a study"):
+        dse.run_studies([small])  # type: ignore[list-item]
+    assert not [*empty.iterdir()]
+
+
+def test_a_draft_overwrites_no_file_unasked(empty: Path) -> None:
+    kept = empty / "precious.txt"
+    kept.write_text("mine")
+    with pytest.raises(ArgumentError, match=r"precious.txt: is there already; .* add force to"):
+        dse.draft_study("resnet50", on="h100", gpus=8, out=kept)
+    assert kept.read_text() == "mine"
+    dse.draft_study("resnet50", on="h100", gpus=8, out=kept, force=True)
+    assert dse.load_study(kept).axes["gpus"] == ("8",)
+
+
+# -- several processes -----------------------------------------------------------------------------
+
+
+def test_studies_and_results_travel_between_processes(tmp_path: Path) -> None:
+    """In use, with what they remember, of every way to sum gradients that a study names."""
+    for text in (studies.SMALL, studies.LARGE):
+        study = dse.load_study(studies.written(tmp_path, text))
+        asked = {"gpus": [8, 16]}
+        expected = study.price(asked, intervals=True)
+        found = pickle.loads(pickle.dumps(study)).price(asked, intervals=True)
+        for name, column in expected.items():
+            np.testing.assert_array_equal(found[name], column, name)
+    result = dse.load_study("ethernet-upgrade").search()
+    assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
 
 
 def test_a_result_is_what_a_run_writes(small: dse.Study, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typer.main import get_command
 
 import dse
 from dse import errors
+from dse.catalog import UnknownName
 from dse.commands.app import app
 from dse.errors import (
     OPTIONS,
@@ -135,3 +137,29 @@ def test_no_error_without_arguments_names_an_option() -> None:
                 calls += 1
                 assert "--" not in ast.unparse(node), path
     assert calls
+
+
+def made() -> list[DseError]:
+    """One of every kind."""
+    several = errors.together([StudyError("a.yaml", n, 2, f"wrong {n}", "mend it") for n in (1, 2)])
+    unknown = errors.together([several, ArgumentError("--row", "is 0", "give --row 1")])
+    return [
+        StudyError("a.yaml", 3, 4, "is wrong", "mend it"), ArgumentError("--row", "is 0"), several,
+        unknown, UnknownName("accelerators", "h1000", ("h100-sxm",)), NoFeasiblePoint("none"),
+        *(kind("give --budget") for kind in SPEAK_OF_OPTIONS),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("error", made(), ids=lambda error: type(error).__name__)
+def test_errors_travel_between_processes(error: DseError) -> None:
+    found = pickle.loads(pickle.dumps(error))
+    assert type(found) is type(error)
+    assert (str(found), found.on_command_line()) == (str(error), error.on_command_line())
+    if isinstance(error, StudyError):
+        assert (found.file, found.line, found.problem) == (error.file, error.line, error.problem)
+        assert list(map(str, found.mistakes)) == list(map(str, error.mistakes))
+
+
+def test_an_unknown_name_is_a_mistake_of_the_user() -> None:
+    with pytest.raises(StudyError, match=r"^h1000: no such accelerator; did you mean h100-sxm"):
+        dse.catalog.accelerator("h1000")

@@ -366,6 +366,7 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
         np.testing.assert_array_equal(found[name], column, name)
     sure = ("speedup", "step_s", "capital_usd", "rent_usd_per_hour", "ownership_usd_per_hour",
             "power_w")  # fmt: skip
+    sure = (*sure, "throughput_samples_per_s")
     ends = {f"{column}_{end}" for column in sure for end in ("low", "high")}
     assert set(found) - set(plain) == ends
     for at, point in enumerate(points):
@@ -373,6 +374,7 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
         assert told.interval
         for name, bounds in (("speedup", told.interval.speedup),
                              ("step_s", told.interval.step_s),
+                             ("throughput_samples_per_s", told.interval.throughput_samples_per_s),
                              ("capital_usd", told.interval.costs["capital"])):  # fmt: skip
             mine = (found[f"{name}_low"][at], found[f"{name}_high"][at])
             if bounds is None:
@@ -500,3 +502,31 @@ def test_what_is_masked_is_a_blank(small: dse.Study) -> None:
 
 def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:
     same(small.price({"gpus": np.array(8)}), small.price({"gpus": 8}))
+
+
+# -- what is refused, and why a number is not there ------------------------------------------------
+
+
+def test_a_front_is_priced_again_by_its_axes(small: dse.Study) -> None:
+    front = small.search().front
+    with pytest.raises(
+        StudyError, match=r"speedup.* are results, no axes; keep the columns of axes only, "
+    ):
+        small.price(front)
+    with pytest.raises(StudyError, match="points: step_s_low is a result, no axis; give columns"):
+        small.price({"step_s_low": [1.0]})
+    again = small.price({name: front[name] for name in front if name in AXES})
+    np.testing.assert_array_equal(again["speedup"], front["speedup"])
+
+
+def test_the_reason_names_the_fact_that_is_unknown(small: dse.Study) -> None:
+    """Of each point its own, as the command line says it."""
+    found = small.price({"gpus": 8, "inter_node": ["30 Gbps", "25gbe", "50 Gbps"]})
+    speed = "has no latency; write {bandwidth: "
+    assert [text[: len(speed) + 8] for text in found["reason"]] == [
+        f"30 Gbps {speed}", "", f"50 Gbps {speed}",
+    ]  # fmt: skip
+    assert np.isnan(found["speedup"]).tolist() == [True, False, True]
+    with pytest.raises(StudyError) as error:
+        small.explain({"gpus": 8, "inter_node": "30 Gbps"})
+    assert found["reason"][0] == f"{error.value.problem}; {error.value.remedy}"

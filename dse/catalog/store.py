@@ -36,16 +36,15 @@ TABLES = {"regions": "regions.csv"}  # kinds whose entries are rows of one file
 _ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
 
 
-class UnknownName(DseError):
+class UnknownName(StudyError):
     """No entry of this kind has this name; ``suggestions`` are the nearest that exist."""
 
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = ()) -> None:
         self.kind, self.name, self.suggestions = kind, name, suggestions
-        hint = f"; see dse catalog {kind}" if kind in KINDS else ""
+        remedy = f"see dse catalog {kind}" if kind in KINDS else ""
         if suggestions:
-            hint = f"; did you mean {alternatives(suggestions)}?"
-        shown = name or "''"
-        super().__init__(f"{shown}: no such {KINDS.get(kind, kind)}{hint}")
+            remedy = f"did you mean {alternatives(suggestions)}?"
+        super().__init__(name or "''", 0, 0, f"no such {KINDS.get(kind, kind)}", remedy)
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,6 @@ def check_free(path: Path, force: bool, option: str) -> None:
     if path.is_dir():
         raise StudyError(str(path), 0, 0, "is a folder", "name a file in it")
     if path.exists() and not force:
-        raise StudyError(str(path), 0, 0, "is there already",
-                         "name another file, or add --force to overwrite it")  # fmt: skip
+        remedy = "name another file, or add --force to overwrite it"
+        raise ArgumentError(str(path), "is there already", remedy, argument=str(path))
     check_writable(path.parent, option)

@@ -191,7 +191,8 @@ def write_study(answers: Answers, file: Path) -> None:
 def copy_study(name: str, file: Path, force: bool) -> None:
     """Copy a study that comes with dse, and say what to do with it."""
     from dse.calibration.files import write_text
-    from dse.commands.shipped import KINDS, is_fleet
+    from dse.commands.shipped import KINDS
+    from dse.text_source import is_fleet
 
     try:
         source = KINDS["studies"].find(name)

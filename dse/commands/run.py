@@ -20,7 +20,7 @@ from dse.commands.terminal import command_line
 from dse.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dse.report.document import RunDocument
+    pass
 
 Studies = Annotated[
     list[str],
@@ -107,15 +107,9 @@ def run(
     return run_studies(study_files(study), options, command_line(), quiet=json, show_json=json)
 
 
-def run_study(
-    study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
-) -> RunDocument:
-    """Search a study, write its report, print the answer; returns the run document."""
-    return run_one(study, options, command, quiet, show_json).document
-
-
 def run_one(study: str, options: Options, command: str, quiet: bool, show_json: bool) -> Done:
-    """The same; returns the document with where its report is."""
+    """Search a study, write its report, print the answer; returns the run document with where its
+    report is."""
     started = time.perf_counter()
     plan = planned(study, options)
     return run_plan(plan, options, command, quiet, show_json, started)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dse.commands.options import Options
 from dse.commands.plan import Done, Plan, finished, how_to_continue, planned, searched
 from dse.commands.progress import shown_progress
-from dse.commands.shipped import is_fleet
 from dse.commands.terminal import console
 from dse.console_table import Column, console_table, numbers
 from dse.errors import DseError, StudyError
+from dse.text_source import is_fleet
 
 if TYPE_CHECKING:
     from dse.search.executors import Executors

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dse.console_table import Column, console_table
 from dse.errors import DseError
 from dse.spelling import meant
+from dse.text_source import is_fleet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,15 +78,6 @@ def study_names() -> tuple[str, ...]:
 def fleet_names() -> tuple[str, ...]:
     """Names of the fleets that come with dse."""
     return tuple(name for name, path in KINDS["studies"].files().items() if is_fleet(path))
-
-
-def is_fleet(path: Path) -> bool:
-    """Whether a file begins as a fleet study does."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return False
-    return any(line.startswith("fleet:") for line in lines)
 
 
 def _studies() -> Path:

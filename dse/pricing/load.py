@@ -43,6 +43,7 @@ from dse.study.definition import USED
 from dse.study.inline import read_calibration, read_prices
 from dse.study.questions import Questions
 from dse.study.reader import study_of
+from dse.text_source import is_fleet
 from dse.yaml_source import Source, read_yaml
 
 
@@ -80,9 +81,15 @@ def _usual_optimizer(workload: object) -> str | None:
     return None if fact is None else fact.text
 
 
+LONGEST_PATH = 1024  # characters of what can be a path
+
+
 def study_path(given: str | Path) -> Path:
     """The file the user means: a path, or the name of a study that comes with dse."""
     path = Path(given)
+    if "\n" in str(given) or len(str(given)) > LONGEST_PATH:
+        problem = "the text of a study is no path"
+        raise StudyError("study", 0, 0, problem, "give the path of a file, or a mapping")
     if path.exists() or path.suffix or len(path.parts) > 1:
         return path
     bundled = shipped_studies() / f"{path}.yaml"
@@ -96,7 +103,8 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
     """
     found = study_path(path)
     if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
-        shipped = sorted(file.stem for file in shipped_studies().glob("*.yaml"))
+        files = sorted(shipped_studies().glob("*.yaml"))
+        shipped = [file.stem for file in files if not is_fleet(file)]
         remedy = meant(str(path), shipped, f"name a file, or one of {', '.join(shipped)}")
         raise StudyError(
             str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
@@ -113,6 +121,11 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
 def with_questions(study: Study, questions: Questions) -> Problem:
     """A study with what is asked beside it, resolved; likewise."""
     return resolve(questions.asked_of(study, lambda: _rates(study.source, study.prices)))
+
+
+def asking(problem: Problem, questions: Questions) -> Problem:
+    """A problem with what is asked beside its study; the same one where nothing is asked."""
+    return with_questions(problem.study, questions) if questions else problem
 
 
 def _note_files(source: Source, mistakes: Mistakes) -> None:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -271,6 +271,9 @@ class PointArrays(CostArrays, ABC):
         least, critical = map(self.drawn, (curve.least_samples, curve.critical_batch))
         return replace(curve, least_samples=least, critical_batch=critical)
 
+    def _reference(self) -> ArrayLike:
+        return self.problem.reference_samples_per_s
+
     def evaluation(self, terms: step.StepTime | None = None, compared: bool = True) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step. compared: with the
         baseline; without it their speedup is NaN."""
@@ -289,15 +292,19 @@ class PointArrays(CostArrays, ABC):
             memory_slack_bytes=self.memory_slack_bytes,
             hosted=self.hosted,
             convergence=self._convergence,
-            baseline=lambda: problem.baseline,
+            baseline=partial(getattr, problem, "baseline"),
             sold=self.sold,
-            reference=lambda: problem.reference_samples_per_s if compared else math.nan,
+            reference=self._reference if compared else _nothing,
             carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),
             graded=self.grade,
             run=self.goodput,
             billing=replace(billing, start_up_s=self.drawn(billing.start_up_s)),
             start_up_s=self.drawn(self.problem.start_up_s),
         )
+
+
+def _nothing() -> float:
+    return math.nan
 
 
 class Points(PointArrays):

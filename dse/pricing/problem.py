@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,7 @@ class Problem:
         given, profiles = self.study.efficiency, tuple(self.profiles.values())
         if given.compute is not None or not self.step_model.measurable:
             return ByShares(given, profiles)
-        return ByLaws(self.workload, given, profiles, lambda: self.anchors)
+        return ByLaws(self.workload, given, profiles, partial(getattr, self, "anchors"))
 
     def stack(self, name: str) -> Stack:
         """Training software of the catalogue, its launches as long as rates of whole steps say."""

@@ -28,7 +28,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.report",),
     ("dse.prices",),
     ("dse.commands",),
-    ("dse.api", "dse.runs", "dse.torch_workload"),
+    ("dse.api", "dse.torch_workload"),
+    ("dse.runs",),
     ("dse",),
     ("dse.__main__",),
 )

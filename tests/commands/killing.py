@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from dse.calibration.runners.ray_session import authenticate
 from dse.commands.main import main as dse
 from dse.commands.options import Options
-from dse.commands.run import run_study
+from dse.commands.run import run_one
 from dse.pricing.load import load
 from dse.search import exhaustive
 from tests.pricing.studies import written
@@ -53,7 +53,7 @@ def reported() -> None:
     """A small study, run here: what a report reads and compiles, no run does anew either."""
     with TemporaryDirectory() as place, redirect_stdout(StringIO()):
         study = written(Path(place))
-        run_study(str(study), Options(out=Path(place) / "out", executor="local"), quiet=True)
+        run_one(str(study), Options(out=Path(place) / "out", executor="local"), "", True, False)
 
 
 def ended(pid: int, within_s: float) -> bool:

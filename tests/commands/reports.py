@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dse.commands.shipped import is_fleet
+from dse.text_source import is_fleet
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
-from dse.commands.shipped import is_fleet
 from dse.errors import StudyError
 from dse.fleet import fleet_schema
 from dse.fleet.reader import read_fleet
@@ -17,6 +16,7 @@ from dse.fleet.recipe import HARDWARE
 from dse.fleet.schema import FleetFile, HardwareFile, MoneyFile, Target, UpgradeFile
 from dse.fleet.upgrades import FIELDS
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, PEARL
+from dse.text_source import is_fleet
 from dse.yaml_source import parse_yaml
 from tests.fleet.small import STUDY, written
 

@@ -72,6 +72,7 @@ def test_the_wheel_carries_catalogue_studies_and_templates(wheel: Path) -> None:
         assert len(expected) >= 4
         assert expected <= names
     assert {f"dse/{path}" for path in below("dse", "*.py")} <= names
+    assert "dse/py.typed" in names
     assert {
         f"dse/report/templates/{path}" for path in below("dse/report/templates", "*.*")
     } <= names

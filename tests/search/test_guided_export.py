@@ -18,7 +18,7 @@ import pytest
 from dse.commands.export import export_run
 from dse.commands.options import Options
 from dse.commands.plan import POINTS
-from dse.commands.run import run_study
+from dse.commands.run import run_one
 from dse.errors import DseError
 from tests.pricing import studies
 
@@ -34,7 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     study = studies.written(folder, CONTINUOUS)
     out = folder / "out"
-    run_study(str(study), Options(out=out, points=POINTS_PRICED, seed=1), quiet=True)
+    run_one(str(study), Options(out=out, points=POINTS_PRICED, seed=1), "", True, False)
     return out
 
 
@@ -92,7 +92,7 @@ def test_three_objectives(tmp_path: Path) -> None:
     text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
     study = studies.written(tmp_path, text)
     options = Options(out=tmp_path / "out", points=POINTS_PRICED, seed=1, engine="guided")
-    document = run_study(str(study), options, quiet=True)
+    document = run_one(str(study), options, "", True, False).document
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     export_run(tmp_path / "out", storage, only_front=False)
     export_run(tmp_path / "out", storage, only_front=True)
