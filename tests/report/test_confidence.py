@@ -16,7 +16,7 @@ from dse.report import confidence, offers, words
 from dse.report.answer import answer
 from dse.report.certainty.build import drawn_answer
 from dse.report.certainty.purchases import named
-from dse.report.certainty.words import chance, limits, sentences
+from dse.report.certainty.words import chance, limits, nearest_sure, sentences
 from dse.report.page import render_page
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import labels_of
@@ -216,6 +216,25 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     assert "each with the probability that the recommended offer meets it" in render_page(run)
     alone = search(deadline=deadline, confidence=0.95).document
     assert "no other purchase that might be the best meets the limits" in sentences(alone)[0]
+
+
+@pytest.mark.parametrize("asked", [0.6, 0.8, 0.9])
+def test_no_other_that_is_as_sure_wins_more_often_than_the_nearest_rival(
+    asked: float, search: Search, deadline: str
+) -> None:
+    """Of all purchases that were drawn, whether or not one ever is the best of all."""
+    result = search(deadline=deadline, confidence=asked)
+    found, run = draws_of(result), result.document
+    own = next(at for at, values in enumerate(found.near.points)
+               if labels_of(found.problem, values) == run.recommended.config)  # fmt: skip
+    sure = np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= asked)
+    others = set(found.purchases[sure[sure < found.near.feasible]].tolist())
+    others -= set(np.flatnonzero(found.choice(own)).tolist())
+    least = min(found.beats(own, one) for one in others)
+    assert run.certainty is not None
+    rivals = [one for one in run.certainty.choices[1:] if one.meets_all >= asked and not one.alike]
+    assert nearest_sure(rivals).beaten == pytest.approx(least)
+    assert f"its nearest rival is {named(run, nearest_sure(rivals).config)}; " in sentences(run)[0]
 
 
 def test_it_is_the_best_by_its_rule_of_those_that_are_sure(search: Search, deadline: str) -> None:

@@ -156,10 +156,26 @@ def _closest(found: StudyDraws, position: int) -> int | None:
     """The position of the point that is expected to miss the least of all that are other choices,
     meet every limit in the best estimate, and are as sure as was asked; None where there is no
     such."""
+    others = _others(found, position)
+    return found.by_regret(others)[0] if others else None
+
+
+def _nearest_sure(found: StudyDraws, position: int) -> int | None:
+    """The purchase that wins most often against the recommended choice, of those that are as sure
+    as was asked; None where no confidence is asked for, and where there is no such."""
+    if found.problem.study.confidence is None:
+        return None
+    others = dict.fromkeys(found.purchases[_others(found, position)].tolist())
+    return min(others, key=lambda one: found.beats(position, one), default=None)
+
+
+def _others(found: StudyDraws, position: int) -> list[int]:
+    """Positions of the points that are other choices than the recommended one, meet every limit in
+    the best estimate, and are as sure as was asked."""
     others = ~found.choice(position)[found.purchases]
     others[found.near.feasible :] = False
     others &= found.drawn.meets_all.mean(axis=0) >= (found.problem.study.confidence or 0.0)
-    return found.by_regret(np.flatnonzero(others).tolist())[0] if others.any() else None
+    return [int(at) for at in np.flatnonzero(others)]
 
 
 def _next_best(
@@ -195,8 +211,9 @@ def _listed(
     found: StudyDraws, position: int, named: Mapping[str, int], others: Sequence[int]
 ) -> Iterator[tuple[int, str]]:
     """The recommended purchase, the named ones, then rivals by falling probability, or where none
-    is likely the one that would miss the least, with others that are told of: the position of the
-    point that is best of each, and what the answer calls it."""
+    is likely the one that would miss the least, with others that are told of and, of those that are
+    as sure as was asked, the nearest: the position of the point that is best of each, and what the
+    answer calls it."""
     yield position, "recommended"
     seen = {int(found.purchases[position])}
     for role, place in named.items():
@@ -210,6 +227,8 @@ def _listed(
     told = {int(found.purchases[at]) for at in others}
     if not likely and (near := _closest(found, position)) is not None:
         told.add(int(found.purchases[near]))
+    if (sure := _nearest_sure(found, position)) is not None:
+        told.add(sure)
     for purchase in [one for one in rivals if one in told or one in likely]:
         of_it = np.flatnonzero(found.purchases == purchase)
         at = found.by_regret(of_it.tolist())[0]

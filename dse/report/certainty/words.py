@@ -102,7 +102,7 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     with_ = f"the limits with at least {exactly(asked.asked)} probability"
     if not rivals:
         return f"no other {deal(document).noun} that might be the best meets {with_}."
-    rival = nearest(rivals)
+    rival = nearest_sure(rivals)
     return (
         f"of the {deal(document).noun}s that meet {with_}, its nearest rival is "
         f"{named(document, rival.config)}; this one is {deal(document).better} in "
@@ -168,6 +168,12 @@ def nearest(rivals: list[Choice]) -> Choice:
     return min(rivals, key=_nearness)
 
 
+def nearest_sure(rivals: list[Choice]) -> Choice:
+    """The same among those that are as sure as was asked, where the best of all may be one that is
+    not: whether it ever is the best of all does not matter."""
+    return min(rivals, key=lambda rival: _nearness(rival)[1:])
+
+
 def _nearness(rival: Choice) -> tuple[bool, float, float, float, float]:
     cost = math.inf if rival.cost is None else rival.cost
     return not rival.best, rival.beaten or 0.0, -rival.best, rival.regret, cost
@@ -231,7 +237,7 @@ def odds(document: RunDocument) -> str:
         if not sure:
             best = f" No other {deal(document).noun} {how} might be the best."
             return f"{best}{_best_if_not_asked(document, rivals)}{flip(document)}"
-        won = chance(nearest(sure).beaten or 0.0)
+        won = chance(nearest_sure(sure).beaten or 0.0)
         return (
             f" Of those {how}, it beats its nearest rival in {won} of {OUTCOMES}."
             f"{_best_if_not_asked(document, rivals)}{flip(document)}"
