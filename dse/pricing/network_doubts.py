@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from dse.calibration.evidence import Grade
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
-from dse.pricing.point_arrays import BUCKET, Points
+from dse.model.arrays import Array
+from dse.pricing.point_arrays import BUCKET
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken
 from dse.pricing.thinned_grid import thinned
@@ -21,59 +23,128 @@ from dse.spelling import abridged
 from dse.study import AggregationName, Value, Wire
 from dse.study.space import Slab
 
-NCCL, RING = "nccl", "ring"
-LEAST_LONGER = 0.02  # that communication takes on a faster network: less is not told
+NCCL, RING, TREE = "nccl", "ring", "tree"
+BUFFER, CYCLE = "fusion_buffer", "fusion_cycle"
+NETWORK, CARDS = "inter_node", "nics_per_node"
+LEAST_LONGER = 0.02  # that a faster network takes: less is not told
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """Why something may be priced slower on a faster network.
+
+    of: whether an aggregation may be, which a study has beside others. quantity: what takes longer.
+    free: axes that are software, of whose values the fastest counts. what, why: in words, the
+    latter with what to do.
+    """
+
+    of: Callable[[Problem, AggregationName], bool]
+    quantity: str
+    free: frozenset[str]
+    what: str
+    why: str
+
+
+def _beside(problem: Problem, name: AggregationName, *algorithms: str) -> bool:
+    """Whether the study has one of other algorithms over the same transport, too."""
+    others = (AggregationName(algorithm, name.transport) for algorithm in algorithms)
+    return any(other in problem.study.aggregations for other in others)
+
+
+def _over_nccl(name: AggregationName, algorithm: str) -> bool:
+    return name.algorithm == algorithm and name.transport.startswith(NCCL)
+
+
+_CAUSES = (
+    _Cause(
+        lambda problem, name: _over_nccl(name, AUTO) and not _beside(problem, name, RING),
+        "comm", frozenset(), "communication",
+        "NCCL's tuner is expected to take its tree there, which is priced higher here than by the "
+        "tuner. Add ring-nccl to aggregation (NCCL_ALGO=Ring), or measure both, before a slower "
+        "network is bought for that.",
+    ),
+    _Cause(
+        lambda problem, name: _over_nccl(name, TREE) and not _beside(problem, name, RING, AUTO),
+        "comm", frozenset(), "communication",
+        "there NCCL uses more channels, and is taken to fill a chunk on each of them first. Add "
+        "ring-nccl to aggregation, or measure the tree, before a slower network is bought for "
+        "that.",
+    ),
+    _Cause(
+        lambda problem, name: CYCLE in problem.aggregation(name).model.axes,
+        "step", frozenset((BUFFER, CYCLE)), "a step",
+        "messages that arrive sooner leave less time in which tensors join, so that more of them "
+        "are sent. A longer fusion_cycle (HOROVOD_CYCLE_TIME) joins them again: add one before a "
+        "slower network is bought for that.",
+    ),
+)  # fmt: skip
 
 
 def slower_on_faster(problem: Problem) -> list[str]:
-    """A note on communication that takes longer on a faster network, where NCCL's tuner takes an
-    algorithm that this model prices higher than the tuner does; none where the ring may be chosen.
-    """
+    """A note for each cause by which something takes longer on a faster network."""
+    return [note for cause in _CAUSES if (note := _note(problem, cause))]
+
+
+def _note(problem: Problem, cause: _Cause) -> str:
     slowed: list[tuple[float, str, str, str]] = []
     for name in problem.study.aggregations:
-        by_ring = AggregationName(RING, name.transport)
-        if name.algorithm != AUTO or by_ring in problem.study.aggregations:
-            continue
-        if not name.transport.startswith(NCCL):
+        if not cause.of(problem, name):
             continue
         for slab in problem.space.slabs:
             if slab.fixed["aggregation"] == name:
-                points = thinned(problem, slab, {*HARDWARE_AXES, BUCKET})
-                slowed += ((*one, str(name)) for one in _slowed(points, slab))
+                slowed += ((*one, str(name)) for one in _slowed(problem, slab, cause))
     if not slowed:
-        return []
+        return ""
     most, faster, slower, which = max(slowed)
-    return [
-        f"By {which} communication takes up to {most - 1:.0%} longer on {faster} than on {slower}, "
-        "on the same accelerators: NCCL's tuner is expected to take its tree there, which is "
-        "priced higher here than by the tuner. Add ring-nccl to aggregation (NCCL_ALGO=Ring), or "
-        "measure both, before a slower network is bought for that."
-    ]
-
-
-def _slowed(points: Points, slab: Slab) -> Iterator[tuple[float, str, str]]:
-    """By which factor communication takes longer on a network that is faster, with the names of
-    both, of each pair of networks where it does on some hardware, and neither was measured."""
-    networks = next((at for at, axis in enumerate(slab.axes) if axis.name == "inter_node"), None)
-    if networks is None:
-        return
-    link = points.across
-    nodes = node_count(points.gpus, points.gpus_per_node)
-    unmeasured = points.grade() == Grade.CATALOGUE
-    columns = np.broadcast_arrays(points.evaluation(compared=False)["comm"], nodes > 1, unmeasured,
-                                  link.bytes_per_s, link.latency_s)  # fmt: skip
-    comm, several, unmeasured, rate, latency = (
-        np.moveaxis(column, networks, 0) for column in columns
+    return (
+        f"By {which} {cause.what} takes up to {most - 1:.0%} longer on {faster} than on {slower}, "
+        f"on the same accelerators: {cause.why}"
     )
-    labels = slab.axes[networks].labels
-    for slower, faster in permutations(range(len(comm)), 2):
+
+
+def _slowed(problem: Problem, slab: Slab, cause: _Cause) -> Iterator[tuple[float, str, str]]:
+    """By which factor it takes longer on a network that is faster, with the names of both, of each
+    pair of networks, with their cards, where it does on some hardware, and neither was measured."""
+    at = {axis.name: number for number, axis in enumerate(slab.axes)}
+    if NETWORK not in at or any(axis.continuous for axis in slab.axes):
+        return
+    points = thinned(problem, slab, {*HARDWARE_AXES, BUCKET, *cause.free})
+    link, several = points.across, node_count(points.gpus, points.gpus_per_node) > 1
+    unmeasured = points.grade() == Grade.CATALOGUE
+    columns = np.broadcast_arrays(
+        points.evaluation(compared=False)[cause.quantity], several, unmeasured,
+        link.bytes_per_s * points.rails, link.latency_s,
+    )  # fmt: skip
+    own = [at[NETWORK]]
+    if CARDS in at and len(slab.axes[at[CARDS]].values) > 1:
+        own.append(at[CARDS])
+    free = tuple(at[name] for name in cause.free if name in at)
+    # The networks come first; of what is free the fastest is taken.
+    taken_s, several, unmeasured, rate, latency = (
+        np.moveaxis(column, own, range(len(own))).reshape(-1, *_rest(column, own))
+        for column in (np.fmin.reduce(column, axis=free, keepdims=True) for column in columns)
+    )
+    labels = [*map(_named, product(*(slab.axes[one].labels for one in own)))]
+    for slower, faster in permutations(range(len(labels)), 2):
         better = several[faster] & (rate[faster] > rate[slower])
         better &= (latency[faster] <= latency[slower]) & unmeasured[faster] & unmeasured[slower]
         with np.errstate(divide="ignore", invalid="ignore"):
-            longer = np.where(better, comm[faster] / comm[slower], 0.0)
+            longer = np.where(better, taken_s[faster] / taken_s[slower], 0.0)
         most = float(np.nanmax(longer, initial=0.0))
         if most > 1 + LEAST_LONGER:
             yield most, labels[faster], labels[slower]
+
+
+def _rest(column: Array, first: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for at, size in enumerate(column.shape) if at not in first)
+
+
+def _named(labels: tuple[str, ...]) -> str:
+    """A network, with its cards where the study has several numbers of them."""
+    network, *cards = labels
+    if not cards:
+        return network
+    return f"{network} with {cards[0]} card{'s' * (cards[0] != '1')} per node"
 
 
 def unknown_speeds(problem: Problem) -> list[str]:

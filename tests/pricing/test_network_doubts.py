@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import dse
 from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -92,6 +93,75 @@ def test_that_oversubscription_was_measured_by_nobody_is_said(tmp_path: Path) ->
         found = [line for line in told if "oversubscribed networks are" in line]
         assert len(found) == said
         assert all(f"{max(values.strip('[]').split(', '))} to 1" in line for line in found)
+
+
+TREE = """\
+study: tree
+workload: bert-large-s512
+space:
+  accelerator: [a100-sxm4-80gb]
+  gpus: [16]
+  gpus_per_node: [8]
+  nics_per_node: [2, 8]
+  inter_node: [ib-ndr]
+  batch_per_gpu: [16]
+  precision: [fp16]
+  gradient: [fp32]
+  overlap: [none]
+  aggregation: [tree-nccl]
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+def longer(text: str, folder: Path) -> list[str]:
+    found = caveats(load(studies.written(folder, text)))
+    return [line for line in found if "longer on" in line]
+
+
+def test_a_tree_on_more_cards_is_named(tmp_path: Path) -> None:
+    """NCCL's channels grow with the bandwidth, and each is filled first."""
+    (line,) = longer(TREE, tmp_path)
+    assert line.startswith("By tree-nccl communication takes up to ")
+    assert "longer on ib-ndr with 8 cards per node than on ib-ndr with 2 cards per node, on" in line
+    study = dse.load_study(tmp_path / "study.yaml")
+    comm_s = study.price({"gpus": 16, "nics_per_node": [2, 8]})["comm_s"]
+    assert f"up to {comm_s[1] / comm_s[0] - 1:.0%} longer" in line
+    for others in ("[tree-nccl, ring-nccl]", "[tree-nccl, auto-nccl]"):
+        said = longer(TREE.replace("[tree-nccl]", others), tmp_path)
+        assert not [line for line in said if "tree-nccl communication" in line]
+    assert longer(TREE.replace("nics_per_node: [2, 8]", "nics_per_node: [8]"), tmp_path) == []
+
+
+FUSED = """\
+study: fused
+workload: resnet50
+space:
+  accelerator: [a100-sxm4-80gb]
+  gpus: [64]
+  gpus_per_node: [8]
+  nics_per_node: [8]
+  inter_node: [25gbe, 100gbe, 200gbe]
+  batch_per_gpu: [128]
+  precision: [fp16]
+  gradient: [fp16]
+  aggregation: [horovod-nccl]
+  fusion_buffer: [64 MiB]
+  fusion_cycle: [1 ms]
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+def test_a_framework_that_fuses_less_on_a_faster_network_is_named(tmp_path: Path) -> None:
+    (line,) = longer(FUSED, tmp_path)
+    step_s = dse.load_study(tmp_path / "study.yaml").price(
+        {"inter_node": ["25gbe", "100gbe", "200gbe"]}
+    )["step_s"]
+    assert step_s[0] < step_s[1]
+    most = step_s[1:].max() / step_s[0] - 1
+    assert f"By horovod-nccl a step takes up to {most:.0%} longer on " in line
+    assert "gbe than on 25gbe, on the same accelerators: " in line
+    assert "A longer fusion_cycle (HOROVOD_CYCLE_TIME) joins them again" in line
+    assert longer(FUSED.replace("[1 ms]", "[1 ms, 20 ms]"), tmp_path) == []
 
 
 def test_a_faster_network_on_which_nccl_takes_a_dearer_algorithm_is_named(tmp_path: Path) -> None:
