@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 
 from dse import catalog
-from dse.calibration.importers.measured_training import MeasuredTraining, Training
+from dse.calibration.importers.measured_training import OF_PARTS, MeasuredTraining, Training
 from dse.calibration.importers.throughput_row import COLUMNS, DEFAULTS, REQUIRED, summing_cells
 from dse.calibration.importers.training_table import COLUMN
 from dse.calibration.throughput_part import Throughput
@@ -43,7 +43,8 @@ class Checked:
     spread: their 5th and 95th percentiles. read_as: their unit, and how it became samples/s. lines:
     first and last that were used; None of a trace. quote: the first of them, as far as it was read.
     warm_up: rates left out before them; left_out: lines of evaluation; other_rows: of a table, of
-    other configurations; unread: lines with what is no number.
+    other configurations; unread: lines with what is no number; of_parts: lines of loading data or
+    of a part of a step.
     parts: of a step, where a trace tells. notes: what makes the two differ in kind. own_rate: the
     lines of a table that teaches the model this rate.
     """
@@ -65,6 +66,7 @@ class Checked:
     left_out: int
     other_rows: int
     unread: int
+    of_parts: int = 0
     parts: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
     own_rate: tuple[str, str] | None = None
@@ -94,7 +96,8 @@ def terms(document: RunDocument, named: tuple[str, Point], sequence: int | None 
         raise ArgumentError("--sequence", problem, f"leave it out, or run a study of {sequence}")
     told = f"{name}, {words.describe(point)}"
     own = _OfPoint(document, point)
-    return Training(float(point.global_batch), point.gpus, sequence or tokens, own, told)
+    batch = float(point.global_batch)
+    return Training(batch, point.gpus, sequence or tokens, own, told, point.nodes)
 
 
 class _OfPoint:
@@ -154,6 +157,7 @@ def checked(
         left_out=found.left_out,
         other_rows=found.other_rows,
         unread=found.unread,
+        of_parts=found.of_parts,
         parts=_parts(point, found),
         notes=tuple(_notes(point, found)),
         own_rate=_own_rate(document, point, rate),
@@ -164,7 +168,7 @@ def _unit(found: MeasuredTraining) -> str:
     """As what the rates were read, and how they were turned into samples/s of the whole job."""
     unit = found.unit
     if found.times > 1:
-        unit += f" of one accelerator, times {words.count(found.times)}"
+        unit += f" of one {found.each}, times {words.count(found.times)}"
     if found.step_samples is not None:
         taken = words.count(found.step_samples)
         unit += f", taken as {taken} samples a step, the point's global batch"
@@ -202,6 +206,16 @@ def _notes(point: Point, found: MeasuredTraining) -> list[str]:
             f"the log has a global batch of {words.count(others[0])}, and the point one of "
             f"{words.count(point.global_batch)}, so they are not the same training"
         )
+    if found.rivals:
+        line, own, other = found.rivals[0]
+        many = len(found.rivals)
+        out.append(
+            f"{words.many(many, 'line')} tell{'s' * (many == 1)} more than one rate, and the first "
+            f'counts, in line {line} "{own}" rather than "{other}"'
+        )
+    if found.with_evaluation:
+        epochs = words.many(found.with_evaluation, "line")
+        out.append(f"the time of a step in {epochs} of whole epochs of Keras has validation in it")
     if found.steps and all(step.exposed_s is None for step in found.steps):
         out.append(
             "no kernel of a GPU computes in the trace, so it was not measured on "
@@ -334,6 +348,8 @@ def _read(found: Checked) -> str:
         out += f"; the first {words.many(found.warm_up, 'rate')} left out as warm-up"
     if found.left_out:
         out += f"; {words.many(found.left_out, 'line')} of evaluation left out"
+    if found.of_parts:
+        out += f"; {words.many(found.of_parts, 'line')} of {OF_PARTS} left out"
     if found.unread:
         out += f"; {words.many(found.unread, 'line')} without a readable number left out"
     return out

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dse.calibration.importers import kineto
 from dse.calibration.throughput_part import Throughput
 
+OF_PARTS = "loading data or a part of a step"  # what lines are of that do not count
 WARM_UP = 0.1  # of the rates, at the beginning, are left out
 FEW = 10  # rates; fewer are all used
 
@@ -16,7 +18,8 @@ FEW = 10  # rates; fewer are all used
 class Training:
     """The terms in which rates are turned into samples per second of the whole job.
 
-    tokens_per_sample: None where samples have no fixed length. measured: whether a rate of a table
+    tokens_per_sample: None where samples have no fixed length. nodes: None where nobody knows.
+    measured: whether a rate of a table
     is of the point that was measured; raises StudyError where that cannot be told. point: what it
     is called.
     """
@@ -26,6 +29,15 @@ class Training:
     tokens_per_sample: float | None = None
     measured: Callable[[Throughput], bool] = lambda _: True
     point: str = "the point"
+    nodes: int | None = None
+
+
+class Rival(NamedTuple):
+    """A line that tells two rates which differ: the one that counts, and another."""
+
+    line: int
+    quote: str
+    other: str
 
 
 @dataclass(frozen=True)
@@ -33,10 +45,12 @@ class MeasuredTraining:
     """Samples per second of the whole job, in the order in which they were written.
 
     unit: what they were read by. lines: of the file, from 1. left_out: lines of evaluation. unread:
-    lines with the unit and what is no number. batches: global batches that the log tells.
-    step_samples: that a step is taken to have, where the rates are of steps. times: accelerators by
-    which rates of one were multiplied. other_rows: of a table, of other configurations. quote: the
-    first rate that is used, as it is written.
+    lines with the unit and what is no number. batches: global batches that the log tells. of_parts:
+    lines of loading data or of a part of a step. rivals: lines that tell two rates.
+    with_evaluation: lines whose time of a step has evaluation in it. step_samples: that a step is
+    taken to have, where the rates are of steps. each, times: of what rates were of one, accelerator
+    or node, and by how many they were multiplied. other_rows: of a table, of other configurations.
+    quote: the first rate that is used, as it is written.
     steps: of a trace, with what communicates. ranks: of a trace.
     """
 
@@ -46,7 +60,11 @@ class MeasuredTraining:
     left_out: int = 0
     unread: int = 0
     batches: tuple[int, ...] = ()
+    of_parts: int = 0
+    rivals: tuple[Rival, ...] = ()
+    with_evaluation: int = 0
     step_samples: float | None = None
+    each: str = ""
     times: int = 1
     other_rows: int = 0
     quote: str = ""

@@ -1,6 +1,7 @@
 """The rate that a line of a log tells: a unit, and the number before or behind it.
 
-A line is read by the first of :data:`~dse.calibration.importers.rate_units.UNITS` that it has.
+A line is read by the first of :data:`~dse.calibration.importers.rate_units.UNITS` in which it
+tells a rate of a whole step of training, as :mod:`~dse.calibration.importers.rate_scope` says.
 Where numbers are on both sides of the unit, it is the one behind ``:`` or ``=``, else the one
 before, unless that is of another word, such as the loss in ``loss 2.3 samples/s 10400.5``.
 
@@ -16,7 +17,9 @@ import re
 from functools import partial
 from typing import NamedTuple
 
-from dse.calibration.importers.rate_units import DEVICE, SAMPLE, STEP, TOKEN, UNITS, Unit
+from dse.calibration.importers import rate_scope
+from dse.calibration.importers.measured_training import Training
+from dse.calibration.importers.rate_units import ACCELERATOR, NODE, SAMPLE, STEP, TOKEN, UNITS, Unit
 from dse.catalog import decimal_mark
 
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
@@ -33,7 +36,7 @@ _BEHIND_UNIT = re.compile(r"(?P<prefix>[km](?![a-z]))?(?:\s?(?P<scale>ms|sec|sec
 _SIGN = re.compile(r"(?:^|[\s=:(\[|,;])[-\u2212]$")
 # What makes a number behind a unit that of another: 350 samples/s 0.4 s/it, 350 samples/s 12:00.
 _OWN_UNIT = re.compile(
-    rf"[a-z\d:/%-]|\s?(?:[km]?\s?(?:{SAMPLE}|{TOKEN}|{STEP}|(?:{DEVICE}|node|host)s?)"
+    rf"[a-z\d:/%-]|\s?(?:[km]?\s?(?:{SAMPLE}|{TOKEN}|{STEP}|(?:{ACCELERATOR}|{NODE})s?)"
     r"\b(?!\s*[=:#]?\s*\d)|(?:ms|s|sec|seconds|min|minutes|h|hours|[kmgt]i?b)\b|%)"
 )
 _WORD = re.compile(r"([a-z][\w./-]*)[\"']?\s*[=:]?\s*[\"']?$")  # right before a number
@@ -47,7 +50,7 @@ _PARTED = re.compile(r"(?<![\w.,/#-])(?<!\d:)([1-9]\d{0,2}(?: \d{3})* )$")
 _LAST_GROUP = re.compile(r"\d{3}(?:[.,]\d+)?")
 _GROUPS = re.compile(r"(?: \d{3})+(?:[.,]\d+)?(?![\d.,])")
 _CLOCK = re.compile(r"\d\d:$")  # before the 30 of 01:30,3.45it/s
-_COUNTED = re.compile(rf"\s?(?:{DEVICE}|node|host)s?\b(?!\s*[=:#]?\s*\d)")  # 1200,2 gpus
+_COUNTED = re.compile(rf"\s?(?:{ACCELERATOR}|{NODE})s?\b(?!\s*[=:#]?\s*\d)")  # 1200,2 gpus
 _THOUSANDS = r"[1-9]\d{0,2}(?:,\d{3})+"
 _DECIMAL = r"(?<![\w.,:/-])(\d+[.,]\d+)(?![\d:/]|[.,-]\d)"  # no date, version or address
 # What training scripts print beside rates, or in lines of its own.
@@ -62,30 +65,43 @@ _OF_ANOTHER = frozenset((
 
 class WrittenRate(NamedTuple):
     """A rate as it is written. number: digits, points and commas. times: of its power of ten, its
-    prefix and unit, and of accelerators where it is that of one, ``each``. quote: with its unit.
-    doubt: what else it may be."""
+    prefix and unit, and of ``many``. each: what it is of one of, or empty where it is of the whole
+    job, which has as ``many``. quote: with its unit. doubt: what else it may be; remedy: against
+    that. kind, rank: see :class:`~dse.calibration.importers.rate_scope.Scope`."""
 
     number: str
     times: float
     quote: str
-    each: bool = False
+    each: str = ""
+    many: int = 1
     negative: bool = False
     doubt: str = ""
+    remedy: str = "write a colon before the rate, as in samples/s: 1250.5"
+    kind: str = rate_scope.WHOLE
+    rank: int = rate_scope.PLAIN
 
 
-def rates_of(text: str, gpus: int, written: str) -> tuple[Unit, list[WrittenRate]] | None:
-    """The unit of a line in lower case, and its rates. written: the same line as it is."""
+def rates_of(text: str, terms: Training, written: str) -> tuple[Unit, list[WrittenRate]] | None:
+    """The unit of a line in lower case, and its rates, the first of those that count most first.
+
+    Only where none is of a whole step of training others are there. written: the same line as it
+    is.
+    """
+    others: tuple[Unit, list[WrittenRate]] | None = None
     for unit in UNITS:
         if not re.search(unit.words, text):
             continue
-        found = (_said(match, gpus, written) for match in re.finditer(unit.pattern, text))
+        found = (_said(match, unit, terms, written) for match in re.finditer(unit.pattern, text))
         said = [one for one in found if one is not None]
-        if said:
-            return unit, said
-    return None
+        whole = [one for one in said if one.kind == rate_scope.WHOLE]
+        if whole:
+            sure = [one for one in whole if not (one.each and one.doubt)]
+            return unit, sorted(sure or whole, key=lambda one: one.rank)
+        others = others or ((unit, said) if said else None)
+    return others
 
 
-def _said(unit: re.Match[str], gpus: int, written: str) -> WrittenRate | None:
+def _said(unit: re.Match[str], of: Unit, terms: Training, written: str) -> WrittenRate | None:
     """The rate that has this unit; None where no number is beside it."""
     groups = unit.groupdict()
     behind = _behind(unit)
@@ -106,16 +122,37 @@ def _said(unit: re.Match[str], gpus: int, written: str) -> WrittenRate | None:
     if number is None:
         return None
     start, end = min(unit.start(), number.start), max(unit.end(), number.end)
+    closed = start == unit.start() and unit.string[unit.end() : unit.end() + 1] in (")", "]")
+    start -= closed and unit.string[start - 1] in "(["
     scale = groups.get("scale") or number.scale or groups.get("unit") or "s"
     digits, _, power = number.digits.partition("e")
     if power and len(re.findall("[.,]", digits)) == 1:
         digits += "0"  # before a power of ten stands no mark of thousands
     times = _SCALE[scale] * _PREFIXES[number.prefix] * float(f"1e{power or 0}")
-    each = bool(groups.get("each") or groups.get("of"))
-    return WrittenRate(
-        digits, times * (gpus if each else 1), _quoted(written[start:end]), each,
-        number.negative, doubt or number.doubt,
+    own = groups.get("each") or groups.get("amid") or ""
+    scope = rate_scope.scope(unit.string, start, end, own)
+    found = WrittenRate(
+        digits, times, "", negative=number.negative, doubt=doubt or number.doubt,
+        kind=scope.kind, rank=scope.rank,
     )  # fmt: skip
+    if scope.one and not of.of_steps:  # a step takes as long on each
+        start, end = min(start, scope.start), max(end, scope.end)
+        found = _of_one(found, scope, terms)
+    return found._replace(quote=_quoted(written[start:end]))
+
+
+def _of_one(rate: WrittenRate, scope: rate_scope.Scope, terms: Training) -> WrittenRate:
+    """A rate of one accelerator, node, or what else the scope says, as that of the whole job."""
+    many = {"accelerator": terms.gpus, "node": terms.nodes}.get(scope.each)
+    if many is not None and (scope.told or many == 1):
+        return rate._replace(each=scope.each, many=many, times=rate.times * many)
+    one = scope.one.upper() if scope.one.endswith("pu") else scope.one
+    doubt = f"may be of one {one} or of the whole job"
+    remedy = "write 'per GPU' or 'total' before the rate"
+    if scope.told:
+        doubt = f"is of one {one}, and how many of them the job has is not known"
+        remedy = "give rates of the whole job, of one GPU or of one node"
+    return rate._replace(each=scope.one, doubt=rate.doubt or doubt, remedy=remedy)
 
 
 def _quoted(text: str) -> str:
@@ -177,8 +214,10 @@ def _is_parted(left: str) -> bool | None:
 
 
 def _behind(unit: re.Match[str]) -> _Beside | None:
-    text = unit.string
-    found = _BEHIND.match(text, unit.end())
+    text, end = unit.string, unit.end()
+    if text[unit.start() - 1 : unit.start()] + text[end : end + 1] in ("()", "[]"):
+        end += 1  # throughput (samples/s): 1250.5
+    found = _BEHIND.match(text, end)
     if found is None:
         return None
     assigned = bool(set(found["by"]) & set("=:"))

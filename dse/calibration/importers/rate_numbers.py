@@ -53,20 +53,19 @@ def check_certain(rows: Sequence[tuple[int, list[WrittenRate]]], path: str) -> N
                 problem = f"'{one.quote}' is negative"
                 raise StudyError(path, line, 1, problem, "write for example 1250.5")
             if one.doubt:
-                remedy = "write a colon before the rate, as in samples/s: 1250.5"
-                raise StudyError(path, line, 1, f"'{one.quote}' {one.doubt}", remedy)
+                raise StudyError(path, line, 1, f"'{one.quote}' {one.doubt}", one.remedy)
 
 
 def values_of(
     rows: Sequence[tuple[int, list[WrittenRate]]], mark: str
-) -> list[tuple[int, tuple[float, WrittenRate]]]:
-    """(line, (rate, as it is written)): the last of each line that can be one."""
+) -> list[tuple[int, list[tuple[float, WrittenRate]]]]:
+    """(line, [(rate, as it is written)]): what can be one of each line; the first counts."""
     found = []
     for line, said in rows:
         values = [(decimal_mark.value(one.number, mark) * one.times, one) for one in said
                   if decimal_mark.well_formed(one.number, mark)]  # fmt: skip
         fit = [value for value in values if SMALLEST <= value[0] <= LARGEST]
-        found += [(line, fit[-1])] if fit else []
+        found += [(line, fit)] if fit else []
     return found
 
 

@@ -1,8 +1,9 @@
 """The units in which training scripts print how fast they are.
 
 - samples per second: ``samples/s``, ``images/sec``, ``img/s``, ``examples/s``, ``sequences/s``,
-  ``samples_per_second``, ``SamplesPerSec``; with ``/gpu`` or ``per GPU`` those of one accelerator
-- tokens per second: ``tokens/s``, ``tok/s``, ``tokens_per_sec``, likewise
+  ``samples_per_second``, ``SamplesPerSec``; with ``/gpu`` or ``per GPU`` those of one accelerator,
+  with ``/node`` those of one node
+- tokens per second: ``tokens/s``, ``tok/s``, ``tokens_per_sec``, ``tokens/gpu/s``, likewise
 - seconds per step: ``1.2 s/it``, ``elapsed time per iteration (ms): 812.5``, ``step time: 0.8 s``
 - steps per second: ``3.4 it/s``, ``steps/sec``, ``train_steps_per_second``
 
@@ -18,9 +19,18 @@ from dse.calibration.importers.measured_training import Training
 
 _PER = r"(?:\s?/\s?|[_-]per[_-]|\s+per\s+)"
 _PER_SECOND = rf"(?:{_PER}|per)(?:s|sec|secs|second)(?![a-z0-9])"
-DEVICE = r"(?:gpu|device|worker|rank|chip|accelerator|process)"
-_EACH = rf"(?P<each>{_PER}{DEVICE}(?![a-z0-9]))?"
-_OF_ONE = rf"(?P<of>{DEVICE}/)?"  # Composer: throughput/device/tokens_per_sec
+ACCELERATOR = r"(?:gpu|device|worker|rank|chip|accelerator|process|card|[hntx]pu)"
+NODE = r"(?:node|host|machine|server)"
+OTHER = (  # of which only the script knows how many a job has
+    r"(?:core|replica|instance|pod|slice|socket|die|gcd|tile|group|thread|task|container|shard|"
+    r"stage|partition)"
+)
+_ONE = rf"(?:{ACCELERATOR}|{NODE}|{OTHER})(?![a-z0-9])"
+_AMID = rf"(?:{_PER}(?P<amid>{_ONE}))?"  # tokens per gpu per second
+_EACH = (
+    rf"(?:(?:{_PER}|[-*\u00b7]|\s+per[_-]|(?P<open>\s?\(\s?per[\s_-]+)|\s+each\s+)(?P<each>{_ONE})"
+    r"(?!\s+(?:batch|mem))(?(open)\s?\)))?"
+)
 _SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 gpu(s)
 SAMPLE = r"(?:samples?|images?|imgs?|examples?|sentences?|sequences?|seqs?|records?)"
 TOKEN = r"(?:tokens?|toks?)"
@@ -48,10 +58,10 @@ def _of_tokens(value: float, terms: Training) -> float | None:
 
 # The surest first.
 UNITS = (
-    Unit("samples/s", SAMPLE + _PER_SECOND, _OF_ONE + SAMPLE + _PER_SECOND + _EACH + _SETS,
-         lambda value, _: value),
-    Unit("tokens/s", TOKEN + _PER_SECOND, _OF_ONE + TOKEN + _PER_SECOND + _EACH + _SETS,
-         _of_tokens),
+    Unit("samples/s", f"{SAMPLE}(?:{_PER}{_ONE})?{_PER_SECOND}",
+         SAMPLE + _AMID + _PER_SECOND + _EACH + _SETS, lambda value, _: value),
+    Unit("tokens/s", f"{TOKEN}(?:{_PER}{_ONE})?{_PER_SECOND}",
+         TOKEN + _AMID + _PER_SECOND + _EACH + _SETS, _of_tokens),
     Unit("s/step", rf"/\s?{STEP}\b|time",
          rf"(?<![a-z_/])(?P<scale>ms|s|sec)\s?/\s?{STEP}\b"
          rf"|(?P<time>(?:time\s+per\s+{STEP}|{STEP}[\s_-]time|time[\s_/]+{STEP})(?![a-z]))"

@@ -1,8 +1,8 @@
 """Training speed out of what training scripts print: logs, tables, and profiler traces.
 
 A log is read by the surest of :data:`~dse.calibration.importers.rate_units.UNITS` that its lines
-have. Lines of evaluation are left out, and so is what is no number, ``1.2.3 it/s``; both are
-counted.
+have. Lines of evaluation, of loading data or of a part of a step are left out, and so is what is
+no number, ``1.2.3 it/s``; all are counted.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dse.calibration.importers import kineto
+from dse.calibration.importers import kineto, rate_scope
 from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
-from dse.calibration.importers.measured_training import MeasuredTraining, Training
+from dse.calibration.importers.measured_training import OF_PARTS, MeasuredTraining, Rival, Training
 from dse.calibration.importers.rate_in_line import WrittenRate, decimals_beside, rates_of
 from dse.calibration.importers.rate_numbers import (
     check_certain,
@@ -39,10 +39,9 @@ KNOWN = (
     "a log with samples/s, images/sec, tokens/s, s/it or it/s in its lines, a table with the "
     f"column {COLUMN}, or a trace of PyTorch's profiler"
 )
+AGREE = 0.05  # two rates of a line that differ by less are one
 LONGEST_LINE = 4_000  # characters that are looked at
 _NARROW = "\u00a0\u2009\u202f'\u2019"  # between thousands, and never between two numbers
-_TRAINING = re.compile(r"(?<![a-z])train")
-_NOT_TRAINING = re.compile(r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])")
 _BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b")
 
 
@@ -91,22 +90,29 @@ def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
 def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> MeasuredTraining:
     """By the unit that is surest of those that the log has."""
     found: dict[Unit, list[tuple[int, list[WrittenRate]]]] = {unit: [] for unit in UNITS}
-    left_out, batches, others = 0, dict[int, None](), set[str]()
+    left_out, of_parts, batches, others = 0, 0, dict[int, None](), set[str]()
+    with_evaluation = set[int]()
     for number, line in lines:
         written = re.sub(rf"(?<=\d)[{_NARROW}](?=\d{{3}}(?!\d))", "", line[:LONGEST_LINE])
         text = written.lower()
         if len(text) != len(written):  # of the few letters that are one in upper case only
             written = text
         batches |= {int(size): None for size in _BATCH.findall(text)}
-        read = rates_of(text, terms.gpus, written)
+        read = rates_of(text, terms, written)
         others |= set(decimals_beside(text, told=read is not None))
         if read is None:
             continue
-        if _NOT_TRAINING.search(text) and not _TRAINING.search(text):
+        unit, said = read
+        kinds = {one.kind for one in said}
+        if rate_scope.EVALUATION in kinds or rate_scope.of_evaluation(text):
             left_out += 1
             continue
-        unit, said = read
+        if rate_scope.PART in kinds:
+            of_parts += 1
+            continue
         found[unit].append((number, said))
+        if unit.of_steps and rate_scope.counts_evaluation(text):
+            with_evaluation.add(number)
     refused: StudyError | None = None
     for unit, rows in found.items():
         check_certain(rows, path)
@@ -116,10 +122,13 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> 
         if not values:
             refused = refused or (not_a_number(junk[0], path, decimal) if junk else None)
             continue
-        rates, quotes, each = [], [], False
-        for number, (value, one) in values.items():
+        rates, quotes, each, rivals = [], [], {"": 1}, list[Rival]()
+        for number, fit in values.items():
+            value, one = fit[0]
             quotes.append(one.quote)
-            each |= one.each
+            each |= {one.each: one.many}
+            rivals += [Rival(number, one.quote, other.quote) for other_value, other in fit[1:]
+                       if other.rank == one.rank and _disagree(value, other_value)][:1]  # fmt: skip
             rate = unit.samples_per_s(value, terms)
             if rate is None:
                 problem = f"tells {unit.name}, and how many tokens a sample has is not known"
@@ -128,12 +137,19 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> 
         unread = len({line for line, _ in junk})
         found_rates = MeasuredTraining(
             tuple(rates), tuple(values), unit.name, left_out, unread, tuple(batches),
+            of_parts=of_parts, rivals=tuple(rivals),
+            with_evaluation=len(with_evaluation & {*values}),
             step_samples=terms.global_batch if unit.of_steps else None,
-            times=terms.gpus if each else 1,
+            each=next(reversed(each)), times=each[next(reversed(each))],
         )  # fmt: skip
         return replace(found_rates, quote=quotes[found_rates.warm_up])
     if refused is not None:
         raise refused
-    many = "1 line is" if left_out == 1 else f"{left_out} lines are"
-    why = f": {many} of evaluation" if left_out else ""
+    only = [f"{many} line{' is' if many == 1 else 's are'} of {what}"
+            for many, what in ((left_out, "evaluation"), (of_parts, OF_PARTS)) if many]  # fmt: skip
+    why = f": {' and '.join(only)}" if only else ""
     raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
+
+
+def _disagree(one: float, other: float) -> bool:
+    return max(one, other) > (1 + AGREE) * min(one, other)

@@ -88,6 +88,7 @@ def test_an_endless_line_is_looked_at_in_part(tmp_path: Path) -> None:
     assert rates(tmp_path, "9," * 100_000 + "\n" + "step time " * 20_000 + "\n5 samples/s\n") == [
         5.0
     ]
+    assert rates(tmp_path, f"5 samples/s{' ' * 100_000}\n" * 20) == [5.0] * 20
 
 
 def test_tokens_of_samples_without_a_length(tmp_path: Path) -> None:
