@@ -183,6 +183,20 @@ def test_a_trace_of_no_accelerator_and_of_nobody_knows_how_many_ranks_is_told(
         ("1.25 s/it", "read as s/step, taken as 2,048 samples a step, the point's global batch"),
         ("4.5 it/s", "read as steps/s, taken as 2,048 samples a step, the point's global batch"),
         ("350 img/s/gpu", "read as samples/s of one accelerator, times 8"),
+        ("Throughput per GPU: 350 img/s", "read as samples/s of one accelerator, times 8"),
+        (
+            "step_time: 0.5 s\ndata 0.01 s/it",
+            "; 1 line of loading data or a part of a step left out",
+        ),
+        (
+            "a 350.5 img/s b 700.5 img/s",
+            'Note: 1 line tells more than one rate, and the first counts, in line 1 "350.5 img/s" '
+            'rather than "700.5 img/s".',
+        ),
+        (
+            "9/9 [===] - 9s 900ms/step - loss: 2.31 - val_loss: 2.2",
+            "Note: the time of a step in 1 line of whole epochs of Keras has validation in it.",
+        ),
     ],
 )
 def test_what_a_rate_was_multiplied_by_is_told(
@@ -191,6 +205,18 @@ def test_what_a_rate_was_multiplied_by_is_told(
     (tmp_path / "train.log").write_text(f"{line}\n")
     done = dse("watch", "train.log", "--expect", ran[0], "--row", "3", cwd=tmp_path)
     assert words in done.stdout
+
+
+def test_a_rate_of_one_node_is_multiplied_by_the_nodes_of_the_point(
+    ran: Ran, tmp_path: Path
+) -> None:
+    rows = document(ran[0])["front"]
+    row, nodes = next((n, own["nodes"]) for n, own in enumerate(rows, 1) if own["nodes"] > 1)
+    (tmp_path / "train.log").write_text("350.5 img/s/node\n")
+    done = dse("watch", "train.log", "--expect", ran[0], "--row", str(row), "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["measured"] == pytest.approx(350.5 * nodes)
+    assert found["read_as"] == f"samples/s of one node, times {nodes}"
 
 
 def test_the_decimal_mark_is_asked_for_and_lines_left_out_are_told(
