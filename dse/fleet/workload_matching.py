@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,10 +14,26 @@ from dse import catalog
 from dse.model.pai import FLOPS_OF_PASSES, TRAFFIC_OF_PASSES
 from dse.model.precision import PRECISIONS
 from dse.pricing.network import model_layers
+from dse.spelling import same
 
 PRECISION = "fp32"  # no scheduler logs another
 _SAME = 0.05  # of parameters: one network at several lengths of its samples
 _SIZE = re.compile(r"\d+(?:\.\d+)?[mb]")
+_OF_SIZE = re.compile(r"\d+(?:\.\d+)?[mb](?![a-z0-9])")  # within a name
+_WORDS = ("tiny", "mini", "nano", "micro", "small", "base", "medium", "large", "big", "huge",
+          "giant", "gigantic", "xxl", "xl", "xs")  # fmt: skip
+_LETTERS = ("ti", "so", "s", "b", "m", "l", "h", "g")
+_WORD = "|".join(_WORDS)
+_MARKS = "[^a-z0-9]*"
+# Words before a network's name that make it another network, or another size.
+_OTHER = re.compile(rf"(?<![a-z])(?:wide|distil|swin|vision|mobile|tiny|mini){_MARKS}$")
+_BEFORE = re.compile(rf"(?<![a-z])({_WORD}){_MARKS}$")
+_AFTER = re.compile(rf"{_MARKS}((?:{_WORD})(?![a-z])|[sml](?![a-z0-9]))")
+# Of a vision transformer, with its patches: ViT-L/14, vit_base_patch32; vit-h100 tells a GPU.
+_PATCH = rf"{_MARKS}(?:patch|p)?{_MARKS}(14|16|32|(?<=patch)8|(?<=/)8)(?![0-9])"
+_AFTER_VISION = re.compile(
+    rf"{_MARKS}({_WORD}|{'|'.join(_LETTERS)})(?:{_PATCH}|(?![a-z0-9]))|(?={_MARKS}patch){_PATCH}"
+)
 
 
 @dataclass(frozen=True)
@@ -33,13 +50,14 @@ class Matcher:
     """Finds workloads by the names that people give to jobs.
 
     A name means the workload whose name, or whose network's, it contains, whatever parts the words;
-    the longest where it contains several. given: names beside those, from the study.
+    the longest where it contains several. One that tells another size (``vit_large`` of ``vit``)
+    does not mean it. given: names beside those, from the study, which mean what it says.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        keys = {**dict(_keys()), **given}
-        ranked = sorted(keys.items(), key=lambda item: (item[0] not in given, -len(item[0])))
-        self._patterns = [(_pattern(key), name) for key, name in ranked]
+        own = [_Key.of(key, name) for key, name in _keys() if key not in given]
+        told = [_Key(_pattern(key), name) for key, name in _longest_first(given.items())]
+        self._keys = [*told, *own]
         self._known: dict[str, str | None] = {}
 
     def workload(self, labels: tuple[str, ...]) -> str | None:
@@ -50,23 +68,98 @@ class Matcher:
         if label not in self._known:
             text = label.lower()
             self._known[label] = next(
-                (name for pattern, name in self._patterns if pattern.search(text)), None
+                (key.workload for key in self._keys if key.found_in(text)), None
             )
         return self._known[label]
 
 
+@dataclass(frozen=True)
+class _Key:
+    """What a job may be called, and the workload that it then is.
+
+    sizes: how names say the workload's own size where the key does not; None where it does, or
+    where the network has one size. patch: of a vision transformer. catalogue: whether it is from
+    there; what a study says counts as it stands.
+    """
+
+    pattern: re.Pattern[str]
+    workload: str
+    sizes: frozenset[str] | None = None
+    patch: str = ""
+    catalogue: bool = False
+
+    @classmethod
+    def of(cls, key: str, workload: str) -> _Key:
+        """The key of the catalogue."""
+        own, parts = key.split("-"), workload.split("-")
+        left = [part for part in parts if part not in own]
+        sizes = None
+        if not set(own) & set(_WORDS) and any(_SIZE.fullmatch(p) or p in _WORDS for p in left):
+            words = catalog.clear_aliases("workloads")
+            sizes = frozenset(
+                size for size in (*_WORDS, *_LETTERS)
+                if size in left or words.get(same(key + size)) == (workload,)
+            )  # fmt: skip
+        patch = next((part for part in left if part.isdigit()), "")
+        return cls(_pattern(key), workload, sizes, patch, catalogue=True)
+
+    def found_in(self, text: str) -> bool:
+        """Whether a text in small letters means it."""
+        return any(
+            not self.catalogue or self._alone(text[: found.start()], text[found.end() :])
+            for found in self.pattern.finditer(text)
+        )
+
+    def _alone(self, before: str, after: str) -> bool:
+        """Whether what stands around it tells no other network and no other size."""
+        if _OTHER.search(before):
+            return False
+        if self.sizes is None:
+            return True
+        earlier = _BEFORE.search(before)
+        later = (_AFTER_VISION if self.patch else _AFTER).match(after)
+        told = [found[1] for found in (earlier, later) if found and found[1]]
+        if any(size not in self.sizes for size in told):
+            return False
+        if not self.patch:
+            return True
+        if later is None:
+            return not after[:1].isalpha()  # ``vital``
+        return {*later.groups()[1:], None} <= {self.patch, None}
+
+
 def _pattern(key: str) -> re.Pattern[str]:
-    """The letters and digits of a key with any marks between, not amid a longer word or number, nor
-    before the size of another model (``gpt2-7b`` is no ``gpt2``)."""
-    letters = "[^a-z0-9]*".join(re.sub(r"[^a-z0-9]", "", key.lower()))
-    size = r"(?![^a-z0-9]*\d+(?:\.\d+)?[mb](?![a-z0-9]))"
-    return re.compile(rf"(?<![a-z0-9]){letters}(?![0-9]){size}")
+    """The letters and digits of a key with any marks between (none within a number, whose decimal
+    point must be there in a size), not amid a longer word or number, nor before the size of another
+    model (``gpt2-7b`` is no ``gpt2``)."""
+    text = key.lower()
+    sizes = [found.span() for found in _OF_SIZE.finditer(text)]
+    places = [at for at, letter in enumerate(text) if re.match("[a-z0-9]", letter)]
+    out = "".join(text[at] for at in places[:1])
+    for last, at in pairwise(places):
+        of_size = any(start <= last and at < end for start, end in sizes)
+        if at == last + 1:
+            out += "" if of_size or text[last : at + 1].isdigit() else _MARKS
+        else:
+            out += "(?:[^a-z0-9]+|p)" if of_size else _MARKS
+        out += text[at]
+    size = rf"(?!{_MARKS}\d+(?:[._p]\d+)?[mb](?![a-z0-9]))"
+    return re.compile(rf"(?<![a-z0-9]){out}(?![0-9]){size}")
 
 
-def _keys() -> Iterator[tuple[str, str]]:
-    """(what a job may be called, workload): names, names without a size, networks; each is of one
-    workload, or of one network with samples of several lengths, of which that is meant which the
-    word means in a study, else the first."""
+def _longest_first(keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(keys, key=lambda item: -len(item[0]))
+
+
+def _keys() -> list[tuple[str, str]]:
+    """(what a job may be called, workload), the longest first."""
+    return _longest_first(dict(_every_key()).items())
+
+
+def _every_key() -> Iterator[tuple[str, str]]:
+    """Names, names without a size, networks; each is of one workload, or of one network with
+    samples of several lengths, of which that is meant which the word means in a study, else the
+    first."""
     names = catalog.names("workloads")
     shorter: dict[str, list[str]] = {}
     for name in names:

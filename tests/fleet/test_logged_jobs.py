@@ -58,6 +58,50 @@ def test_a_name_means(label: str, workload: str | None) -> None:
     assert Matcher({}).workload((label,)) == workload
 
 
+@pytest.mark.parametrize(
+    ("label", "workload"),
+    [
+        ("gpt-3-1.3b-pile", None),
+        ("gpt-3-13b-pile", "gpt3-13b"),
+        ("llama-2-1.3b", None),
+        ("llama-2-13b-chat", "llama2-13b"),
+        ("t5-3-baseline", None),
+        ("gpt2_1_3b", None),
+        ("gpt2-xl-15b", None),
+        ("gpt2-xl-1p5b", "gpt2-xl-1.5b"),
+        ("resnet-10-1", None),
+        ("resnet50_2", "resnet50"),
+        ("wide_resnet50_2", None),
+        ("resnet50-large-batch", "resnet50"),
+        ("distil-bert-base", None),
+        ("swin_transformer_base", None),
+        ("vit_large_ft", None),
+        ("large-vit", None),
+        ("ViT-L/14", None),
+        ("vitl14", None),
+        ("ViT-H", None),
+        ("vit_base_patch32_224", None),
+        ("ViT-B/32", None),
+        ("vital-signs", None),
+        ("vit-run-3", "vit-base-16"),
+        ("vit-h100", "vit-base-16"),
+        ("ViT-B/16", "vit-base-16"),
+        ("vitb16", "vit-base-16"),
+        ("google/vit-base-patch16-224", "vit-base-16"),
+        ("gpt2-tiny", None),
+        ("gpt2-base", "gpt2-124m"),
+        ("gpt2-small-lr", "gpt2-124m"),
+        ("gpt2-h100", "gpt2-124m"),
+        ("gpt2-b32", "gpt2-124m"),
+        ("gpt2-large-batch", "gpt2-large-774m"),
+    ],
+)
+def test_a_name_that_tells_another_size_means_nothing(label: str, workload: str | None) -> None:
+    assert Matcher({}).workload((label,)) == workload
+    own = Matcher({label: "alexnet"})
+    assert own.workload((f"run-{label}",)) == "alexnet", "what the study says counts as it stands"
+
+
 @pytest.mark.parametrize("word", sorted(catalog.aliases()["workloads"]))
 def test_a_word_means_what_it_means_in_a_study(word: str) -> None:
     """Where it means anything: a family (``gpt3``) names no job's workload."""
