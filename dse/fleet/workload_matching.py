@@ -29,6 +29,7 @@ _MARKS = "[^a-z0-9]*"
 _OTHER = re.compile(rf"(?<![a-z])(?:wide|distil|swin|vision|mobile|tiny|mini){_MARKS}$")
 _BEFORE = re.compile(rf"(?<![a-z])({_WORD}){_MARKS}$")
 _AFTER = re.compile(rf"{_MARKS}((?:{_WORD})(?![a-z])|[sml](?![a-z0-9]))")
+_NUMBER_AFTER = re.compile(rf"{_MARKS}\d+(?:[._p]\d+)?[mb](?![a-z0-9])")  # gpt2-7b is no gpt2
 # Of a vision transformer, with its patches: ViT-L/14, vit_base_patch32; vit-h100 tells a GPU.
 _PATCH = rf"{_MARKS}(?:patch|p)?{_MARKS}(14|16|32|(?<=patch)8|(?<=/)8)(?![0-9])"
 _AFTER_VISION = re.compile(
@@ -61,16 +62,25 @@ class Matcher:
         self._known: dict[str, str | None] = {}
 
     def workload(self, labels: tuple[str, ...]) -> str | None:
-        """The workload that the first of the labels means that means any."""
-        return next((found for label in labels if (found := self._of(label))), None)
+        """The workload that the first of the labels means that means any; None where one before it
+        tells a size that none has."""
+        for label in labels:
+            if label not in self._known:
+                self._known[label] = self._of(label.lower())
+            found = self._known[label]
+            if found is not None:
+                return found or None
+        return None
 
-    def _of(self, label: str) -> str | None:
-        if label not in self._known:
-            text = label.lower()
-            self._known[label] = next(
-                (key.workload for key in self._keys if key.found_in(text)), None
-            )
-        return self._known[label]
+    def _of(self, text: str) -> str | None:
+        """The workload that a text in small letters means; '' where it tells another size."""
+        seen = False
+        for key in self._keys:
+            for found in key.pattern.finditer(text):
+                if key.fits(text[: found.start()], text[found.end() :]):
+                    return key.workload
+                seen = True
+        return "" if seen else None
 
 
 @dataclass(frozen=True)
@@ -103,16 +113,11 @@ class _Key:
         patch = next((part for part in left if part.isdigit()), "")
         return cls(_pattern(key), workload, sizes, patch, catalogue=True)
 
-    def found_in(self, text: str) -> bool:
-        """Whether a text in small letters means it."""
-        return any(
-            not self.catalogue or self._alone(text[: found.start()], text[found.end() :])
-            for found in self.pattern.finditer(text)
-        )
-
-    def _alone(self, before: str, after: str) -> bool:
+    def fits(self, before: str, after: str) -> bool:
         """Whether what stands around it tells no other network and no other size."""
-        if _OTHER.search(before):
+        if _NUMBER_AFTER.match(after):
+            return False
+        if self.catalogue and _OTHER.search(before):
             return False
         if self.sizes is None:
             return True
@@ -130,8 +135,7 @@ class _Key:
 
 def _pattern(key: str) -> re.Pattern[str]:
     """The letters and digits of a key with any marks between (none within a number, whose decimal
-    point must be there in a size), not amid a longer word or number, nor before the size of another
-    model (``gpt2-7b`` is no ``gpt2``)."""
+    point must be there in a size), not amid a longer word or number."""
     text = key.lower()
     sizes = [found.span() for found in _OF_SIZE.finditer(text)]
     places = [at for at, letter in enumerate(text) if re.match("[a-z0-9]", letter)]
@@ -143,8 +147,7 @@ def _pattern(key: str) -> re.Pattern[str]:
         else:
             out += "(?:[^a-z0-9]+|p)" if of_size else _MARKS
         out += text[at]
-    size = rf"(?!{_MARKS}\d+(?:[._p]\d+)?[mb](?![a-z0-9]))"
-    return re.compile(rf"(?<![a-z0-9]){out}(?![0-9]){size}")
+    return re.compile(rf"(?<![a-z0-9]){out}(?![0-9])")
 
 
 def _longest_first(keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -115,6 +115,12 @@ def test_names_of_the_study_come_first_and_the_first_label_that_means_any() -> N
     assert matcher.workload(("nothing", "resnet50")) == "resnet50"
 
 
+def test_a_size_that_a_label_tells_holds_for_those_after_it() -> None:
+    assert Matcher({}).workload(("vit_large", "vit-ft")) is None
+    assert Matcher({}).workload(("gpt2-7b", "gpt2")) is None
+    assert Matcher({}).workload(("sweep", "gpt2")) == "gpt2-124m"
+
+
 def test_the_work_of_a_gpu_by_hand() -> None:
     network, found = catalog.workload("vgg16"), step_of_gpu("vgg16", 64.0)
     assert PRECISIONS["fp32"].gradient_bytes == 4
