@@ -1,8 +1,8 @@
 """Jobs as schedulers log them: Slurm's sacct, CSV of Kubernetes or Volcano, and two public traces.
 
 A table is read by the names of its columns, in any spelling of capitals, spaces and underscores
-(:data:`NAMES`), or by those that a study gives under ``columns``. Cells are parted by ``|``
-(``sacct --parsable2``), tabs, semicolons or commas. The traces of
+(:mod:`~dse.fleet.log_columns`), or by those that a study gives under ``columns``. Cells are parted
+by ``|`` (``sacct --parsable2``), tabs, semicolons or commas. The traces of
 :mod:`~dse.fleet.public_traces` have no header of that kind.
 """
 
@@ -11,78 +11,66 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
 from dse.delimiter import delimiter_of
 from dse.errors import StudyError
+from dse.fleet.log_columns import NAMES, SIZES, Places, of_all_gpus, places_of
 from dse.fleet.log_entry import (
     ABSENT,
     LoggedJob,
     amount,
     column,
+    elapsed_s,
     failed,
+    has_two_parts,
     hours_between,
     moment,
     plain,
+    unit_of_dates,
+    waited,
 )
 from dse.fleet.population import LONGEST_JOB_HOURS
 from dse.fleet.public_traces import PAI, PHILLY, is_pai, pai_jobs, philly_jobs
-from dse.spelling import meant
+from dse.spelling import enumerated
 from dse.text_source import text_of
 
 LOG_ENDINGS = (".txt", ".psv", ".tsv", ".json")  # beside .csv, which tables of jobs have too
 TABLE = "table"
-# what a column tells -> its names, plainly; those of labels by rank
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "workload": ("workload", "model", "modelname", "network", "application", "app", "comment",
-                 "jobname", "name", "taskname", "job"),
-    "job": ("jobid", "jobidraw", "id", "uid", "job"),
-    "gpus": ("gpus", "ngpus", "numgpus", "numgpu", "gpunum", "gpucount", "gpu", "nvidiacomgpu",
-             "allocgpus", "requestedgpus", "totalgpus"),
-    "gpus_each": ("gpuspernode", "gpusperpod", "gpusperreplica", "gpusperworker", "gpuspertask"),
-    "tres": ("alloctres", "tres", "reqtres", "allocgres", "reqgres"),
-    "gpu_type": ("gputype", "gpumodel", "gpuproduct", "nvidiacomgpuproduct", "accelerator",
-                 "acceleratortype"),
-    "replicas": ("replicas", "pods", "workers", "numworkers", "instnum", "minavailable", "nnodes",
-                 "nodes", "allocnodes", "numnodes"),
-    "nodes": ("nnodes", "nodes", "allocnodes", "numnodes"),
-    "batch_per_gpu": ("batchpergpu", "perdevicebatch", "perdevicetrainbatchsize", "localbatch",
-                      "localbatchsize", "microbatch", "microbatchsize", "batch", "batchsize"),
-    "global_batch": ("globalbatch", "globalbatchsize", "totalbatch", "totalbatchsize"),
-    "gpu_hours": ("gpuhours",),
-    "hours": ("hours", "runhours", "runtimehours", "elapsedhours", "durationhours", "runtimeh",
-              "durationh"),
-    "seconds": ("elapsedraw", "seconds", "elapsed", "elapseds", "elapsedseconds", "duration",
-                "durations", "durationseconds", "runtime", "runtimes", "runtimeseconds"),
-    "start": ("start", "starttime", "started", "startedat", "starttimestamp"),
-    "end": ("end", "endtime", "finished", "finishtime", "completiontime", "completedat",
-            "endtimestamp"),
-    "status": ("status", "state", "jobstatus", "jobstate", "phase", "jobphase"),
-    "class": ("class", "architecture"),
-}  # fmt: skip
-SIZES = ("gpus", "gpus_each", "tres")  # one of them must be there
 _MOST_GPUS = 1e6
-_STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
+# A step of a job of Slurm, 123.batch or 123.0; 123.pbs01 is a job of PBS.
+_STEP = re.compile(
+    r"(\d+(?:_(?:\d+|\[[^\]]*\]))?(?:\+\d+)?)\.(?:(batch|extern|interactive)|\d+(?:\+\d+)?)"
+)
+STEPS = "of steps, such as 101.batch, which are part of their jobs"
+REMARKS = "that begin with # and are taken as remarks"
+_REMARK = "#"
 _LETTER = re.compile(r"[^\W\d_]")
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
 _RUN = re.compile(r"duration|elapsed|wall|runtime|hours|minutes|seconds|^time$")  # of a column
 _NO_RUN = re.compile(r"limit|request|cpu|wait|queue|pend")  # of one that tells no time of running
-_ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+_NEAR_S = 60.0  # between a duration and what start and end of its job say
+
+Row = tuple[int, list[str]]  # line of the file, cells
 
 
 @dataclass(frozen=True)
 class JobLog:
     """What was read. columns: what each column that was used tells, by the names in the file.
-    durations: columns that were not used and look like how long jobs ran.
+    durations: columns that were not used and look like how long jobs ran. no_jobs: what rows are
+    that are no jobs -> how many. readings: how cells were read that could be read otherwise.
     """
 
     form: str
     jobs: tuple[LoggedJob, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
     durations: tuple[str, ...] = ()
+    no_jobs: Mapping[str, int] = field(default_factory=dict)
+    readings: tuple[str, ...] = ()
 
     @property
     def tells_status(self) -> bool:
@@ -131,43 +119,104 @@ def read_job_log(path: Path, columns: Mapping[str, str]) -> JobLog:
 
 
 def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if not lines:
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    top = next((at for at, (_, line) in enumerate(lines) if not line.startswith(_REMARK)), None)
+    if top is None:
         raise StudyError(path, 0, 0, "only remarks", "give what the scheduler logged")
-    mark = delimiter_of(lines[0][1], "|\t;,")
-    if mark not in lines[0][1] and len(lines[0][1].split()) > 3:
+    first, line = lines[top]
+    mark = delimiter_of(line, "|\t;,")
+    if mark not in line and len(line.split()) > 3:
         problem = "only blanks between the columns"
-        raise StudyError(
-            path, lines[0][0], 1, problem, "run sacct with --parsable2, or save as CSV"
-        )
-    rows = [(number, _cells(line, mark, path, number)) for number, line in lines]
-    first, header = rows[0]
+        raise StudyError(path, first, 1, problem, "run sacct with --parsable2, or save as CSV")
+    header = _cells(line, mark, path, first)
+    rows: list[Row] = []
+    remarks = 0
+    for number, line in lines[top + 1 :]:
+        cells = _cells(line, mark, path, number)
+        if len(cells) == len(header) + 1 and not cells[-1]:  # sacct --parsable
+            cells = cells[:-1]
+        if line.startswith(_REMARK) and len(cells) != len(header):
+            remarks += 1
+        else:
+            rows.append((number, cells))
     if is_pai(header):
-        return JobLog(PAI, tuple(pai_jobs(rows, path)))
-    places = _places(header, columns, path, first)
-    used = {tells: " or ".join(header[at] for at in own) for tells, own in places.items()}
-    reader = _Reader(path, header, places)
-    jobs = tuple(job for number, cells in rows[1:] for job in reader.job(number, cells))
-    return JobLog(TABLE, jobs, used, tuple(_durations(header, places, rows[1:])))
+        found = JobLog(PAI, tuple(pai_jobs([(first, header), *rows], path)))
+    else:
+        found = _read(path, header, places_of(header, columns, path, first), rows)
+    no_jobs = Counter(found.no_jobs) + Counter({REMARKS: remarks})
+    return replace(found, no_jobs=dict(no_jobs))
+
+
+def _read(path: str, header: Sequence[str], places: Places, rows: Sequence[Row]) -> JobLog:
+    """The jobs of a table whose columns are known."""
+    for line, cells in rows:
+        if len(cells) != len(header):
+            problem = f"{len(cells)} values where the header has {len(header)} columns"
+            remedy = "write one value a column; sacct: leave out columns whose text holds |"
+            raise StudyError(path, line, 1, problem, remedy)
+    read, replicas = of_all_gpus(places)
+    steps, own = _without_steps(read, rows)
+    reader = _Reader.of(path, header, read, own)
+    jobs, marked, no_jobs = [], 0, Counter({STEPS: steps})
+    for line, cells in own:
+        try:
+            jobs.append(reader.job(line, cells))
+        except StudyError:
+            if not cells[0].startswith(_REMARK):
+                raise
+            no_jobs[REMARKS] += 1
+        else:
+            marked += cells[0].startswith(_REMARK)
+    readings = list(reader.readings(own))
+    if marked:
+        begin = "1 row begins" if marked == 1 else f"{marked:,} rows begin"
+        count = "counts as a job" if marked == 1 else "count as jobs"
+        readings.append(f"{begin} with #, but {count}, with a value for every column.")
+    if replicas is not None and any((amount(cells[replicas]) or 0) > 1 for _, cells in own):
+        size = header[read["gpus"][0]]
+        readings.append(
+            f"'{size}' is taken as all GPUs of a job, and '{header[replicas]}' is not read; where "
+            f"it is the GPUs of one replica, name it in the study, columns: {{gpus_each: {size}}}."
+        )
+    return JobLog(
+        TABLE,
+        tuple(jobs),
+        {tells: " or ".join(header[at] for at in own) for tells, own in read.items()},
+        tuple(_durations(header, places, own)),
+        no_jobs,
+        tuple(readings),
+    )
+
+
+def _without_steps(places: Places, rows: Sequence[Row]) -> tuple[int, list[Row]]:
+    """How many rows are steps of jobs, and the others. One with a number is a step where the job
+    has a row of its own: ``101.0`` alone may be an ID that a spreadsheet wrote as a number."""
+    if "job" not in places:
+        return 0, list(rows)
+    (at,) = places["job"]
+    names = {cells[at] for _, cells in rows}
+
+    def is_step(name: str) -> bool:
+        found = _STEP.fullmatch(name)
+        return found is not None and (found[2] is not None or found[1] in names)
+
+    own = [(line, cells) for line, cells in rows if not is_step(cells[at])]
+    return len(rows) - len(own), own
 
 
 def _durations(
     header: Sequence[str],
     places: Mapping[str, Sequence[int]],
-    rows: Sequence[tuple[int, Sequence[str]]],
+    rows: Sequence[Row],
 ) -> Iterator[str]:
     """The columns that nobody reads and whose values look like how long jobs ran."""
     used = {at for own in places.values() for at in own}
     for at, name in enumerate(header):
         if at in used or _NO_RUN.search(plain(name)):
             continue
-        cells = [cells[at] for _, cells in rows if at < len(cells)]
+        cells = [cells[at] for _, cells in rows]
         told = [cell for cell in cells if cell.lower() not in ABSENT]
-        clock = all(_ELAPSED.fullmatch(cell) for cell in told)
+        clock = all(elapsed_s(cell) is not None for cell in told)
         number = _RUN.search(plain(name)) and all(amount(cell) is not None for cell in told)
         if told and (clock or number):
             yield name
@@ -182,57 +231,80 @@ def _cells(line: str, mark: str, path: str, number: int) -> list[str]:
         raise StudyError(path, number, 1, f"not CSV: {cause}", "save it as CSV") from None
 
 
-def _places(
-    header: Sequence[str], columns: Mapping[str, str], path: str, line: int
-) -> dict[str, list[int]]:
-    """What columns tell -> where they stand, by rank."""
-    names = [plain(name) for name in header]
-    places: dict[str, list[int]] = {}
-    for tells, known in NAMES.items():
-        found = [names.index(name) for name in known if name in names]
-        if found:
-            places[tells] = found if tells == "workload" else found[:1]
-    for tells, name in columns.items():
-        if name not in header:
-            others = f"the columns are {', '.join(header)}"
-            raise StudyError(
-                path, line, 1, f"no column '{name}', which the study names for {tells}",
-                meant(name, header, others),
-            )  # fmt: skip
-        places[tells] = [header.index(name)]
-        for other in places:  # a column that was given a meaning has no other, but a job's name
-            if other != tells and other not in columns and (tells, other) != ("job", "workload"):
-                places[other] = [at for at in places[other] if at != places[tells][0]]
-    if "job" in columns and not places.get("workload"):
-        places["workload"] = places["job"]
-    places = {tells: own for tells, own in places.items() if own}
-    if not any(size in places for size in SIZES):
-        problem = f"no column tells the GPUs of a job; the columns are {', '.join(header)}"
-        remedy = "have a column gpus (sacct: AllocTRES), or name it: columns: {gpus: NAME}"
-        raise StudyError(path, line, 1, problem, remedy)
-    return places
-
-
 @dataclass(frozen=True)
 class _Reader:
-    """Rows of a table whose columns are known."""
+    """Rows of a table whose columns are known.
+
+    starts: whether any row tells when its job started. units: of columns of moments that are not
+    in seconds, their name and how many are a second. hours_first: whether durations of two parts
+    are hours and minutes, None where start and end of no job tell.
+    """
 
     path: str
     header: Sequence[str]
-    places: Mapping[str, list[int]]
+    places: Places
+    starts: bool = False
+    units: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    hours_first: bool | None = None
 
-    def job(self, line: int, cells: Sequence[str]) -> Iterator[LoggedJob]:
-        """The job of a row; none for a step of one."""
-        if len(cells) == len(self.header) + 1 and not cells[-1]:  # sacct --parsable
-            cells = cells[:-1]
-        if len(cells) != len(self.header):
-            problem = f"{len(cells)} values where the header has {len(self.header)} columns"
-            remedy = "write one value a column; sacct: leave out columns whose text holds |"
-            raise StudyError(self.path, line, 1, problem, remedy)
-        name = self._text(cells, "job")
-        if _STEP.fullmatch(name):
+    @classmethod
+    def of(cls, path: str, header: Sequence[str], places: Places, rows: Sequence[Row]) -> _Reader:
+        """The reader of these rows, which tell how their columns are meant."""
+        sure = [cells for _, cells in rows if not cells[0].startswith(_REMARK)]
+        sure = sure or [cells for _, cells in rows]
+        units: dict[str, tuple[str, float]] = {
+            name: unit for name in ("start", "end") if name in places
+            and (unit := unit_of_dates(cells[places[name][0]] for cells in sure))
+        }  # fmt: skip
+        reader = cls(path, header, places, units=units)
+        starts = any(reader._text(cells, "start") for cells in sure)
+        return replace(reader, starts=starts, hours_first=reader._hours_first(sure))
+
+    def _hours_first(self, rows: Iterable[Sequence[str]]) -> bool | None:
+        """Whether durations of two parts are hours and minutes by the start and end of more jobs
+        than they are minutes and seconds."""
+        agree = {True: 0, False: 0}
+        for cells in rows:
+            if not has_two_parts(told := self._text(cells, "seconds")):
+                continue
+            ran = hours_between(*(self._seconds_of(cells, name) for name in ("start", "end")))
+            for hours_first in agree if ran is not None else ():
+                apart = (elapsed_s(told, hours_first) or 0.0) - (ran or 0.0) * 3600
+                agree[hours_first] += abs(apart) <= _NEAR_S
+        return None if agree[True] == agree[False] else agree[True] > agree[False]
+
+    def readings(self, rows: Sequence[Row]) -> Iterator[str]:
+        """How cells are read that could be read otherwise, in sentences."""
+        for unit in dict.fromkeys(unit for unit, _ in self.units.values()):
+            own = [self._named(name) for name, (of, _) in self.units.items() if of == unit]
+            yield f"{enumerated(own)} {'count' if len(own) > 1 else 'counts'} {unit} since 1970."
+        hours = [text for _, cells in rows if has_two_parts(text := self._text(cells, "hours"))]
+        if hours:
+            yield _two_parts(hours, "hours:minutes", "since their column tells hours")
+        short = [
+            text for _, cells in rows
+            if has_two_parts(text := self._text(cells, "seconds"))
+            and not self._text(cells, "hours")
+        ]  # fmt: skip
+        if not short:
             return
-        gpus, kind = self._gpus(line, cells)
+        name = self.header[self.places["seconds"][0]]
+        if self.hours_first is None:
+            why = (
+                "as Slurm writes them; where they are hours:minutes, name the column in the "
+                f"study, columns: {{hours: {name}}}"
+            )
+        else:
+            why = "as the start and end of their jobs say"
+        yield _two_parts(short, "hours:minutes" if self.hours_first else "minutes:seconds", why)
+
+    def _named(self, name: str) -> str:
+        return f"'{self.header[self.places[name][0]]}'"
+
+    def job(self, line: int, cells: Sequence[str]) -> LoggedJob:
+        """The job of a row."""
+        name = self._text(cells, "job")
+        gpus, types = self._gpus(line, cells)
         hours = self._hours(line, cells)
         total = self._number(line, cells, "gpu_hours")
         batch = self._number(line, cells, "batch_per_gpu")
@@ -244,38 +316,49 @@ class _Reader:
             for at in self.places.get("workload", ())
             if [at] != self.places.get("job") or _LETTER.search(cells[at])
         ]  # an ID names none
-        yield LoggedJob(
+        status, kind = self._text(cells, "status"), self._text(cells, "gpu_type")
+        return LoggedJob(
             name=name or f"line {line}",
             labels=tuple(label for label in labels if label.lower() not in ABSENT),
             gpus=gpus,
-            gpu_type=self._text(cells, "gpu_type") or kind,
+            gpu_types={kind: gpus} if kind else types,
             nodes=self._nodes(line, cells),
             hours=hours,
             gpu_hours=total if total is not None else None if hours is None else hours * gpus,
             batch=batch or None,
             architecture=self._text(cells, "class"),
             line=line,
-            failed=failed(self._text(cells, "status")),
+            failed=failed(status),
+            waited=waited(status, self._started(cells, hours, total)),
         )
 
-    def _gpus(self, line: int, cells: Sequence[str]) -> tuple[float, str]:
-        """GPUs of a job, and their type where the resources name it."""
+    def _started(
+        self, cells: Sequence[str], hours: float | None, total: float | None
+    ) -> bool | None:
+        """Whether a job started; None where its log tells it of none."""
+        if self._text(cells, "start") or hours is not None or total is not None:
+            return True
+        return False if self.starts else None
+
+    def _gpus(self, line: int, cells: Sequence[str]) -> tuple[float, Mapping[str, float]]:
+        """GPUs of a job, and how many of each type where the resources name types."""
         found = self._number(line, cells, "gpus")
         each = self._number(line, cells, "gpus_each")
         if found is None and each is not None:
             replicas = self._number(line, cells, "replicas")
             found = each * (1.0 if replicas is None else replicas)
-        kind = ""
+        types = Counter[str]()
         if "tres" in self.places:
             told = _TRES.findall(self._text(cells, "tres"))
-            kind = next((kind for kind, _ in told if kind), "")
+            for kind, count in told:
+                types[kind] += int(count) * bool(kind)
             total = next((float(count) for kind, count in told if not kind), None)
             if total is None:
                 total = sum(float(count) for _, count in told)
             found = total if found is None else found
         if found is not None and found > _MOST_GPUS:
             self._wrong(line, cells, "gpus", "is more than anybody has")
-        return found or 0.0, kind
+        return found or 0.0, {kind: float(count) for kind, count in types.items() if count}
 
     def _nodes(self, line: int, cells: Sequence[str]) -> float | None:
         """Nodes of a job; None, or 0, where the log does not tell."""
@@ -285,9 +368,11 @@ class _Reader:
         return found
 
     def _hours(self, line: int, cells: Sequence[str]) -> float | None:
-        hours = self._number(line, cells, "hours")
-        if hours is None and "seconds" in self.places:
-            seconds = self._seconds(line, cells)
+        hours = elapsed_s(self._text(cells, "hours"), hours_first=True)
+        hours = self._number(line, cells, "hours") if hours is None else hours / 3600
+        if hours is None:
+            seconds = elapsed_s(self._text(cells, "seconds"), hours_first=bool(self.hours_first))
+            seconds = self._number(line, cells, "seconds") if seconds is None else seconds
             hours = None if seconds is None else seconds / 3600
         if hours is None and "start" in self.places and "end" in self.places:
             hours = hours_between(*(self._moment(line, cells, name) for name in ("start", "end")))
@@ -296,22 +381,18 @@ class _Reader:
             self._wrong(line, cells, told, "makes the job longer than 20 years")
         return hours
 
-    def _seconds(self, line: int, cells: Sequence[str]) -> float | None:
-        text = self._text(cells, "seconds")
-        if (match := _ELAPSED.fullmatch(text)) is None:
-            return self._number(line, cells, "seconds")
-        days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-
     def _moment(self, line: int, cells: Sequence[str], name: str) -> float | None:
-        text = self._text(cells, name)
-        if not text:
-            return None
-        found = moment(text)
-        if found is None:
+        found = self._seconds_of(cells, name)
+        if found is None and self._text(cells, name):
             remedy = "write for example 2026-09-30 17:36:00, or leave the cell empty"
             self._wrong(line, cells, name, "is neither a date nor seconds", remedy)
         return found
+
+    def _seconds_of(self, cells: Sequence[str], name: str) -> float | None:
+        """The moment of a cell; None where it is empty, or none can be read."""
+        found = moment(self._text(cells, name))
+        _, per_second = self.units.get(name, ("", 1.0))
+        return None if found is None else found / per_second
 
     def _text(self, cells: Sequence[str], name: str) -> str:
         own = self.places.get(name)
@@ -339,3 +420,9 @@ class _Reader:
         at = next((own[0] for key in (name, *SIZES) if (own := self.places.get(key))), 0)
         problem = f"{self.header[at]}: '{cells[at][:60]}' {how}"
         raise StudyError(self.path, line, column(cells, at), problem, remedy)
+
+
+def _two_parts(texts: Sequence[str], how: str, why: str) -> str:
+    number = f"{len(texts):,} duration{'s' * (len(texts) != 1)}"
+    are = "are" if len(texts) != 1 else "is"
+    return f"{number} such as {texts[0]} {are} read as {how}, {why}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MOST_SHOWN = 12  # types of GPU, and names that match nothing
 
@@ -53,7 +53,8 @@ class LogSummary:
     that weights take, of all jobs and of the matched ones; None where there are none. gpu_hours: of
     all jobs that held GPUs, also of failed ones that do not count; None where the log has no times,
     and in documents of before they were told. durations: columns that were not read and look like
-    how long jobs ran.
+    how long jobs ran. no_jobs: what rows are that are no jobs -> how many. readings: how cells were
+    read that could be read otherwise, in sentences.
     """
 
     form: str
@@ -75,3 +76,5 @@ class LogSummary:
     weights_matched: float | None = None
     gpu_hours: float | None = None
     durations: tuple[str, ...] = ()
+    no_jobs: Mapping[str, int] = field(default_factory=dict)
+    readings: tuple[str, ...] = ()

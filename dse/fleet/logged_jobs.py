@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -14,7 +14,7 @@ import numpy as np
 
 from dse import catalog
 from dse.errors import StudyError
-from dse.fleet.job_log import JobLog, read_job_log
+from dse.fleet.job_log import TABLE, JobLog, read_job_log
 from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named, unknown_class
 from dse.fleet.log_entry import LoggedJob
 from dse.fleet.log_summary import MOST_SHOWN, Failed, LogSummary, Matched, Seen
@@ -28,6 +28,7 @@ LARGEST_PARAMS = 1e9  # of a network that an unknown job may be: one that any GP
 _LONGEST_NAME = 60  # characters of a name that are shown
 _NUMBER = re.compile(r"([-_.#/ ]\d+)+$")  # of a run, after the name of what runs
 FAILED = "failed or were cancelled"
+NEVER_STARTED = "never started"
 NO_GPU, NEVER_RAN = "held no GPU", "ran for less than 4 seconds of a GPU, or not at all"
 
 
@@ -53,7 +54,10 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
     jobs = [job for job in ran if terms.count_failed or not job.failed]
     if not jobs:
         left_out += Counter({FAILED: len(ran)})
-        why = " and ".join(f"{count:,} {what}" for what, count in left_out.items())
+        reasons = [f"{count:,} {what}" for what, count in left_out.items()]
+        reasons += [f"{count:,} row{'s' * (count != 1)} {what}"
+                    for what, count in log.no_jobs.items()]  # fmt: skip
+        why = " and ".join(reasons) or "it has no rows below its header" * (log.form == TABLE)
         problem = f"no job in it can be used{f': {why}' if why else ''}"
         raise StudyError(str(path), 0, 0, problem, "give a log of jobs that trained")
     matcher = Matcher(terms.workloads)
@@ -89,6 +93,8 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         form=log.form,
         columns=dict(log.columns),
         left_out=dict(left_out),
+        no_jobs=dict(log.no_jobs),
+        readings=(*log.readings, *_of_one_id(log, ran)),
         matched=_held(found, weights),
         unmatched=int(np.sum(~matched)),
         unmatched_share=float(weights[~matched].sum() / weights.sum()),
@@ -100,7 +106,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         without_hours=without,
         class_by_size=sum(not job.architecture for job in jobs),
         failed=_failed(ran, terms.count_failed) if log.tells_status else None,
-        gpu_types=_held([job.gpu_type[:_LONGEST_NAME] for job in jobs], weights)[:MOST_SHOWN],
+        gpu_types=_types(jobs, weights)[:MOST_SHOWN],
         gpu_hours=None if held is None else float(held.sum()),
         durations=log.durations,
     )
@@ -117,13 +123,26 @@ def _title(job: LoggedJob, workload: str | None) -> str:
 def _used(log: JobLog) -> tuple[list[LoggedJob], Counter[str]]:
     jobs, left_out = [], Counter[str]()
     for job in log.jobs:
-        if job.gpus <= 0:
+        if job.waited:
+            left_out[NEVER_STARTED] += 1
+        elif job.gpus <= 0:
             left_out[NO_GPU] += 1
         elif job.gpu_hours is not None and job.gpu_hours < LEAST:
             left_out[NEVER_RAN] += 1
         else:
             jobs.append(job)
     return jobs, left_out
+
+
+def _of_one_id(log: JobLog, jobs: Sequence[LoggedJob]) -> Iterator[str]:
+    """That rows have one ID, in a sentence, where the log has IDs and they do."""
+    counts = Counter(job.name for job in jobs)
+    rows = sum(count for count in counts.values() if count > 1)
+    if rows and "job" in log.columns:
+        yield (
+            f"{rows:,} rows share their '{log.columns['job']}' with another row: each counts as a "
+            "job of its own, and their GPU-hours add up, as those of a requeued job should."
+        )
 
 
 def _failed(jobs: Sequence[LoggedJob], counted: bool) -> Failed:
@@ -207,7 +226,24 @@ def _held(names: Sequence[str | None], weights: Array) -> tuple[Matched, ...]:
     counts, held = Counter(names), defaultdict[str | None, float](float)
     for name, weight in zip(names, weights, strict=True):
         held[name] += float(weight)
-    total = float(weights.sum())
+    return _by_share(counts, held, float(weights.sum()))
+
+
+def _types(jobs: Sequence[LoggedJob], weights: Array) -> tuple[Matched, ...]:
+    """How many jobs held GPUs of each type, and what these hold of the fleet, the most first. A job
+    with GPUs of several types counts for each, with what its GPUs of the type hold."""
+    counts, held = Counter[str | None](), defaultdict[str | None, float](float)
+    for job, weight in zip(jobs, weights, strict=True):
+        whole = max(sum(job.gpu_types.values()), job.gpus)
+        for kind, gpus in job.gpu_types.items():
+            counts[kind[:_LONGEST_NAME]] += 1
+            held[kind[:_LONGEST_NAME]] += float(weight) * gpus / whole
+    return _by_share(counts, held, float(weights.sum()))
+
+
+def _by_share(
+    counts: Mapping[str | None, int], held: Mapping[str | None, float], total: float
+) -> tuple[Matched, ...]:
     rows = [Matched(name, counts[name], held[name] / total) for name in counts if name]
     return tuple(sorted(rows, key=lambda row: -row.share))
 

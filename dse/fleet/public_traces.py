@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from dse.fleet.log_entry import (
     hours_between,
     moment,
     plain,
+    waited,
 )
 from dse.model.pai import PS_WORKER
 
@@ -54,22 +56,27 @@ def pai_jobs(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[Logge
             tasks.setdefault(cells[0], []).append((number, cells))
     for name, own in tasks.items():
         gpus = hours = held = 0.0
-        kinds, servers, told = [], False, False
+        kinds, servers, told = defaultdict[str, float](float), False, False
+        waiting = True
         for number, cells in own:
             servers |= _SERVER.fullmatch(cells[1]) is not None
             count, start, end, share = (_of_pai(path, number, cells, at) for at in (2, 4, 5, 8))
             ran = hours_between(start, end)
             if not share or not count:
                 continue
+            waiting &= waited(cells[3], None)
             gpus += count * max(share / _PAI_GPU, 1.0)  # those that share a GPU are cNodes, too
             if ran is not None:
                 told, hours = True, max(hours, ran)
                 held += count * share / _PAI_GPU * ran
-            kinds.append(cells[9])
+            if cells[9]:
+                kinds[cells[9]] += count * max(share / _PAI_GPU, 1.0)
+        whole = float(math.ceil(gpus))
         yield LoggedJob(
-            name, (), float(math.ceil(gpus)), next(filter(None, kinds), ""), None,
+            name, (), whole, {kind: own * whole / gpus for kind, own in kinds.items()}, None,
             hours if told else None, held if told else None, None, PS_WORKER if servers and
             gpus > 1 else "", own[0][0], any(failed(cells[3]) for _, cells in own),
+            waiting and gpus > 0,
         )  # fmt: skip
 
 
@@ -121,6 +128,6 @@ def _philly_job(entry: Mapping[str, Any], path: str, number: int) -> LoggedJob:
         if ran is not None and own:
             told, hours, held = True, hours + ran, held + ran * own
     return LoggedJob(
-        name, (), gpus, "", nodes or None, hours if told else None, held if told else None,
+        name, (), gpus, {}, nodes or None, hours if told else None, held if told else None,
         None, "", number, failed(str(entry.get("status", ""))),
     )  # fmt: skip

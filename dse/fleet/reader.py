@@ -14,8 +14,9 @@ from dse import catalog
 from dse.calibration.profile import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.errors import StudyError
-from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
+from dse.fleet.job_log import LOG_ENDINGS, is_log
 from dse.fleet.job_table import ENDINGS, REQUIRED
+from dse.fleet.log_columns import NAMES
 from dse.fleet.logged_jobs import LogTerms
 from dse.fleet.machine import Machine, formats
 from dse.fleet.measured_costs import NOTHING, joined, parts

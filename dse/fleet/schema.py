@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from dse.fleet.job_log import NAMES
+from dse.fleet.log_columns import NAMES
 from dse.fleet.sampling import MOST_JOBS
 from dse.study.schema import QUANTITY, Section, json_schema, one_or_list, shown_as, whole
 

@@ -44,8 +44,8 @@ def _row(row: Matched) -> list[str]:
 
 
 def total(document: FleetDocument) -> str:
-    """How many GPU-hours the log's jobs held, and how many jobs are left out and why, in a sentence
-    for the answer; empty where there is no log."""
+    """How many GPU-hours the log's jobs held, how many jobs are left out and why, and how many rows
+    are no jobs, in sentences for the answer; empty where there is no log."""
     log = document.log
     if log is None:
         return ""
@@ -60,7 +60,14 @@ def total(document: FleetDocument) -> str:
         if log.without_hours:
             out += f" ({log.without_hours:,} without a time, counted as long as the median)"
     reasons = [f"{many(number, 'job')} that {reason}" for reason, number in log.left_out.items()]
+    reasons += [f"{many(number, 'row')} {what}" for what, number in log.no_jobs.items()]
     return f"{out}. Left out: {'; '.join(reasons)}." if reasons else f"{out}."
+
+
+def readings(document: FleetDocument) -> str:
+    """How cells of the log were read that could be read otherwise, in sentences for the answer;
+    empty where there are none."""
+    return "" if document.log is None else " ".join(document.log.readings)
 
 
 def timeless(document: FleetDocument) -> str:
@@ -166,6 +173,7 @@ def notes(document: FleetDocument) -> list[str]:
 
 def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
     yield total(document)
+    yield from log.readings
     yield summary(document)
     if log.unmatched:
         yield (

@@ -109,6 +109,7 @@ def answer_lines(document: FleetDocument) -> list[str]:
     of_log = (
         fleet_log.timeless,
         fleet_log.total,
+        fleet_log.readings,
         fleet_log.summary,
         fleet_log.failed,
         fleet_log.hardware,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
-from dse.fleet.job_log import TABLE, is_log
+from dse.fleet.job_log import REMARKS, STEPS, TABLE, is_log
 from dse.fleet.job_table import REQUIRED
 from tests.fleet import logs, small
 from tests.fleet.logs import read
@@ -18,17 +18,18 @@ def test_sacct_without_its_steps(tmp_path: Path) -> None:
     assert log.form == TABLE
     assert [job.name for job in log.jobs] == ["101", "102", "103_1", "103_2", "104"]
     first, second, *_, last = log.jobs
-    assert (first.gpus, first.gpu_type, first.nodes, first.hours) == (8, "v100", 1, 24)
-    assert (second.gpus, second.gpu_type, second.gpu_hours) == (32, "a100", 3200)
+    assert (first.gpus, first.gpu_types, first.nodes, first.hours) == (8, {"v100": 8}, 1, 24)
+    assert (second.gpus, second.gpu_types, second.gpu_hours) == (32, {"a100": 32}, 3200)
     assert second.labels == ("bert_large_pretrain_v3",)
     assert last.gpus == 0
     assert log.columns["seconds"] == "ElapsedRaw"
+    assert log.no_jobs == {STEPS: 2}
 
 
 def test_sacct_as_csv_with_elapsed_times_and_a_separator_at_the_end(tmp_path: Path) -> None:
     one, two = read(tmp_path, logs.SACCT_CSV, "log.csv").jobs
     assert (one.gpus, one.nodes, one.hours, one.gpu_hours) == (4, 2, 26, 104)
-    assert (two.gpus, two.gpu_type, two.hours) == (2, "a100", 0.5)
+    assert (two.gpus, two.gpu_types, two.hours) == (2, {"a100": 2}, 0.5)
     text = "".join(f"{line}|\n" for line in logs.SACCT.splitlines()[1:])
     assert read(tmp_path, logs.SACCT.splitlines()[0] + "\n" + text).jobs[0].gpus == 8
 
@@ -45,6 +46,69 @@ def test_columns_that_a_study_names(tmp_path: Path) -> None:
     (job,) = read(tmp_path, text, workload="Tag", gpus="Cards", hours="Run time (h)",
                   global_batch="Whole batch").jobs  # fmt: skip
     assert (job.labels, job.gpus, job.gpu_hours, job.batch) == (("resnet50",), 4, 8, 128)
+
+
+@pytest.mark.parametrize(
+    "name", ["123.pbs01", "123[5].pbs01", "123[].pbs01", "7.sdb", "20260501.2"]
+)
+def test_ids_of_other_schedulers_are_no_steps(name: str, tmp_path: Path) -> None:
+    log = read(tmp_path, f"jobid,gpus,hours\n{name},8,1\n55,8,1\n", "log.csv")
+    assert [job.name for job in log.jobs] == [name, "55"]
+    assert log.no_jobs == {}
+
+
+def test_steps_of_slurm_are_counted_where_their_jobs_are(tmp_path: Path) -> None:
+    names = ("7", "7.batch", "7.extern", "7.interactive", "7.0", "8_1", "8_1.2", "9+0", "9+0.0",
+             "8_[2-4%2]", "10.batch", "11.0", "12.0")  # fmt: skip
+    log = read(tmp_path, "jobid|gpus|hours\n" + "".join(f"{name}|8|1\n" for name in names))
+    assert [job.name for job in log.jobs] == ["7", "8_1", "9+0", "8_[2-4%2]", "11.0", "12.0"]
+    assert log.no_jobs == {STEPS: 7}
+
+
+def test_a_row_that_begins_with_a_hash_is_a_job_and_remarks_are_counted(tmp_path: Path) -> None:
+    text = "# exported\nname,gpus,hours\n#12 resnet50,8,2\n# by ann, bob, eve\n# the end\nx,1,2\n"
+    log = read(tmp_path, text, "log.csv")
+    assert [(job.name, job.gpus) for job in log.jobs] == [("line 3", 8), ("line 6", 1)]
+    assert log.jobs[0].labels == ("#12 resnet50",)
+    assert log.no_jobs == {REMARKS: 2}
+    assert log.readings == (
+        "1 row begins with #, but counts as a job, with a value for every column.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "gpus", "replicas"),
+    [
+        ("gpus_per_node,nodes,workers", "8,2,4", 16, "nodes"),
+        ("gpus_per_node,workers", "8,4", 32, "workers"),
+        ("GPUs per task,NTasks,Nodes", "1,16,2", 16, "NTasks"),
+        ("gpus_per_task,nodes", "4,2", 8, "nodes"),
+        ("gpus_per_worker,replicas,workers", "2,9,3", 6, "workers"),
+        ("gpus_per_pod,replicas,nodes", "8,4,2", 32, "replicas"),
+        ("gpus,replicas", "8,4", 8, None),
+        ("gpus,nodes", "8,4", 8, None),
+    ],
+)
+def test_gpus_of_each_times_how_many_there_are(
+    header: str, row: str, gpus: float, replicas: str | None, tmp_path: Path
+) -> None:
+    log = read(tmp_path, f"{header}\n{row}\n", "log.csv")
+    assert log.jobs[0].gpus == gpus
+    assert log.columns.get("replicas") == replicas
+    told = [line for line in log.readings if "'replicas' is not read" in line]
+    assert bool(told) is (header == "gpus,replicas")
+    assert all("columns: {gpus_each: gpus}" in line for line in told)
+
+
+def test_gpus_of_a_replica_that_a_study_names_so_are_multiplied(tmp_path: Path) -> None:
+    log = read(tmp_path, "gpus,replicas\n8,4\n", "log.csv", gpus_each="gpus")
+    assert (log.jobs[0].gpus, log.readings) == (32, ())
+
+
+def test_gpus_of_several_types_are_told_apart(tmp_path: Path) -> None:
+    text = "JobID|AllocTRES|ElapsedRaw\n1|gres/gpu:a100=6,gres/gpu:v100=2,gres/gpu=8|3600\n"
+    (job,) = read(tmp_path, text).jobs
+    assert (job.gpus, job.gpu_types) == (8, {"a100": 6, "v100": 2})
 
 
 @pytest.mark.parametrize(

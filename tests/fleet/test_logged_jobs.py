@@ -174,7 +174,8 @@ def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
         "sweep (1). Say in the study what they are: workloads:",
         "The log gives no batch for 2 jobs of a known workload: each GPU takes 32 samples",
         "The log has 3 jobs that held GPUs, for 3,394 GPU-hours in all. Left out: 1 job that ran "
-        "for less than 4 seconds of a GPU, or not at all; 1 job that held no GPU.",
+        "for less than 4 seconds of a GPU, or not at all; 1 job that held no GPU; 2 rows of steps, "
+        "such as 101.batch, which are part of their jobs.",
         "tres from AllocTRES",
         "the 90 % intervals do not cover it",
         "| not matched | 1 |",
@@ -477,3 +478,69 @@ def test_jobs_are_listed_by_what_they_held_with_the_names_that_the_log_has(
     text = "job name,gpus,hours\nresnet50-1,8,1\n"
     (row,) = fleet_jobs.rows(document(tmp_path, text, more="columns: {job: job name}\n"))
     assert row[0] == "resnet50-1 (resnet50)"
+
+
+PENDING = """\
+JobID|JobName|ReqTRES|State|Start|End
+1|resnet50|gres/gpu:a100=8|COMPLETED|2026-03-01T00:00:00|2026-03-01T10:00:00
+2|resnet50|gres/gpu:a100=8|COMPLETED|2026-03-01T00:00:00|2026-03-01T10:00:00
+3|resnet50|gres/gpu:a100=64|PENDING|Unknown|Unknown
+4|resnet50|gres/gpu:a100=64|PENDING|2026-03-09T00:00:00|Unknown
+5|resnet50|gres/gpu:a100=64|REQUEUED|Unknown|Unknown
+6|resnet50|gres/gpu:a100=64|CANCELLED by 7|None|2026-03-01T10:00:00
+7|resnet50|gres/gpu:a100=8|RUNNING|2026-03-01T00:00:00|Unknown
+"""
+
+
+def test_jobs_that_never_started_hold_no_gpus(tmp_path: Path) -> None:
+    found = document(tmp_path, PENDING)
+    assert fleet_log.total(found) == (
+        "The log has 3 jobs that held GPUs, for 240 GPU-hours in all (1 without a time, counted as "
+        "long as the median). Left out: 4 jobs that never started."
+    )
+    header, *rows = PENDING.splitlines()
+    with pytest.raises(StudyError, match="no job in it can be used: 2 never started; give"):
+        document(tmp_path, "\n".join((header, *rows[2:4])) + "\n")
+
+
+def test_jobs_of_a_public_trace_that_wait_hold_no_gpus(tmp_path: Path) -> None:
+    waiting = "w1,worker,4.0,Waiting,,,600.0,29.3,800.0,V100\n"
+    log = document(tmp_path, logs.PAI + waiting, "log.csv").log
+    assert log is not None
+    assert log.left_out["never started"] == 1
+
+
+def test_a_log_without_jobs_says_why(tmp_path: Path) -> None:
+    with pytest.raises(
+        StudyError, match=r"can be used: 2 rows of steps, such as 101\.batch, which"
+    ):
+        document(tmp_path, "JobID|gpus|hours\n1.batch|8|1\n2.extern|8|1\n")
+    with pytest.raises(StudyError, match="can be used: it has no rows below its header; give"):
+        document(tmp_path, "JobID|gpus|hours\n")
+
+
+def test_gpus_of_mixed_jobs_count_for_their_own_types(tmp_path: Path) -> None:
+    text = (
+        "JobID|JobName|AllocTRES|ElapsedRaw\n"
+        "1|resnet50|gres/gpu:a100=6,gres/gpu:v100=2,gres/gpu=8|3600\n"
+        "2|resnet50|gres/gpu:v100=8,gres/gpu=8|3600\n"
+    )
+    log = document(tmp_path, text).log
+    assert log is not None
+    assert [(row.name, row.jobs, row.share) for row in log.gpu_types] == [
+        ("v100", 2, pytest.approx(10 / 16)),
+        ("a100", 1, pytest.approx(6 / 16)),
+    ]
+
+
+def test_rows_of_one_id_and_other_readings_are_told_in_the_answer(tmp_path: Path) -> None:
+    text = "id,model,gpus,replicas,hours\n1,resnet50,8,2,1\n1,resnet50,8,2,1\n2,resnet50,8,2,1\n"
+    found = document(tmp_path, text, "log.csv")
+    (line,) = (line for line in answer_lines(found) if "'replicas' is not read" in line)
+    assert line.endswith(
+        "2 rows share their 'id' with another row: each counts as a job of its own, and their "
+        "GPU-hours add up, as those of a requeued job should."
+    )
+    for told in found.log.readings if found.log else ():
+        assert told in fleet_page.render_markdown(found).replace("\\", "")
+    assert fleet_log.readings(document(tmp_path, ALL_MATCH)) == ""

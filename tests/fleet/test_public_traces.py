@@ -14,7 +14,7 @@ def test_the_tasks_of_a_job_of_pai_together(tmp_path: Path) -> None:
     servers, shared, running, none = log.jobs
     assert log.form == PAI
     assert (servers.gpus, servers.architecture, servers.gpu_hours) == (16, "ps-worker", 16)
-    assert (shared.gpus, shared.gpu_hours, shared.gpu_type) == (1, 1, "T4")  # half a GPU, 2 h
+    assert (shared.gpus, shared.gpu_hours, shared.gpu_types) == (1, 1, {"T4": 1})  # half a GPU, 2 h
     assert (running.gpus, running.gpu_hours) == (16, None)
     assert none.gpus == 0
     header = (
@@ -31,3 +31,12 @@ def test_the_attempts_of_a_job_of_philly_together(tmp_path: Path) -> None:
     assert (job.gpus, job.nodes, job.hours, job.gpu_hours) == (2, 2, 3, 2 + 4)
     assert none.gpus == 0
     assert (running.gpus, running.hours) == (1, None)
+
+
+def test_gpus_of_the_tasks_of_a_job_of_pai_by_type(tmp_path: Path) -> None:
+    tasks = (
+        "m1,worker,3.0,Terminated,0.0,10.0,,,100.0,V100\n"
+        "m1,evaluator,1.0,Terminated,0,9,,,50.0,T4\n"
+    )
+    (job,) = read(tmp_path, tasks, "log.csv").jobs
+    assert (job.gpus, job.gpu_types) == (4, {"V100": 3, "T4": 1})
