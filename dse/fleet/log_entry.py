@@ -16,10 +16,10 @@ _FAILED = re.compile(r"fail|cancel|kill|error|outofme|oom|nodefail|bootfail|abor
 # How words for jobs that wait for their GPUs begin, and words for jobs that may have run before.
 _WAITS = re.compile(r"pend|queue|inqueue|wait|unsched|(?:pd|q|qw|hqw)$")
 _MAY_WAIT = re.compile(r"requeue|suspend|psusp|h[oe]ld|idle|creat|submit|accept|new")
-# Day, month, year and hour of a moment, as much of Europe writes it.
 FIRST_DATE_S, LAST_DATE_S = 978_307_200.0, 4_102_444_800.0  # of the years 2001 to 2099
 _PER_SECOND = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+# Day, month, year and hour of a moment, as much of Europe writes it.
 _DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:(?:,? +|T)(\d{1,2})(?=:))?")
 
 

@@ -11,7 +11,7 @@ from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
-from dse.pricing import hardware, market, network_doubts, rate_doubts, stock
+from dse.pricing import hardware, market, network_doubts, price_doubts, rate_doubts, stock
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
@@ -24,7 +24,8 @@ UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement
 
 def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: profiles that price nothing, networks that look alike."""
-    money = [*_hosts(problem), *market.notes(problem.study, problem.prices),
+    money = [*_hosts(problem), *price_doubts.other_speeds(problem),
+             *market.notes(problem.study, problem.prices),
              *stock.notes(problem.study, problem.standing)]  # fmt: skip
     last = [
         *money,

@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dse import catalog
+from dse.calibration.number_text import gbps
 from dse.catalog import Fact, implausible, lapsed
 from dse.catalog.plausibility import usual_price
 from dse.catalog.price_spread import own
 from dse.pricing import market
 from dse.pricing.problem import Problem
-from dse.spelling import enumerated
+from dse.spelling import abridged, enumerated
 from dse.study import Study, Value, Wire
+from dse.study.quantities import PURCHASE, facts_of
 
 MOST_PARTS = 2  # that are named, of those that are converted at one rate
 _AXES = ("accelerator", "node", "inter_node", "intra_node")
@@ -114,6 +116,30 @@ def _whose(fact: Fact) -> str:
     """Whose offer a price is: ``quotation Q-1, vendor.csv``; its file where it has no number."""
     quote = fact.offer.quote if fact.offer else ""
     return f"quotation {quote}, {_file(fact)}" if quote else _file(fact)
+
+
+def other_speeds(problem: Problem) -> list[str]:
+    """That links of several speeds cost the same, since the prices of one fabric count for them, a
+    line for each fabric."""
+    study = problem.study
+    if PURCHASE not in facts_of(objective.name for objective in study.objectives):
+        return []
+    found: dict[tuple[str, float], list[str]] = {}
+    for axis in _AXES[2:]:
+        for link in study.values(axis):
+            if not isinstance(link, Wire) or link.fabric is None:
+                continue
+            if None not in (link.nic_usd, link.switch_port_usd, link.cable_usd):
+                continue
+            nominal = catalog.fabric(link.fabric).bytes_per_s
+            if nominal is not None and link.bytes_per_s != nominal:
+                found.setdefault((link.fabric, nominal), []).append(link.label)
+    return [
+        f"{abridged(list(dict.fromkeys(labels)))}: priced as {fabric}, whose prices are of "
+        f"{gbps(nominal)} Gbps. Give nic, switch_port and cable of each "
+        "speed, or name fabrics, before a speed is chosen by its price."
+        for (fabric, nominal), labels in found.items()
+    ]
 
 
 def rates(problem: Problem) -> list[str]:

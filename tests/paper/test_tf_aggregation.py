@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 from benchmarks.papers import tf_aggregation as paper
 from benchmarks.papers import tf_assumed, tf_piz_daint, tf_table
 from benchmarks.papers.fact import ASSUMED, CHECK, FITTED, ROLES
@@ -144,3 +145,15 @@ def test_a_ring_for_every_tensor_loses_where_tensors_are_many_and_small() -> Non
     }
     for workload in ("resnet50", "nasnet-large"):
         assert rates["horovod-mpi-opt", workload] > rates["baidu-mpi", workload]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", ["", "-mobilenet", "-resnet101", "-nasnet"])
+def test_what_the_page_says_of_the_fronts(network: str) -> None:
+    front = dse.load_study(f"tf-aggregation{network}").search().front
+    several = front["gpus"] > 1
+    others = several & (front["aggregation"] != "horovod-mpi-opt")
+    rare = others & (front["gpus"] == 128) & (front["inter_node"] == "10gbe")
+    assert set(front["gpus"][~several]) == {1}
+    assert others.sum() == rare.sum() == (network == "-nasnet")
+    assert "from 2 to 128 all points are Horovod over MPI with both proposals" in DOCS.read_text()

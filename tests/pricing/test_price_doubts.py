@@ -99,3 +99,22 @@ def test_cards_that_no_machine_pays_are_no_price_of_the_network(tmp_path: Path) 
     assert known is not None
     assert not known.own
     assert not known.checked
+
+
+def test_links_of_other_speeds_that_cost_what_their_fabric_costs_are_told_of(
+    tmp_path: Path,
+) -> None:
+    def told(links: str, text: str = studies.SMALL) -> list[str]:
+        before, rest = text.split("  inter_node:\n")
+        _, _, after = rest.partition("cable: 60 USD}\n")
+        given = f"{before}  inter_node: {links}\n{after}"
+        return price_doubts.other_speeds(load(studies.written(tmp_path, given)))
+
+    (line,) = told("{bandwidth: [25 Gbps, 100 Gbps, 400 Gbps], fabric: 100gbe}")
+    assert line.startswith("25 Gbps, 400 Gbps: priced as 100gbe, whose prices are of 100 Gbps. ")
+    (line,) = told("{bandwidth: {from: 10 Gbps, to: 90 Gbps, continuous: true}, fabric: 100gbe}")
+    assert line.startswith("10 Gbps, 90 Gbps: priced as 100gbe")
+    own = "nic: 300 USD, switch_port: 200 USD, cable: 60 USD"
+    assert told(f"{{bandwidth: [25 Gbps, 400 Gbps], fabric: 100gbe, {own}}}") == []
+    assert told("{bandwidth: 100 Gbps, fabric: 100gbe}") == []
+    assert told("[25gbe, 100gbe]") == []
