@@ -21,25 +21,34 @@ PLAIN, AVERAGE, EXTREME = range(3)  # the first of these that a line has counts
 
 _ONE = rf"(?:{ACCELERATOR}|{NODE}|{OTHER})"
 _NAME = r"(?:throughput|speed|rate|perf|performance|ips)"  # what rates are called
-_NOT_SPEED = r"(?![\s_-]*(?:micro|mini|batch|mem|[a-z]*flop))"
+_ADJECTIVE = r"(?:avg|average|mean|median|current|overall|observed|measured|train|training)"
 _EACH = r"(?:each|every)\s+(?:of\s+)?(?:the\s+)?(?:\d+\s+)?"
+_COUNT = rf"\(\s?\d+\s(?:{ACCELERATOR}|{NODE})s?\s?\)"  # of them, as in per GPU (32 GPUs)
+# Between what a rate is of and the rate: no comma, and no words but what rates are called.
+_UP_TO_RATE = rf"[\s\"':=|{{(\[_-]*(?:{_COUNT}[\s:=|]*)?(?:(?:is|was|of|at|{_NAME})[\s\"':=|_-]*)*$"
+# Throughput per GPU: 5.4; not 8 GPUs per node: 5.4, where that is of the GPUs.
 _PER_ONE = re.compile(
-    rf"(?<![a-z])(?:per[\s_-]+|{_EACH}|(?:{_NAME}|s|sec|second)\s?/\s?)"
-    rf"(?P<one>{_ONE})s?(?![a-z0-9]){_NOT_SPEED}"
+    rf"(?:(?:(?:^|[|;:,{{(\[\]])\s*[\"']?|(?<![a-z])(?:{_NAME}|{_ADJECTIVE})\s*)(?:per[\s_-]+|{_EACH})"
+    rf"|(?<![a-z])per[_-](?={_ONE}_)|(?<![a-z])(?:{_NAME}|s|sec|second)\s?/\s?)"
+    rf"(?P<one>{_ONE})s?(?![a-z0-9]){_UP_TO_RATE}"
 )
 _PER_ONE_BEHIND = re.compile(
-    rf"\s{{0,9}}[(\[]?\s{{0,9}}(?:per[\s_-]+|(?:(?:on|for)\s+)?{_EACH}|/\s?)"
-    rf"(?P<one>{_ONE})s?(?![a-z0-9]){_NOT_SPEED}"
+    rf"\s{{0,9}}[(\[]?\s{{0,9}}(?:per[\s_-]+|(?:(?:on|for)\s+)?{_EACH}|(?P<sure>/\s?))"
+    rf"(?P<one>{_ONE})s?(?![a-z0-9])(?P<unsure>[\s_-]*(?:micro|mini|batch|mem|[a-z]*flop))?"
 )
 _OF_ONE = re.compile(rf"(?<![a-z])(?P<one>{_ONE})/$")  # device/tokens_per_sec
 # gpu_samples_per_second: 5.4, local throughput: 5.4 samples/s, single-GPU: 5.4 samples/s
 _MAYBE_ONE = re.compile(
-    rf"(?<![a-z])(?<!multi[\s_-])(?<!all[\s_-])(?<!total[\s_-])(?P<one>{_ONE}|local)"
-    rf"(?:_|[\s_-]+{_NAME}[\"']?\s*[=:]?\s*)[\"']?$"
-    rf"|(?<![a-z])(?:one|single)[\s_-]+(?P<single>{_ONE})(?![a-z0-9])"
+    rf"(?<![a-z])(?P<one>{ACCELERATOR}|{NODE}|local)(?:_|[\s_-]+{_NAME}[\"']?\s*[=:]?\s*)[\"']?$"
+    rf"|(?<![a-z])(?:one|single)[\s_-]+(?P<single>{_ONE}){_UP_TO_RATE}"
+)
+# Before such a word: of all of them.
+_ALL = re.compile(
+    r"(?:\d|(?<![a-z])(?:all|aggregated?|total|overall|global|multi|cross|inter|sum|combined|"
+    r"cluster|whole|many|across))[\s_-]*$"
 )
 _MAYBE_ONE_BEHIND = re.compile(
-    rf"\s{{0,9}}\(?(?:(?:on|for)\s+)?(?:one|an?|a\s+single|single)[\s-](?P<one>{_ONE})(?![a-z0-9])"
+    rf"\s{{0,9}}\(?(?:(?:on|for)\s+)?(?:one|(?:a\s+)?single)[\s-](?P<one>{_ONE})(?![a-z0-9])"
 )
 # Ends the words that are beside a rate: a cell, or another number with its unit.
 _ANOTHER = re.compile(
@@ -53,16 +62,20 @@ _BAR = re.compile(r"\[\d+:\d\d[^\[\]]*$")  # tqdm: before the rate in [00:10<01:
 _COUNTERS = re.compile(r"\d+%|\d+(?:\.\d+)?[km]?/\d|\d+\s*[a-z]*\s*$")
 _PATH = re.compile(r"(?:^|\s)[~.]*/[\w./-]+")
 _INCLUDED = re.compile(r"(?<![a-z])(?:incl[a-z]*|with)(?![a-z])|w/(?!o)")
-_OF_A_PART = re.compile(
-    r"(?<![a-z])(?:data(?![\s_-]*parallel)|data[\s_-]?load(?:er|ing)?|load(?:er|ing)?|i/?o|"
-    r"read(?:er|ing)?|fetch(?:ing)?|input[\s_-]?pipeline|preprocess(?:ing)?|decod(?:e|ing)|"
-    r"micro(?:[\s_-]?(?:step|batch|iter|iteration)(?:e?s)?)?|fwd|forward|bwd|backward|"
-    r"optim(?:izer)?|comms?|communication|all[\s_-]?reduce|comput(?:e|ing|ation)|h2d|sav(?:e|ing))"
-    r"(?![a-z])"
+_PART = (
+    r"(?:(?<!synthetic )(?<!real )(?<!random )(?<!dummy )(?<!fake )data|data[\s_-]?load(?:er|ing)?|"
+    r"load(?:er|ing)?|i/?o|read(?:er|ing)?|fetch(?:ing)?|input[\s_-]?pipeline|preprocess(?:ing)?|"
+    r"decod(?:e|ing)|micro(?:[\s_-]?(?:step|batch|iter|iteration)(?:e?s)?)?|fwd|forward|bwd|"
+    r"backward|optim(?:izer)?|comms?|communication|all[\s_-]?reduce|comput(?:e|ing|ation)|h2d|"
+    r"sav(?:e|ing))"
 )
-_PREPARES = re.compile(  # progress bars of what comes before training
-    r"(?<![a-z])(?:map|filter|(?:tokeniz|download|generat|cast|flatten|pack|truncat)[a-z]*|"
-    r"dataset|split)(?![a-z])"
+_OF_A_PART = re.compile(  # right before a rate
+    rf"(?<![a-z+])(?<!\+ ){_PART}(?:[\s_-]*(?:time|took|takes|{_NAME}))*[\s_\"':=|(\[-]*$"
+)
+_OF_A_PART_BEHIND = re.compile(rf"[\s(\[]*(?:(?:of|for|in)\s+)?{_PART}(?![a-z])")
+_PREPARES = re.compile(  # begin progress bars of what comes before training
+    r"\W*(?:running\s+)?(?:map|filter|load|sav|(?:tokeniz|download|generat|cast|flatten|pack|"
+    r"truncat|resolv|creat|group|preprocess)[a-z]*)(?:ing)?(?![a-z])"
 )
 _AVERAGE = re.compile(
     r"(?<![a-z])(?:avg|average|mean|median|running|moving|smooth|cumulative)|avg(?![a-z])"
@@ -86,7 +99,7 @@ _OWN_OF_TRAINING = re.compile(
     r"(?:loss|lr|learning[\s_]rate|grad[\s_-]?norm)[\"']?\s*[=:]?\s*[\"']?(?:\d|nan)"
     r"|(?<![a-z])epoch\s*:?\s*\d+.{0,400}?\[\d+:\d\d"
 )
-_OF_AN_EPOCH = re.compile(r"(?<![a-z])m?s/step\b.* - val_")
+_OF_AN_EPOCH = re.compile(r"(?<![a-z])m?s/step\b.* - val_| - val_.*m?s/step\b")
 
 
 class Scope(NamedTuple):
@@ -117,11 +130,13 @@ def scope(text: str, start: int, end: int, own: str = "") -> Scope:
     if own:
         return Scope(own, True, start, end, kind, rank)
     if behind := _PER_ONE_BEHIND.match(text, end):
-        return Scope(behind["one"], True, start, behind.end(), kind, rank)
+        told = not behind["unsure"] or bool(behind["sure"])
+        return Scope(behind["one"], told, start, behind.end("one"), kind, rank)
     for pattern in (_PER_ONE, _OF_ONE):
-        for found in pattern.finditer(near):
+        if found := pattern.search(near):
             return Scope(found["one"], True, begins + found.start(), end, kind, rank)
-    if maybe := _MAYBE_ONE.search(near):
+    maybe = _MAYBE_ONE.search(near)
+    if maybe and not _ALL.search(near[: maybe.start()]):
         one = (maybe["one"] or maybe["single"]).replace("local", "process")
         return Scope(one, False, begins + maybe.start(), end, kind, rank)
     if maybe := _MAYBE_ONE_BEHIND.match(text, end):
@@ -169,10 +184,14 @@ def _named(text: str, start: int, end: int, near: str) -> tuple[str, int]:
     else:
         left = text[max(0, bar.start() - _NEAR) : bar.start()]
         name = _PATH.sub(" ", re.split(r"[|;\[\]]", _COUNTERS.split(left, maxsplit=1)[0])[-1])
-    words = f"{name} | {after[1] if after else ''}"
+    behind = after[1] if after else ""
+    words = f"{name} | {behind}"
     rank = EXTREME if _EXTREME.search(words) else AVERAGE if _AVERAGE.search(words) else PLAIN
-    if _NOT_TRAINING.search(words) and not _TRAINING.search(words):
-        return EVALUATION, rank
-    if bar is not None and _PREPARES.search(name):
+    if bar is not None and _PREPARES.match(name):
         return PART, rank
-    return PART if _OF_A_PART.search(words) and not _INCLUDED.search(words) else WHOLE, rank
+    if _TRAINING.search(words):
+        return WHOLE, rank
+    if _NOT_TRAINING.search(words):
+        return EVALUATION, rank
+    part = _OF_A_PART.search(name) or _OF_A_PART_BEHIND.match(behind)
+    return PART if part and not _INCLUDED.search(words) else WHOLE, rank

@@ -28,8 +28,8 @@ OTHER = (  # of which only the script knows how many a job has
 _ONE = rf"(?:{ACCELERATOR}|{NODE}|{OTHER})(?![a-z0-9])"
 _AMID = rf"(?:{_PER}(?P<amid>{_ONE}))?"  # tokens per gpu per second
 _EACH = (
-    rf"(?:(?:{_PER}|[-*\u00b7]|\s+per[_-]|(?P<open>\s?\(\s?per[\s_-]+)|\s+each\s+)(?P<each>{_ONE})"
-    r"(?!\s+(?:batch|mem))(?(open)\s?\)))?"
+    rf"(?:(?:(?P<slash>\s?/\s?)|{_PER}|[-*\u00b7]|\s+per[_-]|(?P<open>\s?\(\s?per[\s_-]+)"
+    rf"|\s+each\s+)(?P<each>{_ONE})(?(slash)|(?!\s+(?:batch|mem)))(?(open)\s?\)))?"
 )
 _SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 gpu(s)
 SAMPLE = r"(?:samples?|images?|imgs?|examples?|sentences?|sequences?|seqs?|records?)"

@@ -40,6 +40,10 @@ def found(folder: Path, text: str, terms: Training = TERMS) -> MeasuredTraining:
         "samples/s: 5.5 per GPU",
         "5.5 samples/s on each of 32 GPUs",
         "5.5 samples/s·GPU",
+        "5.5 samples/s/gpu mem 30 GB",
+        "5632 tokens/s/gpu batch 16",
+        "5632 tokens/s/device memory 30 GB",
+        "8 GPUs per node, per-GPU throughput: 5.5 samples/s",
     ],
 )
 def test_a_rate_of_one_accelerator_wherever_the_line_says_it(line: str, tmp_path: Path) -> None:
@@ -69,6 +73,20 @@ def test_a_rate_of_one_node(line: str, tmp_path: Path) -> None:
         "samples/s: 157.5 | tokens per gpu 3",
         "multi-GPU throughput: 157.5 samples/s",
         "Total throughput on 32 GPUs: 157.5 samples/s",
+        "4 nodes, 8 GPUs per node, 157.5 samples/s",
+        "Training on 4 nodes with 8 GPUs per node: 157.5 samples/s",
+        "Batch size: 512 (16 per GPU), 157.5 samples/s",
+        "1 process per GPU, total 157.5 samples/s",
+        "500 W per GPU, 157.5 samples/s",
+        "| mem per GPU | 157.5 samples/s |",
+        "Aggregate GPU throughput: 157.5 samples/s",
+        "global rank throughput: 157.5 samples/s",
+        "training stage throughput: 157.5 samples/s",
+        "cross-node throughput: 157.5 samples/s",
+        "32 GPU throughput: 157.5 samples/s",
+        "single-node multi-GPU: 157.5 samples/s",
+        "one node down; 157.5 samples/s",
+        "157.5 samples/s for a node count of 4",
     ],
 )
 def test_what_else_is_of_one_accelerator_makes_no_rate_so(line: str, tmp_path: Path) -> None:
@@ -80,11 +98,13 @@ def test_what_else_is_of_one_accelerator_makes_no_rate_so(line: str, tmp_path: P
     [
         ("85.3 images/sec/core", "'85.3 images/sec/core' is of one core, and how many of them"),
         ("85.3 samples/sec/replica", "is of one replica, and how many of them the job has is not"),
-        ("Throughput per replica: 5 samples/s", "'per replica: 5 samples/s' is of one replica"),
+        ("Throughput per replica: 5 samples/s", "'Throughput per replica: 5 samples/s' is of one"),
         ("gpu_samples_per_second=2.67", "may be of one GPU or of the whole job; write 'per GPU'"),
         ("GPU throughput: 2.67 samples/s", "may be of one GPU or of the whole job"),
         ("local throughput: 2.67 samples/s", "may be of one process or of the whole job"),
         ("2.67 samples/s on a single GPU", "may be of one GPU or of the whole job"),
+        ("2.67 samples/s per GPU memory 34 GB", "may be of one GPU or of the whole job"),
+        ("single-GPU: 2.67 samples/s", "may be of one GPU or of the whole job"),
     ],
 )
 def test_what_a_rate_is_of_one_of_is_asked_where_nobody_knows(
@@ -157,6 +177,8 @@ def test_lines_of_keras_that_count_the_validation_in_are_counted(tmp_path: Path)
     read = found(tmp_path, log)
     assert read.rates == (BATCH / 0.8, BATCH / 0.9)
     assert read.with_evaluation == 1
+    short = "1875/1875 - 5s - loss: 0.2 - val_loss: 0.3 - 5s/epoch - 3ms/step\n"  # verbose=2
+    assert found(tmp_path, short).with_evaluation == 1
 
 
 @pytest.mark.parametrize(
@@ -175,6 +197,17 @@ def test_lines_of_keras_that_count_the_validation_in_are_counted(tmp_path: Path)
         ("157.5 samples/s (including data loading)", 157.5),
         ("/data/run/train.py throughput: 157.5 samples/s", 157.5),
         ("micro_batch=4 157.5 samples/s", 157.5),
+        ("Train DataLoader: 10%|#| 10/100 [00:10<01:30, 1.05it/s]", BATCH * 1.05),
+        ("Training generator: 10%|#| 10/100 [00:10<01:30, 1.05it/s]", BATCH * 1.05),
+        ("Train dataset: 10%|#| 10/100 [00:10<01:30, 1.05it/s]", BATCH * 1.05),
+        ("Epoch 3 mAP 0.51: 10%|#| 10/100 [00:10<01:30, 1.05it/s]", BATCH * 1.05),
+        ("Epoch 1 data 0.01 loss 2.3: 10%|#| 10/100 [00:10<01:30, 1.05it/s]", BATCH * 1.05),
+        ("157.5 images/s (synthetic data)", 157.5),
+        ("Synthetic data throughput: 157.5 images/s", 157.5),
+        ("real data: 157.5 images/s", 157.5),
+        ("model=resnet50 optimizer=sgd throughput=157.5 images/s", 157.5),
+        ("allreduce ring throughput 157.5 samples/s", 157.5),
+        ("forward+backward+optimizer step time: 0.8 s", BATCH / 0.8),
     ],
 )
 def test_a_part_of_a_step_is_not_the_step(line: str, rate: float, tmp_path: Path) -> None:
