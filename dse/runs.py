@@ -59,7 +59,8 @@ def run(
     )  # fmt: skip
     loaded = study if isinstance(study, Study) else load_study(study)
     plan = plan_of(asking(loaded.problem, options.questions), options)
-    command = f"dse.run({loaded.problem.study.path!r})"
+    given = str(study) if isinstance(study, str | PathLike) else loaded.problem.study.path
+    command = f"dse.run({given!r})"
     return plain(run_plan(plan, options, command, True, False, started).document)
 
 

@@ -204,6 +204,7 @@ def test_a_run_takes_a_study_however_it_is_given(how: str, tmp_path: Path) -> No
     expected = dse.load_study(path).search(budget=budget)
     assert found["recommended"]["speedup"] == expected.recommended.speedup
     assert found == document(tmp_path / "out")
+    assert found["command"] == f"dse.run({str(path) if how != 'a mapping' else 'study'!r})"
 
 
 def test_the_text_of_a_study_is_no_path() -> None:

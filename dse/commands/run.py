@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,9 +18,6 @@ from dse.commands.several_studies import run_studies, study_files
 from dse.commands.study_names import studies_beginning
 from dse.commands.terminal import command_line
 from dse.errors import ArgumentError
-
-if TYPE_CHECKING:
-    pass
 
 Studies = Annotated[
     list[str],

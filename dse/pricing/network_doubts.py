@@ -60,22 +60,21 @@ _CAUSES = (
         lambda problem, name: _over_nccl(name, AUTO) and not _beside(problem, name, RING),
         "comm", frozenset(), "communication",
         "NCCL's tuner is expected to take its tree there, which is priced higher here than by the "
-        "tuner. Add ring-nccl to aggregation (NCCL_ALGO=Ring), or measure both, before a slower "
+        "tuner. Add ring-nccl to aggregation (NCCL_ALGO=Ring), or measure both, before less "
         "network is bought for that.",
     ),
     _Cause(
         lambda problem, name: _over_nccl(name, TREE) and not _beside(problem, name, RING, AUTO),
         "comm", frozenset(), "communication",
         "there NCCL uses more channels, and is taken to fill a chunk on each of them first. Add "
-        "ring-nccl to aggregation, or measure the tree, before a slower network is bought for "
-        "that.",
+        "ring-nccl to aggregation, or measure the tree, before less network is bought for that.",
     ),
     _Cause(
         lambda problem, name: CYCLE in problem.aggregation(name).model.axes,
         "step", frozenset((BUFFER, CYCLE)), "a step",
         "messages that arrive sooner leave less time in which tensors join, so that more of them "
-        "are sent. A longer fusion_cycle (HOROVOD_CYCLE_TIME) joins them again: add one before a "
-        "slower network is bought for that.",
+        "are sent. A longer fusion_cycle (HOROVOD_CYCLE_TIME) joins them again: add one before "
+        "less network is bought for that.",
     ),
 )  # fmt: skip
 

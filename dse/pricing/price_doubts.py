@@ -125,15 +125,14 @@ def other_speeds(problem: Problem) -> list[str]:
     if PURCHASE not in facts_of(objective.name for objective in study.objectives):
         return []
     found: dict[tuple[str, float], list[str]] = {}
-    for axis in _AXES[2:]:
-        for link in study.values(axis):
-            if not isinstance(link, Wire) or link.fabric is None:
-                continue
-            if None not in (link.nic_usd, link.switch_port_usd, link.cable_usd):
-                continue
-            nominal = catalog.fabric(link.fabric).bytes_per_s
-            if nominal is not None and link.bytes_per_s != nominal:
-                found.setdefault((link.fabric, nominal), []).append(link.label)
+    for link in study.values("inter_node"):
+        if not isinstance(link, Wire) or link.fabric is None:
+            continue
+        if None not in (link.nic_usd, link.switch_port_usd, link.cable_usd):
+            continue
+        nominal = catalog.fabric(link.fabric).bytes_per_s
+        if nominal is not None and link.bytes_per_s != nominal:
+            found.setdefault((link.fabric, nominal), []).append(link.label)
     return [
         f"{abridged(list(dict.fromkeys(labels)))}: priced as {fabric}, whose prices are of "
         f"{gbps(nominal)} Gbps. Give nic, switch_port and cable of each "

@@ -118,3 +118,5 @@ def test_links_of_other_speeds_that_cost_what_their_fabric_costs_are_told_of(
     assert told(f"{{bandwidth: [25 Gbps, 400 Gbps], fabric: 100gbe, {own}}}") == []
     assert told("{bandwidth: 100 Gbps, fabric: 100gbe}") == []
     assert told("[25gbe, 100gbe]") == []
+    inside = "{bandwidth: 200 GB/s, latency: 1 us, fabric: nvlink3}"
+    assert told(f"[25gbe, 100gbe]\n  intra_node: {inside}") == []

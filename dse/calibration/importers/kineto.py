@@ -193,7 +193,7 @@ def _message(args: Mapping[str, Any]) -> tuple[int | None, str]:
 def parse(trace: Trace) -> Log:
     """The times of collectives by size, as a benchmark would have them."""
     times: dict[Call, list[float]] = defaultdict(list)
-    dropped = trace.damaged
+    began, ended, dropped = math.inf, -math.inf, trace.damaged
     for found in collectives(trace):
         if found is None:
             dropped += 1
@@ -202,7 +202,9 @@ def parse(trace: Trace) -> Log:
             found.name, found.ranks or 0, found.transport, found.algorithm, found.bytes, found.dtype
         )
         times[call].append(found.event.duration_s)
+        began, ended = min(began, found.event.start_s), max(ended, found.event.end_s)
     rank, ranks, _ = world(trace)
     device = "cuda" if any(e.category == "kernel" for e in trace.events) else "cpu"
-    traced = Traced(rank, ranks, device, times)
+    base_s = (_count(trace.about.get("baseTimeNanoseconds")) or 0) * 1e-9  # of the trace's clock
+    traced = Traced(rank, ranks, device, (base_s + began, base_s + ended), times)
     return Log(FORMAT, tables_of([traced]), dropped, traced=traced)

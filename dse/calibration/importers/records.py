@@ -71,13 +71,15 @@ class Call:
 class Traced:
     """The calls of one rank of a job, out of its trace.
 
-    rank, ranks: which one, and how many the job has; None where the trace does not tell. times:
-    seconds of every call of a kind, in the order in which they were made.
+    rank, ranks: which one, and how many the job has; None where the trace does not tell. span: when
+    the first call began and the last ended, in seconds of the ranks' common time. times: seconds of
+    every call of a kind, in the order in which they were made.
     """
 
     rank: int | None
     ranks: int | None
     device: str
+    span: tuple[float, float]
     times: Mapping[Call, Sequence[float]]
 
 

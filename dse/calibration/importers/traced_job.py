@@ -37,6 +37,7 @@ class _Job:
         return (
             traced.ranks == first.ranks
             and traced.rank not in [one.rank for one in self.ranks]
+            and all(_at_once(traced, one) for one in self.ranks)
             and _counts(traced) == _counts(first)
         )
 
@@ -56,6 +57,11 @@ class _Job:
         return Log(first.format, tables_of(self.ranks), dropped, (note,))
 
 
+def _at_once(one: Traced, other: Traced) -> bool:
+    """Whether two ranks made their calls at one time."""
+    return max(one.span[0], other.span[0]) < min(one.span[1], other.span[1])
+
+
 def _counts(traced: Traced) -> dict[Call, int]:
     return {call: len(times) for call, times in traced.times.items()}
 
@@ -63,9 +69,8 @@ def _counts(traced: Traced) -> dict[Call, int]:
 def joined(logs: Sequence[tuple[str, Log]]) -> list[tuple[tuple[str, ...], Log]]:
     """Logs with their files, the traces of several ranks of one job as one.
 
-    Traces are of one job if it has as many ranks in each, they are of different ranks, and each
-    rank made the same calls as often. Where two jobs were alike, traces join the first that lacks
-    their rank.
+    Traces are of one job if it has as many ranks in each, they are of different ranks that ran at
+    one time, and each rank made the same calls as often.
     """
     jobs: list[_Job] = []
     for path, log in logs:

@@ -112,13 +112,15 @@ def test_a_real_trace_of_gloo_becomes_measurements() -> None:
         assert sample.min_s <= sample.median_s
 
 
-def rank_file(folder: Path, rank: int, waits_us: list[float], elements: int = 262144) -> Path:
+def rank_file(
+    folder: Path, rank: int, waits_us: list[float], elements: int = 262144, base_s: int = 0
+) -> Path:
     """The trace of one of four ranks: a call every millisecond, of 100, 110, 120 ... us, and the
     rank's wait before it."""
     calls = [traces.summed(1000.0 * n, 100.0 + 10 * n + wait, elements)
              for n, wait in enumerate(waits_us)]  # fmt: skip
     path = folder / f"{rank}-{elements}-{len(waits_us)}.json"
-    path.write_text(traces.text(calls, ranks=4, rank=rank))
+    path.write_text(traces.text(calls, 4, rank, base_s))
     return path
 
 
@@ -159,13 +161,16 @@ def test_traces_that_are_not_of_one_job_are_runs(
     assert not any("ranks of a job" in note for note in found.notes)
 
 
-def test_ranks_of_two_jobs_that_are_alike(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (2, 1, 0, 3)])
+def test_ranks_of_two_jobs_that_are_alike(order: tuple[int, ...], tmp_path: Path) -> None:
+    """Each run at its time, in whatever order their traces are given."""
     again = tmp_path / "again"
     again.mkdir()
-    files = [
-        rank_file(folder, rank, WAITS[rank]) for folder in (tmp_path, again) for rank in (0, 1)
-    ]
-    assert [sample.run for sample in import_logs(files, nodes=1).samples] == [1, 2]
+    files = [rank_file(folder, rank, WAITS[rank], base_s=base)
+             for folder, base in ((tmp_path, 0), (again, 60)) for rank in (0, 1)]  # fmt: skip
+    found = import_logs([files[at] for at in order], nodes=1)
+    assert [sample.run for sample in found.samples] == [1, 2]
+    assert len({sample.median_s for sample in found.samples}) == 1
 
 
 def test_groups_of_some_ranks_are_not_matched(tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def horovod(shapes: list[str], ranks: int = 4, us: int = 100) -> str:
     return json.dumps(out)
 
 
-def text(events: list[Any], ranks: int = 4, rank: int = 0) -> str:
+def text(events: list[Any], ranks: int = 4, rank: int = 0, base_s: int = 0) -> str:
+    """base_s: since 1970, of the clock of the trace."""
     about = {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank,
-                                                     "world_size": ranks}}  # fmt: skip
+                                                     "world_size": ranks},
+             "baseTimeNanoseconds": base_s * 10**9}  # fmt: skip
     return json.dumps({**about, "traceEvents": events})
