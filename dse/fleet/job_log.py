@@ -49,6 +49,7 @@ _STEP = re.compile(
 STEPS = "of steps, such as 101.batch, which are part of their jobs"
 REMARKS = "that begin with # and are taken as remarks"
 _REMARK = "#"
+_MARKED_ID = re.compile(r"#\d+")  # #12, a job's; # before anything else takes its row out
 _LETTER = re.compile(r"[^\W\d_]")
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
 _RUN = re.compile(r"duration|elapsed|wall|runtime|hours|minutes|seconds|^time$")  # of a column
@@ -129,22 +130,32 @@ def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
         problem = "only blanks between the columns"
         raise StudyError(path, first, 1, problem, "run sacct with --parsable2, or save as CSV")
     header = _cells(line, mark, path, first)
-    rows: list[Row] = []
-    remarks = 0
+    every: list[Row] = []
     for number, line in lines[top + 1 :]:
         cells = _cells(line, mark, path, number)
         if len(cells) == len(header) + 1 and not cells[-1]:  # sacct --parsable
             cells = cells[:-1]
-        if line.startswith(_REMARK) and len(cells) != len(header):
-            remarks += 1
-        else:
-            rows.append((number, cells))
+        every.append((number, cells))
+    rows = _without_remarks(header, every)
     if is_pai(header):
         found = JobLog(PAI, tuple(pai_jobs([(first, header), *rows], path)))
     else:
         found = _read(path, header, places_of(header, columns, path, first), rows)
-    no_jobs = Counter(found.no_jobs) + Counter({REMARKS: remarks})
+    no_jobs = Counter(found.no_jobs) + Counter({REMARKS: len(every) - len(rows)})
     return replace(found, no_jobs=dict(no_jobs))
+
+
+def _without_remarks(header: Sequence[str], rows: Sequence[Row]) -> list[Row]:
+    """The rows but those that begin with #, which is how people take rows out. One with a value for
+    every column is no remark where its first cell is an ID such as #12, or where all begin so."""
+    all_marked = all(cells[0].startswith(_REMARK) for _, cells in rows)
+
+    def is_remark(cells: Sequence[str]) -> bool:
+        if not cells[0].startswith(_REMARK):
+            return False
+        return len(cells) != len(header) or not (all_marked or _MARKED_ID.fullmatch(cells[0]))
+
+    return [(line, cells) for line, cells in rows if not is_remark(cells)]
 
 
 def _read(path: str, header: Sequence[str], places: Places, rows: Sequence[Row]) -> JobLog:
@@ -169,9 +180,13 @@ def _read(path: str, header: Sequence[str], places: Places, rows: Sequence[Row])
             marked += cells[0].startswith(_REMARK)
     readings = list(reader.readings(own))
     if marked:
+        by_id = all(
+            _MARKED_ID.fullmatch(cells[0]) for _, cells in own if cells[0].startswith(_REMARK)
+        )
         begin = "1 row begins" if marked == 1 else f"{marked:,} rows begin"
         count = "counts as a job" if marked == 1 else "count as jobs"
-        readings.append(f"{begin} with #, but {count}, with a value for every column.")
+        why = "by an ID such as #12" if by_id else "since no row begins otherwise"
+        readings.append(f"{begin} with #, but {count}, {why}; delete what is not to count.")
     if replicas is not None and any((amount(cells[replicas]) or 0) > 1 for _, cells in own):
         size = header[read["gpus"][0]]
         readings.append(

@@ -65,14 +65,35 @@ def test_steps_of_slurm_are_counted_where_their_jobs_are(tmp_path: Path) -> None
     assert log.no_jobs == {STEPS: 7}
 
 
-def test_a_row_that_begins_with_a_hash_is_a_job_and_remarks_are_counted(tmp_path: Path) -> None:
-    text = "# exported\nname,gpus,hours\n#12 resnet50,8,2\n# by ann, bob, eve\n# the end\nx,1,2\n"
+def test_a_row_with_a_hash_and_a_number_is_a_job_and_remarks_are_counted(tmp_path: Path) -> None:
+    text = "# exported\nname,gpus,hours\n#12,8,2\n# by ann, bob, eve\n# the end\nx,1,2\n"
     log = read(tmp_path, text, "log.csv")
     assert [(job.name, job.gpus) for job in log.jobs] == [("line 3", 8), ("line 6", 1)]
-    assert log.jobs[0].labels == ("#12 resnet50",)
     assert log.no_jobs == {REMARKS: 2}
     assert log.readings == (
-        "1 row begins with #, but counts as a job, with a value for every column.",
+        "1 row begins with #, but counts as a job, by an ID such as #12; delete what is not to "
+        "count.",
+    )
+
+
+@pytest.mark.parametrize(
+    "row", ["#bert,8,3", "# bert,8,3", " #bert,8,3", '"#bert",8,3', "#12 bert,8,3", "#7.a,8,3"]
+)
+def test_a_row_that_is_commented_out_is_a_remark(row: str, tmp_path: Path) -> None:
+    log = read(tmp_path, f"name,gpus,hours\n{row}\nresnet50,1,2\n", "log.csv")
+    assert [(job.labels, job.gpu_hours) for job in log.jobs] == [(("resnet50",), 2)]
+    assert (log.no_jobs, log.readings) == ({REMARKS: 1}, ())
+    text = logs.SACCT.replace("102|", "#102.old|")
+    assert [job.name for job in read(tmp_path, text).jobs] == ["101", "103_1", "103_2", "104"]
+
+
+def test_rows_that_all_begin_with_a_hash_are_jobs(tmp_path: Path) -> None:
+    log = read(tmp_path, "name,gpus,hours\n#bert,8,3\n#gpt2,1,2\n# the end\n", "log.csv")
+    assert [job.gpu_hours for job in log.jobs] == [24, 2]
+    assert log.no_jobs == {REMARKS: 1}
+    assert log.readings == (
+        "2 rows begin with #, but count as jobs, since no row begins otherwise; delete what is "
+        "not to count.",
     )
 
 
