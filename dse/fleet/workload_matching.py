@@ -26,14 +26,26 @@ _LETTERS = ("ti", "so", "s", "b", "m", "l", "h", "g")
 _WORD = "|".join(_WORDS)
 _MARKS = "[^a-z0-9]*"
 # Words before a network's name that make it another network, or another size.
-_OTHER = re.compile(rf"(?<![a-z])(?:wide|distil|swin|vision|mobile|tiny|mini){_MARKS}$")
+_OTHER = re.compile(rf"(?<![a-z])(?:wide|distil|swin|mobile|tiny|mini){_MARKS}$")
+_VISION = re.compile(rf"(?<![a-z])vision{_MARKS}$")  # transformer; else it is a team's name
 _BEFORE = re.compile(rf"(?<![a-z])({_WORD}){_MARKS}$")
-_AFTER = re.compile(rf"{_MARKS}((?:{_WORD})(?![a-z])|[sml](?![a-z0-9]))")
-_NUMBER_AFTER = re.compile(rf"{_MARKS}\d+(?:[._p]\d+)?[mb](?![a-z0-9])")  # gpt2-7b is no gpt2
-# Of a vision transformer, with its patches: ViT-L/14, vit_base_patch32; vit-h100 tells a GPU.
-_PATCH = rf"{_MARKS}(?:patch|p)?{_MARKS}(14|16|32|(?<=patch)8|(?<=/)8)(?![0-9])"
+_NO_BATCH = rf"(?!(?:micro|mini){_MARKS}batch)"
+_AFTER = re.compile(rf"{_MARKS}{_NO_BATCH}((?:{_WORD})(?![a-z])|[sml](?![a-z0-9]))")
+# gpt2-7b is no gpt2; gpt2-7b-tokens is one (gpt2-7b-token-task, gpt2-7b-tokenizer are none).
+_NUMBER_AFTER = re.compile(
+    rf"{_MARKS}\d+(?:[._p]\d+)?[mb](?![a-z0-9])(?!{_MARKS}(?:toks?|tokens|steps)(?![a-z]))"
+)
+# Of a vision transformer, with its patches: ViT-L/14, vitb16, vit_base_patch32; vit-h100 tells a
+# GPU, vit-b-32gpus and vit-b-32-gpus how many.
+_COUNTED = "(?:gpu|node)"
+_PATCH = (
+    rf"(?:{_MARKS}(?:patch|p){_MARKS}(14|16|32|(?<=patch)8)(?![0-9])"
+    rf"|[^a-z0-9]+(14|16|32|(?<=/)8)(?![a-z0-9]|[^a-z0-9]+{_COUNTED}s)"
+    rf"|(14|16|32)(?![0-9]|{_COUNTED}))"
+)
 _AFTER_VISION = re.compile(
-    rf"{_MARKS}({_WORD}|{'|'.join(_LETTERS)})(?:{_PATCH}|(?![a-z0-9]))|(?={_MARKS}patch){_PATCH}"
+    rf"{_MARKS}{_NO_BATCH}({_WORD}|{'|'.join(_LETTERS)})"
+    rf"(?:{_PATCH}|(?![a-z0-9])|(?=\d+{_COUNTED}))|(?={_MARKS}patch){_PATCH}"
 )
 
 
@@ -110,6 +122,7 @@ class _Key:
                 size for size in (*_WORDS, *_LETTERS)
                 if size in left or words.get(same(key + size)) == (workload,)
             )  # fmt: skip
+            sizes |= {"s"} if "small" in sizes else set()
         patch = next((part for part in left if part.isdigit()), "")
         return cls(_pattern(key), workload, sizes, patch, catalogue=True)
 
@@ -118,6 +131,8 @@ class _Key:
         if _NUMBER_AFTER.match(after):
             return False
         if self.catalogue and _OTHER.search(before):
+            return False
+        if self.catalogue and self.workload.startswith("transformer") and _VISION.search(before):
             return False
         if self.sizes is None:
             return True

@@ -102,6 +102,68 @@ def test_a_name_that_tells_another_size_means_nothing(label: str, workload: str 
     assert own.workload((f"run-{label}",)) == "alexnet", "what the study says counts as it stands"
 
 
+@pytest.mark.parametrize(
+    ("label", "workload"),
+    [
+        ("vision-resnet50", "resnet50"),
+        ("computer-vision-resnet50", "resnet50"),
+        ("team-vision-llama2-7b", "llama2-7b"),
+        ("vision-bert-large", "bert-large-s512"),
+        ("vision-transformer-base", None),
+        ("vision_transformer_big", None),
+    ],
+)
+def test_vision_is_a_network_only_before_transformer(label: str, workload: str | None) -> None:
+    assert Matcher({}).workload((label,)) == workload
+
+
+@pytest.mark.parametrize(
+    ("label", "workload"),
+    [
+        ("vit-base-32gpu", "vit-base-16"),
+        ("vit-b-32gpus", "vit-base-16"),
+        ("vit-b32gpus", "vit-base-16"),
+        ("vitb32gpus", "vit-base-16"),
+        ("vit_base_14nodes", "vit-base-16"),
+        ("vit-base-32-gpus", "vit-base-16"),
+        ("vit-b-160gpus", "vit-base-16"),
+        ("vit-l-32gpus", None),
+        ("vit-l32gpus", None),
+        ("vit-b-32", None),
+        ("vitb32x8", None),
+        ("vitb16x8", "vit-base-16"),
+        ("ViT-B/8", None),
+        ("vit_base_patch32clip", None),
+        ("vit_patch32_224", None),
+    ],
+)
+def test_a_count_of_gpus_or_nodes_is_no_patch(label: str, workload: str | None) -> None:
+    assert Matcher({}).workload((label,)) == workload
+
+
+@pytest.mark.parametrize(
+    ("label", "workload"),
+    [
+        ("gpt2-xl-10b-tok", "gpt2-xl-1.5b"),
+        ("gpt2-xl-10b-tokens", "gpt2-xl-1.5b"),
+        ("bert-large-1m_steps", "bert-large-s512"),
+        ("llama2-7b-100b-tokens", "llama2-7b"),
+        ("gpt2-xl-10b", None),
+        ("gpt2-7b-tokenizer", None),
+        ("gpt2-7b-token-classification", None),
+        ("gpt2-s", "gpt2-124m"),
+        ("gpt2-m", None),
+        ("gpt2-micro-batch", "gpt2-124m"),
+        ("gpt2-mini_batch", "gpt2-124m"),
+        ("vit-micro-batch", "vit-base-16"),
+        ("gpt2-micro", None),
+        ("vit-large-batch", None),
+    ],
+)
+def test_tokens_steps_and_micro_batches_are_no_sizes(label: str, workload: str | None) -> None:
+    assert Matcher({}).workload((label,)) == workload
+
+
 @pytest.mark.parametrize("word", sorted(catalog.aliases()["workloads"]))
 def test_a_word_means_what_it_means_in_a_study(word: str) -> None:
     """Where it means anything: a family (``gpt3``) names no job's workload."""
