@@ -146,7 +146,7 @@ def write_text(path: str | Path, text: str, option: str = "--out") -> None:
     """
     target = Path(path).resolve()  # a link keeps leading there
     temporary = ""
-    if target.exists() and not target.is_file():
+    if os.path.exists(target) and not os.path.isfile(target):
         raise OutputError(f"{path}: is not a regular file; choose another {option}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
     """
     place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     what = f"{folder}:" if place == folder else f"{folder}: {place}"
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise OutputError(f"{what} is not a folder; choose another {option}")
     parts = folder.absolute().relative_to(place.absolute()).parts
     try:

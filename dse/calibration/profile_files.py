@@ -26,9 +26,9 @@ def find_profile(given: str | Path, shipped: Path) -> Path:
     if os.sep in name or name.endswith(SUFFIXES) or len(name) > LONGEST_NAME:
         return Path(name)
     for path in (CALIBRATIONS / f"{name}.yaml", shipped / f"{name}.yaml", Path(name)):
-        if path.is_file():
+        if os.path.isfile(path):
             return path
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         problem = "is a folder, and no profile has that name"
         raise StudyError(name, 0, 0, problem, "name a file in it")
     known = sorted({path.stem for folder in (CALIBRATIONS, shipped) for path in profiles(folder)})
@@ -65,7 +65,7 @@ def check_replaces_profile(path: Path, rates: bool, option: str = "--name") -> N
     from dse.calibration.profile import read_profile
 
     check_replaces(path, PROFILE, option)
-    if not path.is_file():
+    if not os.path.isfile(path):
         return
     try:
         there = read_profile(path)

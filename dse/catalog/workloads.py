@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
@@ -210,7 +211,7 @@ def _layer_table(entry: Entry) -> Table:
     if not entry.has("layers"):
         raise entry.wrong("layers is missing", remedy)
     layers = entry.text("layers")
-    if "\n" not in layers and not (entry.path.parent / layers).is_file():
+    if "\n" not in layers and not os.path.isfile(entry.path.parent / layers):
         raise entry.wrong(f"layers: no file '{layers}'", remedy, "layers")
     return _table_of(entry, "layers", LAYERS)
 

@@ -166,9 +166,9 @@ def check_free(path: Path, force: bool, option: str) -> None:
     from dse.calibration.files import check_writable
     from dse.errors import StudyError
 
-    if path.is_dir():
+    if os.path.isdir(path):
         raise StudyError(str(path), 0, 0, "is a folder", "name a file in it")
-    if path.exists() and not force:
+    if os.path.exists(path) and not force:
         remedy = "name another file, or add --force to overwrite it"
         raise ArgumentError(str(path), "is there already", remedy, argument=str(path))
     check_writable(path.parent, option)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,20 +54,20 @@ def explain(
 def is_run(given: str) -> bool:
     """Whether a person names a finished run: its folder, or its document."""
     path = Path(given)
-    return path.is_dir() or path.name == "run.json"
+    return os.path.isdir(path) or path.name == "run.json"
 
 
 def run_of(given: str) -> Path:
     """The folder of the finished run that a person means: itself, or that of a study."""
     path = Path(given)
-    if path.is_dir() or path.suffix == ".json":
+    if os.path.isdir(path) or path.suffix == ".json":
         return path
     from dse.pricing import load
     from dse.study import read_study
 
     study = read_study(load.study_path(given), load.known_names())
     folder = Path("reports") / study.name
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         problem = f"there is no finished run of {study.name} in {folder}"
         raise ArgumentError("--row", problem, f"run it first (dse run {given}), or name its folder")
     return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -104,9 +105,9 @@ def export_run(folder: Path, storage: str, only_front: bool) -> str:
     from dse.search.guided import export
 
     document = plain(read_document(folder))
-    path = (folder if folder.is_dir() else folder.parent) / POINTS
+    path = (folder if os.path.isdir(folder) else folder.parent) / POINTS
     rows = None
-    if path.is_file() and not only_front:
+    if os.path.isfile(path) and not only_front:
         try:
             rows = export.read_rows(path.read_text(encoding="utf-8"), document)
         except (OSError, ValueError) as cause:

@@ -48,10 +48,10 @@ def fleet(
 
 def fleet_path(given: str) -> Path:
     """The study the user means: a path, or the name of one that comes with dse."""
-    from dse.pricing.load import study_path
+    from dse.pricing.load import is_unknown, study_path
 
     path = study_path(given)
-    if path == Path(given) and not path.exists() and not path.suffix and len(path.parts) == 1:
+    if is_unknown(given, path):
         shipped = fleet_names()
         remedy = meant(given, shipped, f"name a file, or one of {', '.join(shipped)}")
         raise StudyError(

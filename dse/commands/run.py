@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -94,7 +95,7 @@ def run(
         out, engine, executor, address, points, seed, resume, share(within), sampler, warm_start,
         deadline, budget, power, confidence,
     )  # fmt: skip
-    if len(study) == 1 and not Path(study[0]).is_dir():
+    if len(study) == 1 and not os.path.isdir(study[0]):
         done = run_one(study[0], options, command=command_line(), quiet=json, show_json=json)
         if open:
             open_page(done.page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +47,7 @@ def study_files(given: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in given:
         path = Path(name)
-        if not path.is_dir():
+        if not os.path.isdir(path):
             found.append(name)
             continue
         inside = sorted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -122,7 +123,7 @@ def followed(
                     print(f"{rate}. {verdict(found)}", file=sys.stderr)
                 last = found
             except StudyError:
-                if last is not None or log.is_dir():
+                if last is not None or os.path.isdir(log):
                     raise
             wait(LOOK_EVERY_S)
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +41,7 @@ def from_hf(
     from dse.catalog.workload_text import workload_text
     from dse.errors import ArgumentError, StudyError
 
-    if not config.exists():
+    if not os.path.exists(config):
         remedy = "give a model's config.json, which huggingface.co has among its files"
         raise StudyError(str(config), 0, 0, "no such file", remedy)
     if sequence is not None and not 1 <= sequence <= MOST_TOKENS:

@@ -362,18 +362,19 @@ class _Reader:
         if found is None and each is not None:
             replicas = self._number(line, cells, "replicas")
             found = each * (1.0 if replicas is None else replicas)
-        types = Counter[str]()
+        types = dict[str, float]()
         if "tres" in self.places:
             told = _TRES.findall(self._text(cells, "tres"))
             for kind, count in told:
-                types[kind] += int(count) * bool(kind)
+                if kind:
+                    types[kind] = types.get(kind, 0.0) + float(count)
             total = next((float(count) for kind, count in told if not kind), None)
             if total is None:
                 total = sum(float(count) for _, count in told)
             found = total if found is None else found
         if found is not None and found > _MOST_GPUS:
             self._wrong(line, cells, "gpus", "is more than anybody has")
-        return found or 0.0, {kind: float(count) for kind, count in types.items() if count}
+        return found or 0.0, {kind: count for kind, count in types.items() if count}
 
     def _nodes(self, line: int, cells: Sequence[str]) -> float | None:
         """Nodes of a job; None, or 0, where the log does not tell."""

@@ -10,6 +10,7 @@ Lines above the header that begin with # are remarks; the first names the popula
 from __future__ import annotations
 
 import csv
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -72,8 +73,8 @@ def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
 
     gpus_per_server: the most cNodes of a job in one server, where that is known.
     """
-    if not path.is_file():
-        problem = "this is a directory" if path.is_dir() else "no such file"
+    if not os.path.isfile(path):
+        problem = "this is a directory" if os.path.isdir(path) else "no such file"
         raise StudyError(str(path), 0, 0, problem, "name a CSV or Parquet file")
     read = read_csv if path.suffix == ".csv" else read_parquet
     return population(path, read(path), gpus_per_server)

@@ -105,7 +105,7 @@ def _check_priced(at: Cursor) -> None:
 
 def _price_list(at: Cursor) -> Path:
     path = Path(os.path.dirname(at.source.path), at.value)
-    if not path.is_file():
+    if not os.path.isfile(path):
         problem = f"prices: no file '{clipped(at.value)}'"
         raise at.wrong(problem, "paths are relative to the study's folder")
     return path

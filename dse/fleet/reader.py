@@ -203,7 +203,7 @@ def _population(at: Cursor) -> tuple[Path, bool]:
         path = population_path(name)
     else:
         path = Path(os.path.dirname(at.source.path), at.text("a path"))
-        if not path.is_file():
+        if not os.path.isfile(path):
             problem = f"population: no file '{clipped(at.value)}'"
             raise at.wrong(problem, "paths are relative to the study's folder")
     if path.suffix not in (*RECIPES, *ENDINGS, *LOG_ENDINGS):

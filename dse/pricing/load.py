@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
@@ -90,10 +91,17 @@ def study_path(given: str | Path) -> Path:
     if "\n" in str(given) or len(str(given)) > LONGEST_PATH:
         problem = "the text of a study is no path"
         raise StudyError("study", 0, 0, problem, "give the path of a file, or a mapping")
-    if path.exists() or path.suffix or len(path.parts) > 1:
+    if os.path.exists(path) or path.suffix or len(path.parts) > 1:
         return path
     bundled = shipped_studies() / f"{path}.yaml"
-    return bundled if bundled.exists() else path
+    return bundled if os.path.exists(bundled) else path
+
+
+def is_unknown(given: str | Path, path: Path) -> bool:
+    """Whether what the user gave is no file, and no name of what comes with dse. path: what
+    :func:`study_path` makes of it."""
+    named = not path.suffix and len(path.parts) == 1
+    return named and path == Path(given) and not os.path.exists(path)
 
 
 def load(path: str | Path, questions: Questions | None = None) -> Problem:
@@ -102,7 +110,7 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
     Raises :class:`StudyError` with the place of what is wrong.
     """
     found = study_path(path)
-    if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
+    if is_unknown(path, found):
         files = sorted(shipped_studies().glob("*.yaml"))
         shipped = [file.stem for file in files if not is_fleet(file)]
         remedy = meant(str(path), shipped, f"name a file, or one of {', '.join(shipped)}")

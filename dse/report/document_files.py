@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,10 @@ def document_path(place: Path, names: Sequence[str] = (RUN, FLEET)) -> Path:
     Raises :class:`~dse.errors.StudyError` that says what the folder has instead.
     """
     try:
-        if place.is_file():
+        if os.path.isfile(place):
             return place
         for name in names:
-            if (place / name).is_file():
+            if os.path.isfile(place / name):
                 return place / name
         problem, remedy = _instead(place, names)
     except OSError as cause:
@@ -41,12 +42,12 @@ def document_path(place: Path, names: Sequence[str] = (RUN, FLEET)) -> Path:
 
 def _instead(place: Path, names: Sequence[str]) -> tuple[str, str]:
     """What is there, and what to do."""
-    if not place.is_dir():
-        return "is not a folder" if place.exists() else "no such folder", _FINISHED
+    if not os.path.isdir(place):
+        return "is not a folder" if os.path.exists(place) else "no such folder", _FINISHED
     entries = sorted(place.iterdir())[:_MOST_LOOKED_AT]
-    others = [name for name in _KINDS if name not in names and (place / name).is_file()]
-    below = [entry for entry in entries if any((entry / name).is_file() for name in names)]
-    if (place / RUN_LOG).is_file():
+    others = [name for name in _KINDS if name not in names and os.path.isfile(place / name)]
+    below = [entry for entry in entries if any(os.path.isfile(entry / name) for name in names)]
+    if os.path.isfile(place / RUN_LOG):
         problem = "the run in it is not finished"
         return problem, f"continue with dse run STUDY --out {place} --resume"
     if others:

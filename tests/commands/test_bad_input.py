@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.catalog import models_dir
 from tests.commands.command import dse, files, refused
 from tests.pricing.studies import SMALL, written
 
@@ -253,3 +254,25 @@ def test_a_message_is_short_and_steers_nothing(tmp_path: Path) -> None:
     line = refused(dse("check", "study.yaml", cwd=tmp_path))
     assert len(line) < 300
     assert line.isprintable()
+
+
+@pytest.mark.parametrize("ending", ["", ".yaml"])
+@pytest.mark.parametrize(
+    "command", [("check",), ("run",), ("fleet",), ("explain",), ("report",),
+                ("calibrate", "import"), ("calibrate", "show"), ("workload", "from-hf")],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_name_that_is_longer_than_a_file_s_can_be_gets_one_line(
+    command: tuple[str, ...], ending: str, tmp_path: Path
+) -> None:
+    refused(dse(*command, "a" * 300 + ending, cwd=tmp_path))
+    assert files(tmp_path) == {}
+
+
+def test_a_workload_s_table_has_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    shipped = (models_dir() / "workloads" / "resnet50.yaml").read_text(encoding="utf-8")
+    mine = re.sub(r"^layers: .*$", f"layers: {'l' * 300}", shipped, flags=re.M)
+    (tmp_path / "mine.yaml").write_text(mine, encoding="utf-8")
+    written(tmp_path, SMALL.replace("resnet50", "mine.yaml"))
+    line = refused(dse("check", "study.yaml", cwd=tmp_path))
+    assert re.match(r"mine\.yaml:\d+:\d+: layers: no file 'lll", line)

@@ -191,3 +191,9 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no column 'Tagg', which the study names for workload; "
                                          "did you mean Tag"):  # fmt: skip
         read(tmp_path, "Tag,gpus\nx,1\n", workload="Tagg")
+
+
+def test_a_count_of_gpus_that_no_integer_holds_is_refused(tmp_path: Path) -> None:
+    text = f"JobID|AllocTRES|ElapsedRaw\n1|gres/gpu:a100={'9' * 5000}|3600\n"
+    with pytest.raises(StudyError, match=r"log\.txt:2:3: AllocTRES: .* is more than anybody has"):
+        read(tmp_path, text)

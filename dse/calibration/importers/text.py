@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -45,7 +46,7 @@ def read_text(path: str | Path) -> str:
     """
     file = Path(path)
     try:
-        if file.is_dir():
+        if os.path.isdir(file):
             raise StudyError(str(path), 0, 0, "is a folder", "give the logs in it")
         if file.stat().st_size > MAX_LOG_BYTES:
             limit = f"{MAX_LOG_BYTES // 10**6} MB"

@@ -114,7 +114,7 @@ def run(
 
 def _say_begun(runner: Runner, request: Request, out: Path, me: Started | None) -> None:
     """What is replaced, what is measured, and where."""
-    if (out / f"{request.name}.yaml").exists():
+    if os.path.exists(out / f"{request.name}.yaml"):
         print(f"{out / request.name}.yaml will be replaced; to keep it, choose another --name")
     where = request.where
     at = "this machine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -154,7 +155,7 @@ def measured(problem: Problem, point: Mapping[str, Value | None], transport: str
 
 
 def _runs(found: Advice, profile: str, study: str) -> str:
-    kept = "" if Path(study).is_file() else ", once the study is saved there"
+    kept = "" if os.path.isfile(study) else ", once the study is saved there"
     if shipped_studies().resolve() in Path(study).resolve().parents:
         study = Path(study).stem  # which it is known by
     return (
