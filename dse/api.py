@@ -11,7 +11,7 @@ from html import escape
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -258,7 +258,7 @@ class Result:
         axes = {name: np.array(text) for name, text in labels(shown).items()}
         return Prices({**axes, **priced(self.study.problem, columns_of(points), len(points))})
 
-    def explain(self, position: int) -> Explanation:
+    def explain(self, position: SupportsIndex) -> Explanation:
         """Every term of a point of the front, by its position in :attr:`front`, from 0.
 
         The report and ``dse explain --row`` count rows from 1. Raises ArgumentError.

@@ -184,14 +184,15 @@ def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
     explained = result.explain(-1).point
     assert explained.speedup == result.front["speedup"][-1]
     assert result.explain(0).point.costs["capital"] == result.front["capital_usd"][0]
-    assert result.explain(np.int64(1)).point.speedup == result.front["speedup"][1]  # type: ignore[arg-type]
+    assert result.explain(np.int64(1)).point.speedup == result.front["speedup"][1]
     last = result.front.rows - 1
     for beyond in (last + 1, -last - 2):
         with pytest.raises(ArgumentError, match=rf"position: .* front of .*; give 0 to {last}"):
             result.explain(beyond)
-    for other in ("3", 2.0, None):
+    others: list[Any] = ["3", 2.0, None]
+    for other in others:
         with pytest.raises(ArgumentError, match=r"position: .* is not a whole number; give one"):
-            result.explain(other)  # type: ignore[arg-type]
+            result.explain(other)
 
 
 @pytest.mark.parametrize("how", ["a study", "a mapping", "a path"])
@@ -214,11 +215,13 @@ def test_the_text_of_a_study_is_no_path() -> None:
 
 
 def test_one_study_is_no_list_of_studies(small: dse.Study, empty: Path) -> None:
-    for one in ("gpt.yaml", Path(), "."):
+    single: list[Any] = ["gpt.yaml", Path(), "."]
+    for one in single:
         with pytest.raises(ArgumentError, match=r"studies: .* is one study, .*; give a list, \["):
-            dse.run_studies(one)  # type: ignore[arg-type]
+            dse.run_studies(one)
+    loaded: list[Any] = [small]
     with pytest.raises(ArgumentError, match=r"Study is no path; .* dse\.run takes a study"):
-        dse.run_studies([small])  # type: ignore[list-item]
+        dse.run_studies(loaded)
     assert not [*empty.iterdir()]
 
 

@@ -168,23 +168,12 @@ def _read(path: str, header: Sequence[str], places: Places, rows: Sequence[Row])
     read, replicas = of_all_gpus(places)
     steps, own = _without_steps(read, rows)
     reader = _Reader.of(path, header, read, own)
-    jobs, marked, no_jobs = [], 0, Counter({STEPS: steps})
-    for line, cells in own:
-        try:
-            jobs.append(reader.job(line, cells))
-        except StudyError:
-            if not cells[0].startswith(_REMARK):
-                raise
-            no_jobs[REMARKS] += 1
-        else:
-            marked += cells[0].startswith(_REMARK)
     readings = list(reader.readings(own))
+    marked = [cells[0] for _, cells in own if cells[0].startswith(_REMARK)]
     if marked:
-        by_id = all(
-            _MARKED_ID.fullmatch(cells[0]) for _, cells in own if cells[0].startswith(_REMARK)
-        )
-        begin = "1 row begins" if marked == 1 else f"{marked:,} rows begin"
-        count = "counts as a job" if marked == 1 else "count as jobs"
+        begin = "1 row begins" if len(marked) == 1 else f"{len(marked):,} rows begin"
+        count = "counts as a job" if len(marked) == 1 else "count as jobs"
+        by_id = all(map(_MARKED_ID.fullmatch, marked))
         why = "by an ID such as #12" if by_id else "since no row begins otherwise"
         readings.append(f"{begin} with #, but {count}, {why}; delete what is not to count.")
     if replicas is not None and any((amount(cells[replicas]) or 0) > 1 for _, cells in own):
@@ -195,10 +184,10 @@ def _read(path: str, header: Sequence[str], places: Places, rows: Sequence[Row])
         )
     return JobLog(
         TABLE,
-        tuple(jobs),
+        tuple(reader.job(line, cells) for line, cells in own),
         {tells: " or ".join(header[at] for at in own) for tells, own in read.items()},
         tuple(_durations(header, places, own)),
-        no_jobs,
+        {STEPS: steps},
         tuple(readings),
     )
 
@@ -265,15 +254,14 @@ class _Reader:
     @classmethod
     def of(cls, path: str, header: Sequence[str], places: Places, rows: Sequence[Row]) -> _Reader:
         """The reader of these rows, which tell how their columns are meant."""
-        sure = [cells for _, cells in rows if not cells[0].startswith(_REMARK)]
-        sure = sure or [cells for _, cells in rows]
+        every = [cells for _, cells in rows]
         units: dict[str, tuple[str, float]] = {
             name: unit for name in ("start", "end") if name in places
-            and (unit := unit_of_dates(cells[places[name][0]] for cells in sure))
+            and (unit := unit_of_dates(cells[places[name][0]] for cells in every))
         }  # fmt: skip
         reader = cls(path, header, places, units=units)
-        starts = any(reader._text(cells, "start") for cells in sure)
-        return replace(reader, starts=starts, hours_first=reader._hours_first(sure))
+        starts = any(reader._text(cells, "start") for cells in every)
+        return replace(reader, starts=starts, hours_first=reader._hours_first(every))
 
     def _hours_first(self, rows: Iterable[Sequence[str]]) -> bool | None:
         """Whether durations of two parts are hours and minutes by the start and end of more jobs
