@@ -1,7 +1,8 @@
 """Fronts, intervals, recommendations and explained points of all studies are as they were.
 
-A number that moved on purpose is a change of a file in ``answers``, by
-``python -m tests.golden --write``, and its reason is in the commit.
+A number that moved on purpose is a change of a file in ``numbers``, by
+``python -m tests.golden --write``, and its reason is in the commit. Words are no test's business:
+``python -m tests.golden --words`` writes them, and the change shows how they differ.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import pytest
 
 from tests.evidence import beyond
-from tests.golden.answers import ANSWERS, ROOT, searched, subjects, text
+from tests.golden.answers import NUMBERS, ROOT, WORDS, numbers, searched, subjects, text, words
 from tests.golden.difference import differences, entries
 
 ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
@@ -29,14 +30,14 @@ OFTEN = [name for name in subjects() if name not in (*LONG, *EVIDENCE)]
 
 @pytest.mark.parametrize("name", beyond(OFTEN, [*OFTEN, *EVIDENCE]))
 def test_the_answer_is_as_it_was(name: str) -> None:
-    kept = (ANSWERS / f"{name}.txt").read_text()
-    assert not list(differences(kept, text(subjects()[name]()), ROUNDING))
+    kept = (NUMBERS / f"{name}.txt").read_text()
+    assert not list(differences(kept, text(subjects()[name]().numbers), ROUNDING))
 
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_search_finds_what_it_did(name: str) -> None:
-    kept = entries((ANSWERS / f"{name}.txt").read_text())
+    kept = entries((NUMBERS / f"{name}.txt").read_text())
     front = [values for place, values in kept.items() if place.startswith("front | ")]
     found = searched(ROOT / f"search_spaces/{name}.yaml")
     assert len(found["front"]) == len(front) > 10
@@ -51,7 +52,19 @@ def test_a_long_search_finds_what_it_did(name: str) -> None:
 
 
 def test_every_answer_is_of_a_study() -> None:
-    assert {path.stem for path in ANSWERS.glob("*.txt")} == set(subjects())
+    for folder in (NUMBERS, WORDS):
+        assert {path.stem for path in folder.glob("*.txt")} == set(subjects())
+
+
+def test_words_and_numbers_are_kept_apart() -> None:
+    point = {
+        "config": {"gpus": "8"},
+        "step_s": 1.5,
+        "why": ["far"],
+        "parts": [{"usd": 2.0, "of": "GPU"}],
+    }
+    assert numbers(point) == {"config": {"gpus": "8"}, "step_s": 1.5, "parts": [{"usd": 2.0}]}
+    assert words(point) == ["far", "GPU"]
 
 
 def test_a_difference_is_told_with_its_place_and_share() -> None:

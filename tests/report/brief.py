@@ -17,10 +17,17 @@ LEFT_OUT = {"certainty": None, "repricing": None, "sample": Sample()}
 
 
 @contextmanager
+def without(*names: str) -> Iterator[None]:
+    """Reports made within leave these parts out."""
+    parts = {name: lambda *_, left=LEFT_OUT[name]: left for name in names}
+    with mock.patch.multiple(assembly, **parts):
+        yield
+
+
+@contextmanager
 def briefly() -> Iterator[None]:
     """Reports made within are brief."""
-    parts = {name: lambda *_, left=left: left for name, left in LEFT_OUT.items()}
-    with mock.patch.multiple(assembly, **parts):
+    with without(*LEFT_OUT):
         yield
 
 
