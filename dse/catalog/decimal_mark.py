@@ -14,11 +14,6 @@ from dse.units import UnitError
 POINT, COMMA = ".", ","
 MARKS = (POINT, COMMA)
 _NUMBER = re.compile(r"[+-]?(\d[\d.,]*\d)(?![\d_.,])")
-# Whole numbers, by their decimal mark.
-_WELL_FORMED = {
-    POINT: re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"),
-    COMMA: re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?"),
-}
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
 
 
@@ -70,17 +65,6 @@ def with_point(text: str, mark: str) -> str:
 def of_thousands(text: str, mark: str) -> bool:
     """Whether what may part thousands in the number does so, where the decimal mark is this one."""
     return bool(mark) and mark not in _number(text)
-
-
-def well_formed(number: str, mark: str) -> bool:
-    """Whether digits, points and commas are one number with this decimal mark."""
-    return _WELL_FORMED[mark].fullmatch(number) is not None
-
-
-def value(number: str, mark: str) -> float:
-    """What a number that is well formed with this decimal mark is worth."""
-    parting = POINT if mark == COMMA else COMMA
-    return float(number.replace(parting, "").replace(mark, POINT))
 
 
 def _number(text: str) -> str:

@@ -53,7 +53,7 @@ LOGGED = {"Slurm": ("log.txt", logs.SACCT), "Kubernetes": ("log.csv", logs.KUBER
           "PAI": ("log.csv", logs.PAI), "Philly": ("log.json", logs.PHILLY)}  # fmt: skip
 NAMES = (
     "study", "prices", "quotes", "case", "own workload", "layers", "work", "profile", "rates",
-    "run", "run, bytes", "fleet", "fleet study", "jobs", "training", "training, trace",
+    "run", "run, bytes", "fleet", "fleet study", "jobs", "training",
     "trace of PyTorch", "trace of Horovod", *(f"jobs of {name}" for name in LOGGED),
     *(f"log of {name}" for name in samples.ALL),
 )  # fmt: skip
@@ -139,12 +139,8 @@ def readers(profile: str, run: Path, fleet: Path) -> dict[str, Reader]:
     }
     recommended = json.loads(finished["run/run.json"])["recommended"]
     rate = recommended["throughput_samples_per_s"]
-    trained = {**finished, "train.log": f"global batch: 8\n1: {rate} samples/s\n".encode()}
-    steps = traces.text(_steps(recommended["step_s"]), recommended["gpus"])
+    trained = {**finished, "train.log": f"Train: 0 [ 0/9] Time: 0.1s, {rate}/s\n".encode()}
     found["training"] = Reader("train.log", trained, (WATCH,))
-    found["training, trace"] = Reader(
-        "train.log", {**finished, "train.log": steps.encode()}, (WATCH,)
-    )
     for name, text in (("PyTorch", traces.text(traces.nccl_events())),
                        ("Horovod", traces.horovod(["[64, 8]", "[8]"]))):  # fmt: skip
         found[f"trace of {name}"] = Reader("a.log", {"a.log": text.encode()}, (IMPORT,))
@@ -158,12 +154,6 @@ def readers(profile: str, run: Path, fleet: Path) -> dict[str, Reader]:
             (IMPORT,),
         )
     return found
-
-
-def _steps(step_s: float) -> list[object]:
-    """Marks of a few steps of a trace."""
-    us = step_s * 1e6
-    return [traces.event(f"ProfilerStep#{n}", us * n, us, "user_annotation") for n in range(4)]
 
 
 def trial(reader: Reader, seed: int) -> str:

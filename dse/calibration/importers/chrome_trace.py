@@ -10,8 +10,7 @@ import gzip
 import json
 import math
 import zlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,35 +134,3 @@ def _seconds(microseconds: object) -> float | None:
     except OverflowError:
         return None
     return found if math.isfinite(found) else None
-
-
-def united(events: Iterable[Event]) -> list[tuple[float, float]]:
-    """The times in which at least one event runs, as (start, end) in order, none touching."""
-    out: list[tuple[float, float]] = []
-    for event in sorted(events, key=lambda event: event.start_s):
-        if out and event.start_s <= out[-1][1]:
-            out[-1] = (out[-1][0], max(out[-1][1], event.end_s))
-        else:
-            out.append((event.start_s, event.end_s))
-    return out
-
-
-def within(
-    spans: Sequence[tuple[float, float]], start: float, end: float
-) -> list[tuple[float, float]]:
-    """The parts of :func:`united` times that lie between two moments."""
-    first = bisect_right(spans, start, key=lambda span: span[1])
-    last = bisect_left(spans, end, key=lambda span: span[0])
-    return [(max(low, start), min(high, end)) for low, high in spans[first:last]]
-
-
-def overlap_s(a: Sequence[tuple[float, float]], b: Sequence[tuple[float, float]]) -> float:
-    """Seconds that two lists of :func:`united` times have in common."""
-    total, i, j = 0.0, 0, 0
-    while i < len(a) and j < len(b):
-        total += max(0.0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
-        if a[i][1] < b[j][1]:
-            i += 1
-        else:
-            j += 1
-    return total

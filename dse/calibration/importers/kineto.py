@@ -1,11 +1,10 @@
-"""Traces of PyTorch's profiler (Kineto): steps, and collectives with their sizes and ranks.
+"""Traces of PyTorch's profiler (Kineto): collectives with their sizes and ranks.
 
 With NCCL each collective is a kernel on the accelerator whose arguments name it (``Collective
 name``, ``In msg nelems``, ``dtype``, ``Group size``); before PyTorch 2.1 they are those of the
 operation of the same ``External id`` that launched it (``record_param_comms``, or
 ``nccl:all_reduce`` with ``Input Dims`` and ``Input type``). With gloo it is the annotation
-``gloo:all_reduce`` of a worker thread, with the latter two. Steps are the annotations
-``ProfilerStep#N`` that ``profiler.step()`` leaves.
+``gloo:all_reduce`` of a worker thread, with the latter two.
 """
 
 from __future__ import annotations
@@ -17,13 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dse.calibration.importers.chrome_trace import (
-    Event,
-    Trace,
-    overlap_s,
-    united,
-    within,
-)
+from dse.calibration.importers.chrome_trace import Event, Trace
 from dse.calibration.importers.records import Call, Log, Traced
 from dse.calibration.importers.traced_job import tables_of
 
@@ -47,7 +40,6 @@ _ANNOTATION = re.compile(r"(gloo|nccl|mpi|ucc):_?([a-z_]+)")
 _NCCL_KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
 _VARIANT = re.compile(r"(?:base|coalesced|into|tensor)+$")
 _LAUNCH = "record_param_comms"
-_COMPUTING = ("kernel", "gpu_memcpy", "gpu_memset")
 _ALGORITHMS = {"RING": "ring", "TREE": "tree"}
 
 
@@ -62,16 +54,6 @@ class Collective:
     ranks: int | None
     transport: str
     algorithm: str
-
-
-@dataclass(frozen=True)
-class TracedStep:
-    """Seconds of one step of one rank. communication_s: in which a collective runs; exposed_s: of
-    these, in which no kernel computes; None where the trace has no accelerator."""
-
-    step_s: float
-    communication_s: float
-    exposed_s: float | None
 
 
 def is_kineto(trace: Trace) -> bool:
@@ -93,30 +75,6 @@ def _count(told: object) -> int | None:
     if isinstance(told, bool) or not isinstance(told, int) or told < 1:
         return None
     return told
-
-
-def steps(trace: Trace) -> tuple[TracedStep, ...]:
-    """The steps in order, from the beginning of one to that of the next; the last as annotated."""
-    marks = [e for e in trace.events
-             if e.phase == "X" and e.category != "gpu_user_annotation" and _STEP.fullmatch(e.name)
-             and e.duration_s > 0]  # fmt: skip
-    summing = _communication(trace)
-    kernels = [
-        e
-        for e in trace.events
-        if e.phase == "X" and e.category in _COMPUTING and not _NCCL_KERNEL.match(e.name)
-    ]
-    on_wire, computing = united(summing), united(kernels)
-    out = []
-    for at, mark in enumerate(marks):
-        end = marks[at + 1].start_s if at + 1 < len(marks) else mark.end_s
-        if end <= mark.start_s:  # two marks at one moment
-            continue
-        own = within(on_wire, mark.start_s, end)
-        sent = sum(high - low for low, high in own)
-        hidden = overlap_s(own, within(computing, mark.start_s, end))
-        out.append(TracedStep(end - mark.start_s, sent, sent - hidden if kernels else None))
-    return tuple(out)
 
 
 def _communication(trace: Trace) -> list[Event]:

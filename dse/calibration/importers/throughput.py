@@ -1,54 +1,58 @@
-"""Tables of measured samples per second, with commas, semicolons or tabs between cells.
-
-Columns: workload, accelerator, samples_per_s, precision, batch_per_gpu; also gpus, gpus_per_node,
-stack, accumulation, optimizer; and of several accelerators how they summed their gradients, and
-over what: aggregation, node, intra_node, inter_node, nics_per_node.
-"""
+"""Tables of measured samples per second, a row for each configuration, as they become a profile."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
+from dse import catalog
 from dse.calibration.experiment import sha256_of
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.importers.text import read_text
-from dse.calibration.importers.throughput_row import COLUMNS, RATE, REQUIRED, Row
 from dse.calibration.profile import Profile
-from dse.calibration.throughput_part import Throughput
-from dse.catalog import decimal_mark
-from dse.delimiter import COMMA, SEMICOLON, cell_columns, delimiter_of
+from dse.calibration.throughput_part import NODE, Throughput, aggregation_names
+from dse.delimiter import cell_columns, delimiter_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
-from dse.spelling import alike, enumerated, meant, real_name, same
+from dse.model.step import PARAMETER_SERVER
+from dse.spelling import alternatives, meant, real_name, same
+from dse.units import rounded
 from dse.version import __version__
 
-_CALLED = {  # what others call columns, in any spelling
-    same(called): column
-    for column, names in {
-        "workload": ("model", "network"),
-        "accelerator": ("gpu", "gpu_type", "device"),
-        "samples_per_s": (
-            "throughput", "samples/s", "samples/sec", "samples_per_sec", "samples_per_second",
-            "images/s", "images_per_second",
-        ),
-        "precision": ("dtype",),
-        "batch_per_gpu": (
-            "batch", "batch_size", "batch_per_device", "per_device_batch_size", "local_batch_size",
-        ),
-        "gpus": ("num_gpus", "n_gpus", "world_size"),
-    }.items()
-    for called in names
-}  # fmt: skip
+REQUIRED = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
+SUMMING = ("aggregation", "node", "intra_node", "inter_node", "nics_per_node")
+COLUMNS = (*REQUIRED, "gpus", "gpus_per_node", "stack", "accumulation", "optimizer", *SUMMING)
 LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
+_KINDS = {  # of columns that hold names -> of the catalogue
+    "workload": "workloads", "accelerator": "accelerators", "stack": "stacks", "node": "nodes",
+    "intra_node": "fabrics", "inter_node": "fabrics", "aggregation": "aggregations",
+}  # fmt: skip
+# Training may need fewer operations than the catalogue counts: a 3x3 convolution by Winograd's
+# F(2x2, 3x3) 2.25 times fewer multiplications (Lavin and Gray, CVPR 2016; published rates of VGG-16
+# on P100 in fp32 are 1.35 times the peak), and samples that are shorter than usual as much.
+FEWER_OPERATIONS = 2.25
 
 
-def throughput_profile(path: str | PathLike[str], name: str) -> Profile:
-    """The profile of a table of rates. Raises StudyError with every mistake and its place."""
-    rows = read_throughput(path)
+class Cell(NamedTuple):
+    """A cell of a table, and its place."""
+
+    text: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def wrong(self, problem: str, remedy: str) -> StudyError:
+        """The error of what is wrong with it."""
+        return StudyError(self.file, self.line, self.column, problem, remedy)
+
+
+def throughput_profile(path: str | Path, name: str, table: str = "") -> Profile:
+    """The profile of the rates of a table, see :func:`read_throughput`."""
+    rates = read_throughput(path, table)
     return silent_profile(
         name=name,
         library=LIBRARY,
@@ -61,100 +65,190 @@ def throughput_profile(path: str | PathLike[str], name: str) -> Profile:
         measurements_sha256=sha256_of(Path(path)),
         gamma_s_per_byte=0.0,
         copy_s_per_byte=0.0,
-        throughput=rows,
+        throughput=tuple(rates.values()),
         system=name,
     )
 
 
-def read_throughput(path: str | PathLike[str]) -> tuple[Throughput, ...]:
-    """The rates of a table, in its order. Raises StudyError with every mistake and its place.
+def read_throughput(path: str | Path, table: str = "") -> Mapping[int, Throughput]:
+    """The rates of a table by their lines. Raises StudyError with every mistake and its place.
 
-    A workload may be the path of a workload file, relative to the table.
+    A workload may be the path of a workload file, relative to the table. table: a text that is read
+    in place of that of the file.
     """
-    return tuple(rate for _, rate in placed_throughput(path))
+    header, *rows = table_rows(table or read_text(path), str(path))
+    names = [real_name(cell.text, COLUMNS) for cell in header]
+    _check_header(names, header)
+    if not rows:
+        raise header[0].wrong("no row follows the header", "write one for each rate")
+
+    def rate(cells: Sequence[Cell]) -> tuple[int, Throughput]:
+        return cells[0].line, _throughput(dict(zip(names, cells, strict=True)), Path(path).parent)
+
+    return dict(each(rate, rows))
 
 
-def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput], ...]:
-    """The rates of a table with their lines, see :func:`read_throughput`."""
-    file = str(path)
-    try:
-        text = read_text(file)
-    except StudyError as cause:
-        raise StudyError(file, 0, 0, cause.problem, "give a table of rates") from None
-    return rates_in(text, file)
+def table_rows(text: str, file: str) -> list[list[Cell]]:
+    """The cells of every line that is not blank, of which there is one or more.
 
-
-def rates_in(text: str, file: str) -> tuple[tuple[int, Throughput], ...]:
-    """The same of the text of a table that lies in ``file``."""
-    lines = text.splitlines()
-    header_line = next((line for line in lines if line.strip()), "")
-    delimiter = delimiter_of(header_line)
-    (first, header), *others = table_lines(lines, file, delimiter)
-    names = _checked_header(header, file, first, cell_columns(header_line, delimiter, len(header)))
-    if not others:
-        raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
-    at = names.index(RATE)
-    decimal = mark_of_rates((cells[at] for _, cells in others if len(cells) > at), delimiter)
-
-    def placed(row: tuple[int, list[str]]) -> tuple[int, Throughput]:
-        number, cells = row
-        columns = cell_columns(lines[number - 1], delimiter, len(cells))
-        stripped = [cell.strip() for cell in cells]
-        return number, Row(names, stripped, file, number, columns, decimal).rate()
-
-    return each(placed, others)
-
-
-def mark_of_rates(cells: Iterable[str], delimiter: str) -> str:
-    """The decimal mark of the rates of a table, see :func:`dse.catalog.decimal_mark.usual`."""
-    return decimal_mark.usual(cells, "" if delimiter == SEMICOLON else decimal_mark.POINT)
-
-
-def table_lines(
-    lines: Sequence[str], file: str, delimiter: str = COMMA
-) -> list[tuple[int, list[str]]]:
-    """Number and cells of every line that is not blank. A cell does not go on in the next line."""
-    found = []
-    for number, line in enumerate(lines, 1):
+    Commas, semicolons or tabs stand between cells. Raises StudyError for a quote without its end,
+    and for a line with another number of cells than the first.
+    """
+    delimiter = delimiter_of(first_line(text))
+    found: list[list[Cell]] = []
+    for number, line in enumerate(text.splitlines(), 1):
         try:
-            cells = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+            row = next(csv.reader([line], delimiter=delimiter, strict=True), [])
         except csv.Error as cause:
-            raise StudyError(
-                file, number, 1, f"is not a valid table: {cause}", "correct it"
-            ) from None
-        if any(cell.strip() for cell in cells):
-            found.append((number, cells))
+            problem = f"is not a valid table: {cause}"
+            raise StudyError(file, number, 1, problem, "correct it") from None
+        if not any(cell.strip() for cell in row):
+            continue
+        if found and len(row) != len(found[0]):
+            problem = f"{len(row)} cells in place of {len(found[0])}"
+            raise StudyError(file, number, 1, problem, "leave a cell empty that is not known")
+        columns = cell_columns(line, delimiter, len(row))
+        found.append([Cell(cell.strip(), file, number, column)
+                      for cell, column in zip(row, columns, strict=True)])  # fmt: skip
     return found
 
 
-def column_names(header: Iterable[str]) -> list[str]:
-    """The cells of a header, columns as they are called here in whatever spelling."""
-    return [real_name(name.strip(), COLUMNS) for name in header]
+def first_line(text: str) -> str:
+    """The first line that is not blank."""
+    return next((line for line in text.splitlines() if line.strip()), "")
 
 
-def _checked_header(
-    header: Sequence[str], file: str, line: int, columns: Sequence[int]
-) -> list[str]:
-    names, mistakes = column_names(header), Mistakes()
-    free, meant_here = [one for one in COLUMNS if one not in names], set[str]()
-    for position, name in enumerate(names):
-        column = columns[position]
+def _check_header(names: Sequence[str], header: Sequence[Cell]) -> None:
+    mistakes = Mistakes()
+    free = [name for name in COLUMNS if name not in names]
+    for at, (name, cell) in enumerate(zip(names, header, strict=True)):
         if name not in COLUMNS:
-            called = _CALLED.get(same(name), "")
-            could = (called,) if called in free else alike(name, free)
             remedy = meant(name, free, f"the columns are {', '.join(COLUMNS)}")
-            if called in free:
-                remedy = f"write {called}"
-            if not could[1:]:
-                meant_here.update(could)
-            mistakes.note(StudyError(file, line, column, f"unknown column '{name}'", remedy))
-        elif name in names[:position]:
-            problem = f"the column '{name}' is there twice"
-            mistakes.note(StudyError(file, line, column, problem, "keep one"))
-    missing = [f"'{name}'" for name in REQUIRED if name in free and name not in meant_here]
-    if missing:
-        them = f"columns {enumerated(missing)} are" if missing[1:] else f"column {missing[0]} is"
-        remedy = f"give {', '.join(REQUIRED)}"
-        mistakes.note(StudyError(file, line, 1, f"the {them} missing", remedy))
+            mistakes.note(cell.wrong(f"unknown column '{name}'", remedy))
+        elif name in names[:at]:
+            mistakes.note(cell.wrong(f"the column '{name}' is there twice", "keep one"))
+    missing = [name for name in REQUIRED if name in free]
+    if missing and not mistakes.any:
+        problem = f"the column '{missing[0]}' is missing"
+        mistakes.note(header[0].wrong(problem, f"give {', '.join(REQUIRED)}"))
     mistakes.told()
-    return names
+
+
+def is_row(cells: Mapping[str, str]) -> bool:
+    """Whether cells, by column, are a rate that a table can have."""
+    try:
+        _throughput({name: Cell(cell) for name, cell in cells.items()}, Path())
+    except StudyError:
+        return False
+    return True
+
+
+def _throughput(cells: Mapping[str, Cell], folder: Path) -> Throughput:
+    """The rate of a row. Raises StudyError with every mistake.
+
+    cells: by column. folder: from which the path of a workload file starts.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    mistakes, first = Mistakes(), next(iter(cells.values()))
+
+    def note(name: str, problem: str, remedy: str) -> None:
+        mistakes.note(cells.get(name, first).wrong(f"{name}: {problem}", remedy))
+
+    given = {name: cell.text for name, cell in cells.items() if cell.text}
+    columns = [name for name in _KINDS if name in given]
+    named = mistakes.by_key(lambda name: _name(name, cells[name], folder), columns)
+    given |= {name: part.otherwise(given[name]) for name, part in named.items()}
+    if "gpus_per_node" not in given and given.get("node") in catalog.names("nodes"):
+        given["gpus_per_node"] = str(catalog.node(given["node"]).accelerators)
+    try:
+        rate = TypeAdapter(Throughput).validate_strings({"stack": "vendor", **given})
+    except ValidationError as cause:
+        for one in cause.errors():
+            name = str(one["loc"][0])
+            problem = f"'{given.get(name, '')}': {one['msg'][:1].lower()}{one['msg'][1:]}"
+            note(name, problem, "see the columns in docs/calibration.md")
+    mistakes.told()
+    for contradiction in _contradictions(rate, "gpus_per_node" in given):
+        note(*contradiction)
+    mistakes.told()
+    return rate
+
+
+def _name(column: str, cell: Cell, folder: Path) -> str:
+    """The name that a word means, in any spelling or by an alias that is clear; of a workload also
+    the absolute path of its file."""
+    kind, word = _KINDS[column], cell.text
+    if column == "workload" and catalog.is_path(word):
+        path = folder / word
+        try:
+            catalog.named_workload(str(path))
+        except StudyError as cause:
+            if cause.line:  # a mistake in that file
+                raise
+            problem = f"{column}: {path}: {cause.problem}"
+            raise cell.wrong(problem, "name a workload file") from None
+        return str(path.resolve())
+    known = {"stacks": catalog.computing().stacks, "aggregations": aggregation_names()}.get(kind)
+    known = known or dict.fromkeys(catalog.names(kind))
+    found = real_name(word, known, catalog.clear_aliases(kind))
+    if found in known:
+        return found
+    if could := catalog.aliases().get(kind, {}).get(same(word)):  # a measurement is of one of them
+        problem = f"{column}: '{word}' could mean several"
+        raise cell.wrong(problem, f"write {alternatives(could)}")
+    remedy = meant(word, known, "write it as studies do, see dse catalog")
+    raise cell.wrong(f"{column}: '{word}' is not known", remedy)
+
+
+def _contradictions(rate: Throughput, sized: bool) -> Iterator[tuple[str, str, str]]:
+    """Column, problem and remedy of what cannot be, of values that each may be. sized: whether it
+    is said how many accelerators share a node."""
+    peaks = catalog.accelerator(rate.accelerator).peak_flops_per_s
+    node = catalog.node(rate.node) if rate.node else None
+    if rate.precision not in peaks:
+        problem = f"no peak of {rate.accelerator} is known in {rate.precision}"
+        yield "precision", problem, f"write {alternatives(peaks)}"
+    elif rate.samples_per_s > (most := most_samples_per_s(rate)):
+        problem = (
+            f"{rate.samples_per_s:,.6g} samples/s are {rounded(rate.samples_per_s / most)} times "
+            f"what {rate.gpus} {rate.accelerator} can compute at the peak of {rate.precision}"
+        )
+        remedy = "write samples (not tokens) per second, and in gpus the number of accelerators"
+        yield "samples_per_s", problem, remedy
+    if node and node.accelerator != rate.accelerator:
+        problem = f"{node.name} holds {node.accelerator}, not {rate.accelerator}"
+        yield "node", problem, f"write accelerator {node.accelerator}, or another node"
+    if node and rate.gpus_per_node > node.accelerators:
+        problem = f"{node.name} holds {node.accelerators} accelerators, not {rate.gpus_per_node}"
+        yield "gpus_per_node", problem, f"write {node.accelerators}, or another node"
+    if rate.gpus > NODE and not sized:
+        problem = f"{rate.gpus} accelerators are more than one node's {NODE}"
+        yield "gpus", problem, "give the column gpus_per_node"
+    said = [name for name in SUMMING if getattr(rate, name) is not None]
+    if rate.aggregation is None:
+        if said and rate.gpus > 1:
+            problem = f"is empty beside {said[0]}"
+            yield "aggregation", problem, "write how gradients were summed, as ring-nccl"
+    elif _by_servers(rate.aggregation):
+        problem = f"{rate.aggregation} needs servers, of which a rate says nothing"
+        yield "aggregation", problem, "leave it empty"
+    elif rate.gpus > rate.gpus_per_node and not (rate.inter_node or (node and node.inter_node)):
+        problem = f"is empty, but {rate.gpus} accelerators are on several nodes"
+        yield "inter_node", problem, "write the network between them, as 100gbe or ib-hdr"
+
+
+def _by_servers(aggregation: str) -> bool:
+    name = aggregation_names()[aggregation]
+    algorithm = catalog.approach(name.approach).algorithm if name.approach else name.algorithm
+    return algorithm == PARAMETER_SERVER
+
+
+def most_samples_per_s(rate: Throughput) -> float:
+    """``gpus * peak / (3 * forward FLOPs)``, times :data:`FEWER_OPERATIONS` where fewer may do: of
+    networks that may hold convolutions, and of samples that differ in length."""
+    workload = catalog.named_workload(rate.workload)
+    peak = catalog.accelerator(rate.accelerator).peak_flops_per_s[rate.precision]
+    fewer = workload.varying_length or workload.family in ("convolutional", "other")
+    computed = 3 * workload.forward_flops / (FEWER_OPERATIONS if fewer else 1.0)
+    return rate.gpus * peak / computed if computed else math.inf

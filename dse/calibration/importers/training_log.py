@@ -1,155 +1,170 @@
-"""Training speed out of what training scripts print: logs, tables, and profiler traces.
-
-A log is read by the surest of :data:`~dse.calibration.importers.rate_units.UNITS` that its lines
-have. Lines of evaluation, of loading data or of a part of a step are left out, and so is what is
-no number, ``1.2.3 it/s``; all are counted.
-"""
+"""Training speed out of what known trainers print, a table of one run, or the user's own words."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from dse.calibration.importers import kineto, rate_scope
-from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
-from dse.calibration.importers.measured_training import OF_PARTS, MeasuredTraining, Rival, Training
-from dse.calibration.importers.rate_in_line import WrittenRate, decimals_beside, rates_of
-from dse.calibration.importers.rate_numbers import (
-    check_certain,
-    mark_of_all,
-    no_numbers,
-    not_a_number,
-    values_of,
-)
-from dse.calibration.importers.rate_units import UNITS, Unit
-from dse.calibration.importers.text import Line, clean_lines
-from dse.calibration.importers.training_table import (
-    COLUMN,
-    is_of_configurations,
-    is_table,
-    of_configurations,
-    of_table,
-)
-from dse.errors import StudyError
+from dse.calibration.importers.text import Line, clean_lines, read_text
+from dse.calibration.importers.throughput import first_line, table_rows
+from dse.calibration.importers.trainers import NUMBER, TRAINERS, Trainer, Unit, number, unit_called
+from dse.delimiter import delimiter_of
+from dse.errors import ArgumentError, StudyError
 from dse.units import LARGEST, SMALLEST
 
-KNOWN = (
-    "a log with samples/s, images/sec, tokens/s, s/it or it/s in its lines, a table with the "
-    f"column {COLUMN}, or a trace of PyTorch's profiler"
-)
-AGREE = 0.05  # two rates of a line that differ by less are one
+WARM_UP = 0.1  # of the rates, at the beginning, are left out
+FEW = 10  # rates; fewer are all used
 LONGEST_LINE = 4_000  # characters that are looked at
-_NARROW = "\u00a0\u2009\u202f'\u2019"  # between thousands, and never between two numbers
-_BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b")
+_WRITTEN = re.compile(rf"\s*({NUMBER})\s*([A-Za-z]\S*)\s*")
+_REMEDY = (
+    'give --measured "9500 tokens/s/gpu" in place of the log, or samples/s, sequences/s, s/step; '
+    "/gpu is of one accelerator"
+)
 
 
-def read_training(
-    path: str | Path, terms: Training, decimal: str = "", growing: bool = False
-) -> MeasuredTraining:
-    """The rates of a log, a table or a trace.
+@dataclass(frozen=True)
+class Training:
+    """A point in the terms in which rates become samples per second of the whole job.
 
-    decimal: the mark of the log's numbers, ``.`` or ``,``; empty where the log is to tell. growing:
-    whether somebody still writes to it, so that a last line without its end is not read yet. Raises
-    StudyError with the place of a mistake, and where no line tells a rate.
+    batch: samples of a step. passes: in a step. tokens: of a sample; None where samples have no
+    fixed length.
     """
-    file = str(path)
-    text = trace_text(file)
-    if looks_so(text):
-        return _of_trace(text, file, terms)
-    if growing:
-        text = text[: text.rfind("\n") + 1]
-    if is_of_configurations(text):
-        return of_configurations(text, file, terms)
-    if Path(file).suffix.lower() == ".csv" or is_table(text):
-        return of_table(text, file, terms, decimal)
-    return _of_log(clean_lines(text), file, terms, decimal)
+
+    batch: float
+    gpus: int
+    passes: int = 1
+    tokens: float | None = None
 
 
-def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
-    trace = read_trace(text, path)
-    if not kineto.is_kineto(trace):
-        problem = "is a trace, but not of PyTorch's profiler, which alone marks steps"
-        raise StudyError(path, 0, 0, problem, f"give {KNOWN}")
-    steps = tuple(
-        step
-        for step in kineto.steps(trace)
-        if SMALLEST <= terms.global_batch / step.step_s <= LARGEST
-    )
-    if not steps:
-        remedy = "call profiler.step() at the end of every step"
-        raise StudyError(path, 0, 0, "no step is marked in the trace", remedy)
-    rates = tuple(terms.global_batch / step.step_s for step in steps)
-    _, ranks, _ = kineto.world(trace)
-    return MeasuredTraining(
-        rates, (), "ProfilerStep", step_samples=terms.global_batch, steps=steps, ranks=ranks
-    )
+class Told(NamedTuple):
+    """A number as it was told. line: of the file, from 1. batch: samples of a step, and
+    batch_tokens: its tokens, where the log says so."""
+
+    line: int
+    value: float
+    unit: Unit
+    batch: float | None = None
+    batch_tokens: float | None = None
 
 
-def _of_log(lines: Sequence[Line], path: str, terms: Training, decimal: str) -> MeasuredTraining:
-    """By the unit that is surest of those that the log has."""
-    found: dict[Unit, list[tuple[int, list[WrittenRate]]]] = {unit: [] for unit in UNITS}
-    left_out, of_parts, batches, others = 0, 0, dict[int, None](), set[str]()
-    with_evaluation = set[int]()
-    for number, line in lines:
-        written = re.sub(rf"(?<=\d)[{_NARROW}](?=\d{{3}}(?!\d))", "", line[:LONGEST_LINE])
-        text = written.lower()
-        if len(text) != len(written):  # of the few letters that are one in upper case only
-            written = text
-        batches |= {int(size): None for size in _BATCH.findall(text)}
-        read = rates_of(text, terms, written)
-        others |= set(decimals_beside(text, told=read is not None))
-        if read is None:
-            continue
-        unit, said = read
-        kinds = {one.kind for one in said}
-        if rate_scope.EVALUATION in kinds or rate_scope.of_evaluation(text):
-            left_out += 1
-            continue
-        if rate_scope.PART in kinds:
-            of_parts += 1
-            continue
-        found[unit].append((number, said))
-        if unit.of_steps and rate_scope.counts_evaluation(text):
-            with_evaluation.add(number)
-    refused: StudyError | None = None
-    for unit, rows in found.items():
-        check_certain(rows, path)
-        mark = decimal or mark_of_all(rows, others, path)
-        values = dict(values_of(rows, mark))
-        junk = [where for row in rows if row[0] not in values for where in no_numbers(row, mark)]
-        if not values:
-            refused = refused or (not_a_number(junk[0], path, decimal) if junk else None)
-            continue
-        rates, quotes, each, rivals = [], [], {"": 1}, list[Rival]()
-        for number, fit in values.items():
-            value, one = fit[0]
-            quotes.append(one.quote)
-            each |= {one.each: one.many}
-            rivals += [Rival(number, one.quote, other.quote) for other_value, other in fit[1:]
-                       if other.rank == one.rank and _disagree(value, other_value)][:1]  # fmt: skip
-            rate = unit.samples_per_s(value, terms)
-            if rate is None:
-                problem = f"tells {unit.name}, and how many tokens a sample has is not known"
-                raise StudyError(path, number, 1, problem, "say it, such as --sequence 1024")
-            rates.append(rate)
-        unread = len({line for line, _ in junk})
-        found_rates = MeasuredTraining(
-            tuple(rates), tuple(values), unit.name, left_out, unread, tuple(batches),
-            of_parts=of_parts, rivals=tuple(rivals),
-            with_evaluation=len(with_evaluation & {*values}),
-            step_samples=terms.global_batch if unit.of_steps else None,
-            each=next(reversed(each)), times=each[next(reversed(each))],
-        )  # fmt: skip
-        return replace(found_rates, quote=quotes[found_rates.warm_up])
-    if refused is not None:
-        raise refused
-    only = [f"{many} line{' is' if many == 1 else 's are'} of {what}"
-            for many, what in ((left_out, "evaluation"), (of_parts, OF_PARTS)) if many]  # fmt: skip
-    why = f": {' and '.join(only)}" if only else ""
-    raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
+@dataclass(frozen=True)
+class Measured:
+    """Samples per second of the whole job, in the order in which they were written.
+
+    told_by: the trainer, or the column of a table. unit: of the last. lines: of the file, from 1.
+    batch: samples of a step, where the log says so.
+    """
+
+    rates: tuple[float, ...]
+    lines: tuple[int, ...]
+    told_by: str
+    unit: Unit
+    batch: float | None
+
+    @property
+    def warm_up(self) -> int:
+        """How many of the first rates are not to be used."""
+        return int(len(self.rates) * WARM_UP) if len(self.rates) >= FEW else 0
 
 
-def _disagree(one: float, other: float) -> bool:
-    return max(one, other) > (1 + AGREE) * min(one, other)
+def read_training(path: str | Path, terms: Training) -> Measured:
+    """The rates of a log or a table of one run. Raises :class:`StudyError` where none is told."""
+    file, text = str(path), read_text(path)
+    told_by, told = "a table", _of_table(text, file)
+    lines = clean_lines(text)
+    for trainer in TRAINERS:
+        if not told:
+            told_by, told = trainer.name, _of_log(trainer, lines)
+    if told:
+        return _measured(told, told_by, file, terms)
+    names = ", ".join(trainer.name for trainer in TRAINERS)
+    problem = f"tells no rate as {names} do, and is no table with a column such as samples_per_s"
+    raise StudyError(file, 0, 0, problem, _REMEDY)
+
+
+def measured(text: str, terms: Training) -> Measured:
+    """What the user says, such as ``9500 tokens/s/gpu``. Raises :class:`StudyError`."""
+    found = _WRITTEN.fullmatch(text)
+    unit = unit_called(found[2]) if found else None
+    if found is None or unit is None:
+        raise ArgumentError("--measured", f"'{text}' is no rate with its unit", _REMEDY)
+    return _measured([Told(0, number(found[1]), unit)], "what you say", "--measured", terms)
+
+
+def _of_log(trainer: Trainer, lines: Sequence[Line]) -> list[Told]:
+    """What a trainer tells of its speed."""
+    out: list[Told] = []
+    batch = batch_tokens = announced = None
+    for line, text in lines:
+        match = trainer.pattern.search(text[:LONGEST_LINE])
+        groups = match.groupdict() if match else {}
+        told = {name: number(value) for name, value in groups.items() if value is not None}
+        batch, batch_tokens = told.pop("batch", batch), told.pop("batch_tokens", batch_tokens)
+        announced = told.pop("steps", announced)
+        if told.pop("of", announced) == announced:
+            units = {name: unit_called(name) for name in told}
+            out += [Told(line, told[name], unit, batch, batch_tokens)
+                    for name, unit in units.items() if unit]  # fmt: skip
+    return out
+
+
+def _of_table(text: str, file: str) -> list[Told]:
+    """The first column of rates of a table of one run; empty where it has none."""
+    first = first_line(text)
+    units = {at: unit for at, name in enumerate(first.split(delimiter_of(first)))
+             if (unit := unit_called(name))}  # fmt: skip
+    if not units:
+        return []
+    header, *rows = table_rows(text, file)
+    if "accelerator" in [cell.text for cell in header]:
+        problem = "is a table of configurations, not of one run"
+        raise header[0].wrong(problem, "give it to dse calibrate import-throughput")
+    at, unit = next(iter(units.items()))
+    out = []
+    for cells in rows:
+        cell = cells[at]
+        if not re.fullmatch(NUMBER, cell.text):
+            problem = f"{unit.name}: '{cell.text}' is not a positive number"
+            raise cell.wrong(problem, "write for example 1250.5")
+        out.append(Told(cell.line, number(cell.text), unit))
+    return out
+
+
+def _measured(told: Sequence[Told], told_by: str, file: str, terms: Training) -> Measured:
+    """The rates of what is told. Raises :class:`StudyError` where none is one."""
+    rates = [(one, rate) for one in told if SMALLEST <= (rate := _rate(one, terms)) <= LARGEST]
+    if not rates:
+        unit = told[0].unit
+        why = "is of tokens, and samples of the workload have no fixed length"
+        if unit.of != "tokens" or terms.tokens:
+            why = "is not positive"
+        problem = f"'{told[0].value:g} {unit.name}' {why}"
+        raise StudyError(file, told[0].line, 1, problem, _REMEDY)
+    last = rates[-1][0]
+    lines = tuple(one.line for one, _ in rates)
+    batch = _batch(last, terms)
+    return Measured(tuple(rate for _, rate in rates), lines, told_by, last.unit, batch)
+
+
+def _rate(told: Told, terms: Training) -> float:
+    """Samples per second of the whole job; NaN where that is not known."""
+    value, unit = told.value, told.unit
+    many = value if not unit.seconds else 1 / (unit.seconds * value) if value else math.nan
+    size = {
+        "samples": 1.0,
+        "tokens": 1 / (terms.tokens or math.nan),
+        "steps": _batch(told, terms) or terms.batch,
+        "passes": terms.batch / terms.passes,
+    }
+    return many * size[unit.of] * (terms.gpus if unit.of_one else 1)
+
+
+def _batch(told: Told, terms: Training) -> float | None:
+    """Samples of a step as the log tells; None where it does not."""
+    if told.batch_tokens and terms.tokens:
+        return told.batch_tokens / terms.tokens
+    return told.batch

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from dse.calibration import profile_data, read_profile, show_profile, write_profile
-from dse.calibration.importers.throughput import read_throughput, throughput_profile
-from dse.calibration.importers.throughput_row import summing_cells
+from dse.calibration.importers import throughput
+from dse.calibration.importers.throughput import throughput_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import StudyError
 
@@ -23,6 +23,10 @@ def table(folder: Path, text: str) -> Path:
     path = folder / "ours.csv"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def read_throughput(path: Path) -> list[Throughput]:
+    return [*throughput.read_throughput(path).values()]
 
 
 def test_columns_in_any_order_and_defaults_where_cells_are_empty(tmp_path: Path) -> None:
@@ -53,26 +57,27 @@ def test_columns_in_any_order_and_defaults_where_cells_are_empty(tmp_path: Path)
         (f"{HEADER}resnet50,A100,1200,8,fp16,64,\n", "2:10",
          "accelerator: 'A100' could mean several; write a100-sxm4-80gb, a100-sxm4-40gb or a100-"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,fast,8,fp16,64,\n", "2:25",
-         "samples_per_s: 'fast' is not a positive number; write for example 64"),
-        (f"{HEADER}resnet50,a100-sxm4-40gb,0,8,fp16,64,\n", "2:25", "'0' is not a positive number"),
+         "samples_per_s: 'fast': input should be a valid number"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,0,8,fp16,64,\n", "2:25",
+         "samples_per_s: '0': input should be greater than 0"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,1.5,fp16,64,\n", "2:27",
-         "'1.5' is not a whole number"),
+         "gpus: '1.5': input should be a valid integer"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,16,fp16,64,\n", "2:27",
          "16 accelerators are more than one node's 8; give the column gpus_per_node"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp8,64,\n", "2:29",
          "precision: no peak of a100-sxm4-40gb is known in fp8; write fp32, tf32, fp16 or bf16"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,half,64,\n", "2:29",
-         "precision: 'half' is not known"),
-        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16,,\n", "2:34", "batch_per_gpu: is empty"),
+         "precision: 'half': input should be 'fp32', 'tf32', 'fp16', 'bf16' or 'fp8'"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16,,\n", "2:34",
+         "batch_per_gpu: '': field required"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16,64,vendr\n", "2:37",
          "stack: 'vendr' is not known; did you mean vendor"),
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16\n", "2:1", "5 cells in place of 7"),
         (f'{HEADER}resnet50,"a100\n', "2:1", "is not a valid table: unexpected end of data"),
         (f"{HEADER}mine.yaml,a100-sxm4-40gb,9,8,fp16,64,\n", "2:1", "mine.yaml: no such file"),
         (f"{HEADER}bert-large-s512,a100-sxm4-80gb,70000,,bf16,16,\n", "2:32",
-         "samples_per_s: 70,000 samples/s are 229 times what one a100-sxm4-80gb can compute of "
-         "bert-large-s512 at the peak of bf16 (306); write samples (not tokens) per second, and "
-         "in gpus the number of accelerators"),
+         "samples_per_s: 70,000 samples/s are 229 times what 1 a100-sxm4-80gb can compute at the "
+         "peak of bf16; write samples (not tokens) per second, and in gpus the number of acc"),
         (f"{HEADER}bert-large-s512,a100-sxm4-80gb,70000,8,bf16,16,\n", "2:32",
          "28.6 times what 8 a100-sxm4-80gb can compute"),
     ],
@@ -93,7 +98,7 @@ def test_all_mistakes_are_told_at_once_in_their_order(tmp_path: Path) -> None:
         read_throughput(table(tmp_path, text))
     lines = str(found.value).splitlines()
     assert [line.split("ours.csv:")[1].split(": ")[0] for line in lines] == [
-        "2:1", "2:9", "2:14", "2:19", "2:21", "2:29", "3:23", "3:31"
+        "2:1", "2:9", "2:14", "2:19", "2:21", "2:29", "3:31"
     ]  # fmt: skip
 
 
@@ -107,33 +112,13 @@ def test_a_mistake_hides_none_that_does_not_depend_on_it_and_makes_none(tmp_path
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("delimiter", "written", "rate"),
-    [
-        (";", "1.234,5", 1234.5),
-        (";", "1234.5", 1234.5),
-        ("\t", "1,234.5", 1234.5),
-        (",", '"1,234.5"', 1234.5),
-        (";", "850,25", 850.25),
-    ],
-)
-def test_cells_between_semicolons_or_tabs_and_decimal_commas(
-    delimiter: str, written: str, rate: float, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("delimiter", [";", "\t", ","])
+def test_cells_between_commas_semicolons_or_tabs(delimiter: str, tmp_path: Path) -> None:
     columns = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
-    cells = ("resnet50", "h100-sxm", written, "bf16", "64")
+    cells = ("resnet50", "h100-sxm", "1234.5", "bf16", "64")
     text = "".join(delimiter.join(line) + "\n" for line in (columns, cells))
     (found,) = read_throughput(table(tmp_path, text))
-    assert found.samples_per_s == rate
-
-
-def test_a_number_that_may_be_two_is_asked_for(tmp_path: Path) -> None:
-    text = "workload;accelerator;samples_per_s;precision;batch_per_gpu\n"
-    path = table(tmp_path, f"{text}resnet50;h100-sxm;1.234;bf16;64\n")
-    with pytest.raises(StudyError, match=r":2:19: samples_per_s: '1.234' may be 1234 or 1.234"):
-        read_throughput(path)
-    told = table(tmp_path, f"{text}resnet50;h100-sxm;1.234;bf16;64\nresnet50;h100-sxm;8,5;bf16;1\n")
-    assert [rate.samples_per_s for rate in read_throughput(told)] == [1234, 8.5]
+    assert found.samples_per_s == 1234.5
 
 
 def test_a_quote_within_a_cell_hides_neither_a_mistake_nor_its_place(tmp_path: Path) -> None:
@@ -145,33 +130,19 @@ def test_a_quote_within_a_cell_hides_neither_a_mistake_nor_its_place(tmp_path: P
         read_throughput(path)
 
 
-def test_what_others_call_a_column_is_known(tmp_path: Path) -> None:
-    with pytest.raises(StudyError) as found:
-        read_throughput(table(tmp_path, "model,gpu,samples_per_s,precision,batch\n1,2,3,4,5\n"))
-    assert [one.remedy for one in found.value.mistakes] == [
-        "write workload", "write accelerator", "write batch_per_gpu"
-    ]  # fmt: skip
-
-
 def test_all_columns_that_are_wrong_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as found:
         read_throughput(table(tmp_path, "workloads,gpu,precision,precision\n1,2,3,4\n"))
     assert {one.problem for one in found.value.mistakes} == {
-        "unknown column 'workloads'", "unknown column 'gpu'", "the column 'precision' is there "
-        "twice", "the columns 'samples_per_s' and 'batch_per_gpu' are missing",
+        "unknown column 'workloads'", "unknown column 'gpu'",
+        "the column 'precision' is there twice",
     }  # fmt: skip
 
 
-def test_columns_in_another_spelling_are_known_and_other_names_told(tmp_path: Path) -> None:
+def test_columns_in_another_spelling_are_known(tmp_path: Path) -> None:
     text = "Workload,accelerator,Samples per s,precision,Batch per GPU,GPUs\n"
     (found,) = read_throughput(table(tmp_path, f"{text}resnet50,h100-sxm,9,bf16,64,4\n"))
     assert (found.samples_per_s, found.gpus) == (9, 4)
-    text = "Model,accelerator,Samples per second,precision,batch_per_device,lr\n"
-    with pytest.raises(StudyError) as wrong:
-        read_throughput(table(tmp_path, f"{text}resnet50,h100-sxm,9,bf16,64,4\n"))
-    assert [one.remedy[:22] for one in wrong.value.mistakes] == [
-        "write workload", "write samples_per_s", "write batch_per_gpu", "the columns are worklo"
-    ]  # fmt: skip
 
 
 SUMMED = HEADER.replace("stack", "gpus_per_node,aggregation,inter_node,node")
@@ -181,12 +152,12 @@ ROW = "bert-large-s128,a100-sxm4-40gb,1200"
 @pytest.mark.parametrize(
     ("row", "place", "said"),
     [
-        ("16,fp16,64,8,ring-nccl,,", "2:60", "inter_node: is empty, but 16 accelerators at 8 a "
-         "node are 2 nodes; write the network between them, as 100gbe or ib-hdr"),
+        ("16,fp16,64,8,ring-nccl,,", "2:60", "inter_node: is empty, but 16 accelerators are on "
+         "several nodes; write the network between them, as 100gbe or ib-hdr"),
         ("8,fp16,64,8,rng-nccl,,", "2:49", "aggregation: 'rng-nccl' is not known; did you mean "
          "ring-nccl?"),
-        ("8,fp16,64,8,xyz,,", "2:49", "'xyz' is not known; write <algorithm>-<transport> as in"),
-        ("8,fp16,64,8,ring-nccl,wire,", "2:59", "inter_node: 'wire' is not known; see `dse"),
+        ("8,fp16,64,8,xyz,,", "2:49", "'xyz' is not known; write it as studies do"),
+        ("8,fp16,64,8,ring-nccl,wire,", "2:59", "inter_node: 'wire' is not known; write it as"),
         ("8,fp16,64,8,,100gbe,", "2:49", "aggregation: is empty beside inter_node; write how"),
         ("8,fp16,64,8,ps-grpc,100gbe,", "2:49", "ps-grpc needs servers, of which a rate says"),
         ("8,fp16,64,8,grpc,100gbe,", "2:49", "grpc needs servers, of which a rate says nothing"),
@@ -218,7 +189,7 @@ def test_how_gradients_were_summed_is_kept_in_the_profile(tmp_path: Path) -> Non
     assert (machine.aggregation, machine.node) == ("ring-nccl", "dgx-a100-40gb")
     assert machine.gpus_per_node == 8
     assert not unsaid.stated
-    assert alone.aggregation is None, "one accelerator sums nothing"
+    assert not alone.stated, "one accelerator sums nothing"
     made = throughput_profile(path, "ours")
     write_profile(made, tmp_path / "ours.yaml")
     assert read_profile(tmp_path / "ours.yaml") == made
@@ -293,23 +264,3 @@ def test_a_rate_of_a_config(tmp_path: Path) -> None:
     path = table(tmp_path, f"{HEADER}config.json,a100-sxm4-40gb,9,8,fp16,64,\n")
     (rate,) = read_throughput(path)
     assert rate.workload == str(tmp_path / "config.json")
-
-
-@pytest.mark.parametrize(
-    ("config", "gpus", "nodes", "kept"),
-    [
-        ({"aggregation": "ring-nccl", "intra_node": "nvlink3"}, 8, 1, True),
-        ({"aggregation": "ring-nccl", "inter_node": "100gbe"}, 16, 2, True),
-        ({"aggregation": "ring-nccl", "node": "dgx-h100"}, 16, 2, True),
-        ({"aggregation": "ring-nccl", "inter_node": "25 Gbps"}, 16, 2, False),
-        ({"aggregation": "ring-nccl"}, 16, 2, False),
-        ({"aggregation": "ps-grpc", "inter_node": "100gbe"}, 16, 2, False),
-        ({"aggregation": "ring-nccl"}, 1, 1, False),
-        ({}, 8, 1, False),
-    ],
-)
-def test_a_point_says_how_it_sums_where_a_table_can(
-    config: dict[str, str], gpus: int, nodes: int, kept: bool
-) -> None:
-    given = {**config, "precision": "fp16", "bucket": "25 MiB"}
-    assert summing_cells(given, gpus, nodes) == (config if kept else {})

@@ -7,38 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dse.calibration.importers import read_log
-from dse.calibration.importers.chrome_trace import Event, overlap_s, united, within
 from dse.calibration.importers.logs import import_logs
 from dse.calibration.importers.traced_job import lower_quartile
 from dse.errors import StudyError
 from tests.calibration.importers import traces
-
-SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=12)
-
-
-def spans(found: list[tuple[int, int]]) -> list[tuple[float, float]]:
-    return united(Event("", "X", "", float(a), float(b), ("", ""), {}) for a, b in found)
-
-
-@given(SPANS, SPANS)
-def test_times_in_common_as_counted_second_by_second(
-    a: list[tuple[int, int]], b: list[tuple[int, int]]
-) -> None:
-    seconds = [{at for start, long in own for at in range(start, start + long)} for own in (a, b)]
-    assert overlap_s(spans(a), spans(b)) == len(seconds[0] & seconds[1])
-    assert sum(end - start for start, end in spans(a)) == len(seconds[0])
-
-
-@given(SPANS, st.integers(-5, 70), st.integers(0, 40))
-def test_times_between_two_moments(found: list[tuple[int, int]], start: int, long: int) -> None:
-    whole = [(float(start), float(start + long))]
-    inside = within(spans(found), *whole[0])
-    assert sum(end - begin for begin, end in inside) == overlap_s(spans(found), whole)
-    assert all(start <= begin <= end <= start + long for begin, end in inside)
 
 
 def test_the_lower_quartile_of_a_few_times() -> None:

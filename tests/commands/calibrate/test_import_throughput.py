@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from dse import catalog
+from dse.calibration import read_profile
 from tests.calibration.importers import samples
 from tests.commands import command
+from tests.commands.reports import document
 from tests.pricing.studies import SMALL, written
 
 TABLE = """\
@@ -40,7 +44,7 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text(TABLE, encoding="utf-8")
     for arguments, said in (
         (("bad.csv",), "bad.csv:2:10: accelerator: 'a1oo' is not known; did you mean a100-"),
-        (("none.csv",), "none.csv: cannot be read: No such file or directory; give a table of"),
+        (("none.csv",), "none.csv: cannot be read: No such file or directory"),
         (("good.csv", "--name", "../x"), "--name: '../x' is not a file name"),
     ):
         done = command.dse("calibrate", "import-throughput", *arguments, cwd=tmp_path)
@@ -102,3 +106,22 @@ def test_the_help_has_a_table_that_can_be_imported(tmp_path: Path) -> None:
     (tmp_path / "ours.csv").write_text("\n".join(rows))
     done = command.dse("calibrate", "import-throughput", "ours.csv", cwd=tmp_path)
     assert (done.returncode, len(rows)) == (0, 2), done.stderr
+
+
+def test_what_a_trainer_printed_of_a_point_of_a_run(tmp_path: Path) -> None:
+    written(tmp_path, SMALL)
+    assert command.dse("run", "study.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    point = document(tmp_path / "run")["recommended"]
+    batch, line = point["global_batch"], "iteration 1 | elapsed time per iteration (s): {} | {}|\n"
+    log = tmp_path / "train.log"
+    log.write_text(line.format(point["step_s"], f"global batch size: {batch} "))
+    import_log = ("calibrate", "import-throughput", "train.log", "--expect", "run")
+    done = command.dse(*import_log, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (rate,) = read_profile(tmp_path / "calibrations" / "train.yaml").throughput
+    assert rate.samples_per_s == pytest.approx(batch / point["step_s"], rel=1e-5)
+    assert (rate.workload, rate.gpus) == ("resnet50", point["gpus"])
+    log.write_text(line.format(1.0, f"global batch size: {batch + 1} "))
+    done = command.dse(*import_log, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--expect: its point has another batch than the log" in done.stderr
