@@ -1,22 +1,33 @@
-"""``dse serve``: a study with its whole space, to be changed in the browser."""
+"""``dse serve``: a study to be changed in the browser, or by a program, and searched again."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dse.commands.options import StudyPath
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from dse.study import Study
+
+HOST = "127.0.0.1"
 
 
 def serve(
     study: StudyPath,
     port: Annotated[int, typer.Option(help="Of this machine; 0 for any free one.")] = 0,
 ) -> None:
-    """Open a study in the browser: change axes, limits, prices and the rule, and see the exact
-    front anew. Only this machine reaches it, and only with the address that is printed."""
+    """Open a study in the browser, change it, and see its answer anew. Only this machine reaches
+    it, and only with the address that is printed."""
+    import os
     import secrets
+    import socket
 
     from dse.errors import ArgumentError, DseError
 
@@ -24,15 +35,67 @@ def serve(
         raise DseError("dse serve needs starlette and uvicorn; pip install 'cluster-dse[serve]'")
     if not 0 <= port <= 65535:
         raise ArgumentError("--port", f"{port} is no port", "write one from 0 to 65535")
-    from dse.commands import serving
-    from dse.pricing.load import load
-    from dse.report.live import Question, changed
+    import uvicorn
 
-    problem = load(study)
-    points = changed(problem, Question()).points or 0
-    opened = serving.listening(port)
+    from dse.pricing.load import load
+
+    found = load(study).study
+    try:
+        opened = socket.create_server((HOST, port))
+    except OSError as cause:
+        said = f"{port} cannot be used on {HOST}: {os.strerror(cause.errno or 0)}"
+        remedy = "name another, or 0 for any that is free"
+        raise ArgumentError("--port", said, remedy) from None
     token = secrets.token_urlsafe(16)
-    print(f"{problem.study.name}: {points:,} points. Ctrl-C ends it.", flush=True)
-    print(f"http://{serving.HOST}:{opened.getsockname()[1]}/{token}/", flush=True)
-    serving.serve(problem, token, opened)
-    print("ended")
+    address = f"http://{HOST}:{opened.getsockname()[1]}/{token}/"
+    print(f"{found.name}: {address} (Ctrl-C ends it)", flush=True)
+    app = application(found, token)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="off")
+    try:
+        uvicorn.Server(config).run(sockets=[opened])
+    except KeyboardInterrupt:
+        print("ended")
+
+
+def application(study: Study, token: str) -> Starlette:
+    """The page at ``/TOKEN/``, and answers: ``POST /TOKEN/answer`` takes the text of a changed
+    study and returns in JSON the ``answer`` in words and the ``run`` as run.json has it; status 400
+    with what is wrong as ``error``. All else is 404."""
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.responses import HTMLResponse, JSONResponse
+    from starlette.routing import Route
+
+    from dse.commands.plan import profile_paths
+    from dse.errors import DseError
+    from dse.pricing.load import known_names, resolve
+    from dse.report import assembly, json_form, page
+    from dse.report.answer import answer
+    from dse.search.guided import Guide
+    from dse.search.run import run
+    from dse.study.reader import study_of
+    from dse.yaml_source import parse_yaml
+
+    def searched(text: str) -> Response:
+        try:
+            problem = resolve(study_of(parse_yaml(text, study.path), known_names()))
+            asked = problem.study.search
+            outcome = run(problem, asked.engine, None, None, lambda *_: None, asked.budget,
+                          asked.seed, guide=Guide(asked.sampler))  # fmt: skip
+        except DseError as cause:
+            return JSONResponse({"error": str(cause)}, 400)
+        command, paths = f"dse run {study.path}", profile_paths(problem)
+        document = assembly.build(outcome, command, asked.seed, outcome.search_s, paths)
+        return JSONResponse({"answer": answer(document), "run": json_form.plain(document)})
+
+    async def changed(request: Request) -> Response:
+        text = (await request.body()).decode("utf-8", "replace")
+        return await run_in_threadpool(searched, text)
+
+    def first(_: Request) -> Response:
+        template = page.environment().get_template("serve.html.j2")
+        css, policy = page.own_file("report.css"), f"{page.POLICY}; connect-src 'self'"
+        return HTMLResponse(template.render(study=study, css=css, policy=policy))
+
+    answers = Route(f"/{token}/answer", changed, methods=["POST"])
+    return Starlette(routes=[Route(f"/{token}/", first), answers])

@@ -33,11 +33,6 @@ def wants_new(study: Study) -> bool:
     return study.market != USED and not rents(study)
 
 
-def sells_new(study: Study, prices: catalog.PriceList) -> bool:
-    """Whether any of the machines that a search may choose is sold new."""
-    return any(machine.sold_until is None for machine in hardware.machines_of(study, prices))
-
-
 def notes(study: Study, prices: catalog.PriceList) -> list[str]:
     """What is said of accelerators of the study that are no longer sold new."""
     found = [machine for machine in hardware.machines_of(study, prices) if machine.sold_until]

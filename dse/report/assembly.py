@@ -58,7 +58,7 @@ from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, noted
 from dse.report.points import describe, describe_front
 from dse.report.readiness import readiness
 from dse.report.recommendation import needed, recommended, why
-from dse.report.repricing.build import repricing
+from dse.report.repricing import repricing
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
 from dse.report.without_buying import NOT_TRIED, without_buying
@@ -192,7 +192,7 @@ def build(
         ownership=ownership.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
         payback=payback.of_point(problem, values),
-        repricing=repricing(draws, chosen.position, [cheap, fast]),
+        repricing=repricing(draws, chosen.position),
         prices=part_prices(problem),
         price_days=price_days.price_days(problem),
         none_feasible=none_feasible.none_feasible(outcome),

@@ -26,7 +26,6 @@ from dse.report.design_point import (
 )
 from dse.report.json_form import IF_ANY, Flat
 from dse.report.notes import Note
-from dse.report.repricing.facts import Repricing
 
 SCHEMA_VERSION = 2
 ALSO: Final = "minimize_also"  # the second objective to have little of
@@ -408,6 +407,27 @@ class PriceDays:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Repricing:
+    """Points that may be recommended, and what the study's first cost of them is made of:
+    ``cost = usd @ quantities + constant``, see :mod:`dse.pricing.linear_cost`.
+
+    recommended: position of the recommended point. points: in words. gain: what the study
+    maximizes. parts, units, usd: of every unit price. quantities: (prices, points). most: that the
+    study allows of the cost; None where it sets no such limit.
+    """
+
+    recommended: int
+    points: tuple[str, ...]
+    gain: tuple[float, ...]
+    parts: tuple[str, ...]
+    units: tuple[str, ...]
+    usd: tuple[float, ...]
+    quantities: tuple[tuple[float, ...], ...]
+    constant: tuple[float, ...]
+    most: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it, of those that are
     judged; these are all points where that is None. A guided search prices hardly any point that
@@ -418,9 +438,9 @@ class RunDocument:
     that the study's workload has, and the study does not use. ownership: buying the recommended
     point beside renting it. owned: what stands there already, in words, and payback: of what is
     added to it; None where nothing does. certainty: None where an older version wrote it.
-    repricing: points near the front, to be priced anew where a price moves; None where no price
-    changes the answer. one_age: None where the answer compares prices of one age, or too few are
-    known. readiness: None where certainty is. caveats: an older version wrote texts."""
+    repricing: None where no price changes what the study compares. one_age: None where the answer
+    compares prices of one age, or too few are known. readiness: None where certainty is. caveats:
+    an older version wrote texts."""
 
     schema_version: int = SCHEMA_VERSION
     created: str

@@ -32,6 +32,7 @@ from dse.report import (
     price_days,
     provenance,
     readiness,
+    repricing,
     signature,
     tables,
     terms,
@@ -44,7 +45,6 @@ from dse.report.deal import buys, deal
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
 from dse.report.provenance import OWN
-from dse.report.repricing.section import facts as repricing_facts
 from dse.report.waterfall_figure import waterfall_figure
 from dse.search.feasible import share_between
 from dse.study.constraints import limit_of
@@ -236,7 +236,7 @@ SECTIONS = (
     Section("bill", "Bill of materials", "Bill of materials", _bill, "Bill of the rent"),
     Section("ownership", "Buy or rent", "Buy or rent", ownership.section),
     Section("certainty", "How sure", "How sure", certainty_facts),
-    Section("repricing", "What if prices differ", "What if prices differ", repricing_facts),
+    Section("repricing", "What if prices differ", "What if prices differ", repricing.facts),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",

@@ -62,7 +62,7 @@ TAKES = {
     "dse.fleet": {"numpy", "scipy", "pyarrow", "pydantic"},
     "dse.commands": {"typer", "rich"},
     "dse.commands.main": set(),
-    "dse.commands.serving": {"starlette", "uvicorn"},
+    "dse.commands.serve": {"typer", "starlette", "uvicorn"},
 }
 IO_MODULES = {"io", "os", "pathlib", "json", "csv", "subprocess", "socket", "tempfile", "shutil",
               "logging", "urllib"}  # fmt: skip

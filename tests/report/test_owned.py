@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dse.pricing.bill_of_materials import OWNED
-from dse.pricing.composition import composition
+from dse.pricing.linear_cost import linear_cost
 from dse.pricing.load import load
 from dse.report import (
     bills,
@@ -22,7 +22,6 @@ from dse.report import (
     comparison_words,
     figures,
     json_form,
-    live,
     offers,
     payback,
     scales,
@@ -35,11 +34,10 @@ from dse.report.explain import lines
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.report.points import explained
-from dse.search import exhaustive
 from dse.search.run import run
 from tests.pricing import priced, studies
 from tests.pricing.test_owned import CABLE, GROW, HOST, NIC, OURS, V100
-from tests.report.repricing.studies import searched
+from tests.report.searched import searched
 
 PAGE = Path(__file__).parents[2] / "docs" / "study.md"
 ADDED = 64 * V100 + 8 * (HOST + NIC + CABLE)
@@ -134,11 +132,8 @@ def test_documents_keep_it_and_older_ones_do_not_have_it(tmp_path: Path) -> None
     for items in plain["bills"].values():
         for item in items:
             item.pop("owned", None)
-    for point in plain["repricing"]["points"]:
-        del point["adds"]
     older: Any = json_form.parsed(RunDocument, plain)
     assert older.payback is None
-    assert older.repricing.points[0].adds
 
 
 def test_explain_has_the_bill_and_the_payback(tmp_path: Path) -> None:
@@ -313,16 +308,13 @@ def test_runs_before_and_after_buying_are_compared(tmp_path: Path) -> None:
 def test_what_the_page_prices_from_is_what_is_bought(tmp_path: Path) -> None:
     extras = "prices: {rack: 3 kUSD, extras: {installation: 20 kUSD, management: 300 USD/node}}\n"
     problem = load(studies.written(tmp_path, GROW + OURS + extras))
-    values = priced.point(problem, gpus=128)
-    part = composition(problem.points_at(values))
-    capital = float(np.ravel(problem.point(values)["capital"])[0])
-    hardware = sum(price.usd * count for price, count in part.bought)
-    assert part.adds
-    assert part.hosts == 8
-    assert capital == hardware + 20_000 + 8 * 300
-    stands = composition(problem.points_at(priced.point(problem)))
-    assert (stands.bought, stands.hosts, stands.adds) == ((), 0.0, False)
-    assert float(np.ravel(problem.point(priced.point(problem))["capital"])[0]) == 0.0
+    added, stands = (priced.point(problem, **more) for more in ({"gpus": 128}, {}))
+    form = linear_cost(problem, [added, stands], "capital")
+    assert form is not None
+    hardware = sum(price.usd * form.quantities[at, 0] for at, price in enumerate(form.prices))
+    capital = [problem.point(values)["capital"].item() for values in (added, stands)]
+    assert capital == [pytest.approx(hardware + 20_000 + 8 * 300), 0.0]
+    assert not form.quantities[:, 1].any()
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
@@ -336,21 +328,6 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     assert document.payback.months is not None
     values = priced.point(problem, gpus=128)
     assert float(np.ravel(problem.point(values)["capital"])[0]) == ADDED == 850_496
-
-
-def test_a_live_answer_owns_the_same(tmp_path: Path) -> None:
-    text = f"{GROW}{OURS}market: used\n"
-    problem = load(studies.written(tmp_path, text))
-    key = next(price.key for price in live.prices_of(problem) if price.label == "Host")
-    asked = live.Question(prices={key: 1234.0}, rule="fastest")
-    here = live.search(problem, asked).answer
-    anew = load(studies.written(tmp_path, f"{text}prices: {{host: 1234 USD}}\n", "anew.yaml"))
-    front = exhaustive.search(anew, anew.space.boxes(10_000)).front
-    assert here.front == len(front)
-    rows = [row.numbers for row in here.rows]
-    assert rows == list(zip(front.gain.tolist(), front.cost.tolist(), strict=True))
-    assert rows[0][1] == 0.0
-    assert here.recommended == len(here.rows) - 1
 
 
 def test_of_what_costs_nothing_the_second_cost_decides_with_a_confidence_too(
