@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,13 +45,12 @@ def drawn_quantities(
     names: Iterable[str],
     variation: draws.Variation | None = None,
     count: int = draws.DRAWS,
-    before: Callable[[], None] = lambda: None,
     judged: bool = True,
 ) -> DrawnQuantities:
     """Quantities of points in each draw, speedups over the baseline of the same draw.
 
-    variation: how the draws differ from the usual ones. count: how many there are. before: called
-    before each piece of the work, and may raise to end it. judged: by the constraints, too.
+    variation: how the draws differ from the usual ones. count: how many there are. judged: by
+    the constraints, too.
     """
     names = tuple(dict.fromkeys(names))
     shape = (count, len(points))
@@ -63,7 +62,6 @@ def drawn_quantities(
     with draws.varied(variation or draws.Variation()):
         sampled = problem.drawn(count)
         for where, evaluation in sampled.scattered(columns_of(points)):
-            before()
             part = (count, len(where))
             for name in names:
                 found[name][:, where] = np.broadcast_to(evaluation[name], part)

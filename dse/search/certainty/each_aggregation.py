@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -51,9 +51,7 @@ def fuses(values: Values) -> bool:
     return isinstance(name, AggregationName) and bool(name.approach)
 
 
-def best_of_each(
-    problem: Problem, rule: str, points: Iterable[Values], before: Callable[[], None]
-) -> list[Values]:
+def best_of_each(problem: Problem, rule: str, points: Iterable[Values]) -> list[Values]:
     """The best feasible points with each aggregation on the hardware of given points, the best of
     all first.
 
@@ -61,8 +59,7 @@ def best_of_each(
     study limits what communication decides, also the best that clear these limits (CLEARED). Left
     out is what comes nowhere near the best aggregation of its hardware, and what needs more
     machines than others on the same hardware, as for parameter servers, since that is another
-    purchase. points: the most promising first, see MOST_POINTS and MOST_FUSED. before: called
-    before each piece of the work, and may raise to end it.
+    purchase. points: the most promising first, see MOST_POINTS and MOST_FUSED.
     """
     if problem.points is None:
         return []
@@ -71,7 +68,6 @@ def best_of_each(
     wanted = wanted[: _affordable(len(wanted), [slab for _, slab in slabs])]
     found: dict[tuple[Hardware, Value | None, float], list[_Candidate]] = {}
     for number, slab in slabs if wanted else ():
-        before()
         here = wanted[:MOST_FUSED] if fuses(slab.fixed) else wanted
         for hardware, cleared, candidate in _best_of_slab(problem, rule, number, here):
             key = hardware, slab.fixed.get("aggregation"), cleared

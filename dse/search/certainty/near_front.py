@@ -10,7 +10,7 @@ little, in the best estimate: in many draws they meet it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +24,6 @@ from dse.search.certainty.usefulness import by_worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
 from dse.study import Constraint, Study, Value
-from dse.study.space import Box
 
 MOST = 400  # points, the front's included
 WITHOUT_OTHERS = 200  # of them, before other aggregations of their hardware join
@@ -62,27 +61,23 @@ class NearFront:
         return self.front[position] if position < len(self.front) else None
 
 
-def near_front(
-    outcome: Outcome, rule: str, named: Sequence[int], before: Callable[[], None] = lambda: None
-) -> NearFront:
+def near_front(outcome: Outcome, rule: str, named: Sequence[int]) -> NearFront:
     """The points near an outcome's front. rule: of the recommendation. named: positions of front
-    points that must be among them. before: called before each part of the space is searched again,
-    and may raise to end that."""
+    points that must be among them."""
     kept = _thinned(outcome.front, rule, named)
     near = _Near([outcome.front[at].values for at in kept])
     whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
     rivals, runners_up = [
-        list(found) if whole else []
-        for found in (_rivals(outcome, rule, before), _runners_up(outcome, before))
+        list(found) if whole else [] for found in (_rivals(outcome, rule), _runners_up(outcome))
     ]
     order = [outcome.front[at].values for at in _promising(outcome.front, rule, named)]
-    others = best_of_each(outcome.problem, rule, [*order, *rivals, *runners_up], before)
+    others = best_of_each(outcome.problem, rule, [*order, *rivals, *runners_up])
     near.extend(rivals, WITHOUT_OTHERS)
     near.extend(filter(fuses, others), WITHOUT_OTHERS)
     near.extend(runners_up, WITHOUT_OTHERS)
     near.extend(others, MOST)
     feasible = len(near.points)
-    near.extend(_near_misses(outcome, before) if whole else [], feasible + MOST_MISSES)
+    near.extend(_near_misses(outcome) if whole else [], feasible + MOST_MISSES)
     return NearFront(tuple(near.points), tuple(kept), whole, feasible)
 
 
@@ -124,11 +119,11 @@ def _promising(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> 
     return list(dict.fromkeys([*named, *order.tolist()]))
 
 
-def _runners_up(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values]:
+def _runners_up(outcome: Outcome) -> Iterator[Values]:
     """The nearest to the front first."""
     problem, front, archive = outcome.problem, outcome.tally.front, outcome.archive
     if archive is None:
-        boxes = _boxes(problem, before)
+        boxes = problem.space.boxes(exhaustive.BOX_POINTS)
         found = nearest_points(problem, boxes, front, SHARE, EACH)
         at = [problem.space.point(int(index)) for index in found.index]
     else:
@@ -136,12 +131,6 @@ def _runners_up(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values
         at = [archive.space.values(archive.points[int(index)]) for index in found.index]
     for position in np.argsort(found.distance, kind="stable"):
         yield at[position]
-
-
-def _boxes(problem: Problem, before: Callable[[], None]) -> Iterator[Box]:
-    for box in problem.space.boxes(exhaustive.BOX_POINTS):
-        before()
-        yield box
 
 
 def _of_archive(outcome: Outcome) -> NearestPoints:
@@ -157,14 +146,14 @@ def _of_archive(outcome: Outcome) -> NearestPoints:
     return nearest.found
 
 
-def _rivals(outcome: Outcome, rule: str, before: Callable[[], None]) -> Iterator[Values]:
+def _rivals(outcome: Outcome, rule: str) -> Iterator[Values]:
     """Of every accelerator or node type the best points by the rule."""
     problem = outcome.problem
     if outcome.archive is not None or problem.points is None:
         return
     parts = list(_by_machine(problem, problem.study))
     for part in parts if len(parts) > 1 else ():
-        front = exhaustive.search(part, _boxes(part, before)).front
+        front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
         if len(front):
             yield from _best_of(part, front, rule)
 
@@ -188,7 +177,7 @@ def _by_machine(problem: Problem, study: Study) -> Iterator[Problem]:
         yield part
 
 
-def _near_misses(outcome: Outcome, before: Callable[[], None]) -> Iterator[Values]:
+def _near_misses(outcome: Outcome) -> Iterator[Values]:
     """What would be on the front if limits on what is uncertain were a little looser, and misses
     them; the nearest to the limits first."""
     problem = outcome.problem
@@ -199,7 +188,7 @@ def _near_misses(outcome: Outcome, before: Callable[[], None]) -> Iterator[Value
     if outcome.archive is not None:
         every = _missed_of_archive(outcome, loose)
     else:
-        found = [_missed(problem, part, before) for part in _by_machine(problem, loose)]
+        found = [_missed(problem, part) for part in _by_machine(problem, loose)]
         every = [one for several in found for one in several[:EACH_MISSES]]
     yield from (values for _, values in sorted(every, key=lambda one: one[0]))
 
@@ -210,11 +199,9 @@ def _loosened(constraint: Constraint) -> Constraint:
     return replace(constraint, expression=constraint.expression.loosened(LOOSENED))
 
 
-def _missed(
-    problem: Problem, loose: Problem, before: Callable[[], None]
-) -> list[tuple[float, Values]]:
+def _missed(problem: Problem, loose: Problem) -> list[tuple[float, Values]]:
     """How far points of a front with looser limits miss those of the problem, the least first."""
-    front = exhaustive.search(loose, _boxes(loose, before)).front
+    front = exhaustive.search(loose, loose.space.boxes(exhaustive.BOX_POINTS)).front
     points = [loose.space.point(int(indices[0])) for indices in front.indices]
     past = _violation(problem, points, problem.study)
     return [(float(past[at]), points[at]) for at in np.argsort(past, kind="stable") if past[at] > 0]

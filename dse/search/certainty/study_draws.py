@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -166,15 +166,13 @@ def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> Study
     return draws_near(outcome.problem, near_front(outcome, rule, named), rule)
 
 
-def draws_near(
-    problem: Problem, near: NearFront, rule: str, before: Callable[[], None] = lambda: None
-) -> StudyDraws:
-    """Price points near a front once per draw. before: as of :func:`drawn_quantities`."""
+def draws_near(problem: Problem, near: NearFront, rule: str) -> StudyDraws:
+    """Price points near a front once per draw."""
     objectives = (one.name for one in problem.study.objectives)
     names = {*objectives, *problem.sure_of, "throughput"}
     record = Record()
     variation = Variation(record=record)
-    drawn = drawn_quantities(problem, near.points, sorted(names), variation, before=before)
+    drawn = drawn_quantities(problem, near.points, sorted(names), variation)
     return StudyDraws(problem, near, rule, drawn, purchases(problem, near.points), record)
 
 

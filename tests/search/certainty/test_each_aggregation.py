@@ -81,7 +81,7 @@ def priced(problem: Problem, values: dict[str, Value | None]) -> float:
 
 def test_each_is_the_best_of_all_points_on_its_hardware(problem: Problem) -> None:
     points = some_points(problem)
-    found = best_of_each(problem, "speed-per-dollar", points, lambda: None)
+    found = best_of_each(problem, "speed-per-dollar", points)
     worths = [priced(problem, dict(values)) for values in found]
     assert worths == sorted(worths, reverse=True)
     expected = slowly(problem, set(map(hardware_of, points)))
@@ -100,10 +100,10 @@ def test_only_hardware_that_is_asked_for_is_priced_and_no_more_points_than_the_m
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = some_points(problem)[:2]
-    found = best_of_each(problem, "fastest", asked, lambda: None)
+    found = best_of_each(problem, "fastest", asked)
     assert set(map(hardware_of, found)) <= set(map(hardware_of, asked))
     monkeypatch.setattr(each_aggregation, "MOST_POINTS", 1)
-    assert best_of_each(problem, "fastest", asked, lambda: None) == []
+    assert best_of_each(problem, "fastest", asked) == []
 
 
 def test_near_the_front_each_purchase_stands_with_each_aggregation(problem: Problem) -> None:
@@ -140,7 +140,7 @@ def test_where_time_is_limited_points_are_added_that_surely_keep_the_limit(tmp_p
     problem = load(studies.written(tmp_path, text))
     points = some_points(problem)
     steps: dict[Hardware, list[float]] = defaultdict(list)
-    for values in best_of_each(problem, "fastest", points, lambda: None):
+    for values in best_of_each(problem, "fastest", points):
         steps[hardware_of(values)].append(float(problem.point(values)["step"].item()))
     assert steps
     assert all(max(several) <= 0.15 for several in steps.values())
@@ -157,7 +157,7 @@ def test_room_does_not_grow_with_the_hardware_that_there_is(tmp_path: Path) -> N
     asked = [{**problem.study.baseline.values, "gpus": count} for count in (4, 8, 8_000)]
     tracemalloc.start()
     try:
-        found = best_of_each(problem, "fastest", asked, lambda: None)
+        found = best_of_each(problem, "fastest", asked)
         most_bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -171,7 +171,7 @@ def test_fused_tensors_are_followed_on_the_most_promising_hardware_alone(tmp_pat
     problem = load(studies.written(tmp_path, text))
     points = some_points(problem)
     promising = list(dict.fromkeys(map(hardware_of, points)))[:MOST_FUSED]
-    found = best_of_each(problem, "fastest", points, lambda: None)
+    found = best_of_each(problem, "fastest", points)
     fused = {hardware_of(values) for values in found if fuses(values)}
     assert fused
     assert fused <= set(promising)
