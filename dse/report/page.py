@@ -21,7 +21,7 @@ from dse.report.style import NIGHT
 
 TEMPLATES = Path(__file__).parent / "templates"
 VENDOR = Path(__file__).parent / "vendor"
-MOST_BYTES = 1_500_000  # of a page, so that it goes by mail and opens on a telephone
+MOST_BYTES = 1_300_000  # of a page, so that it goes by mail and opens on a telephone
 # The browser is told to fetch nothing, whatever a study's texts contain.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
