@@ -126,7 +126,7 @@ class Draft:
         slack = price(self._roomy, points)["memory_slack_bytes"]
         fits = dict.fromkeys(answers.machines, 0)
         for name, batch, left in zip(machines, tried, slack, strict=True):
-            if left >= 0:
+            if not left < 0:  # nor where it is not known
                 fits[name] = max(fits[name], batch)
         return fits
 

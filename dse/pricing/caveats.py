@@ -16,6 +16,7 @@ from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
 from dse.spelling import abridged, enumerated
+from dse.study import IGNORED
 from dse.study.quantities import PURCHASE, facts_of
 
 # Axes that the closed model does not contain.
@@ -29,6 +30,7 @@ def caveats(problem: Problem) -> list[str]:
              *stock.notes(problem.study, problem.standing)]  # fmt: skip
     last = [
         *money,
+        *_memory(problem),
         *_tables(problem),
         *network_doubts.shared_cards(problem),
         *network_doubts.oversubscribed(problem),
@@ -66,6 +68,16 @@ def _not_of_nccl(problem: Problem) -> list[str]:
     return [
         f"NCCL has no allreduce by {algorithms}: the time of {enumerated(sorted(map(str, names)))} "
         "is that of one which somebody writes of NCCL's sends and receives."
+    ]
+
+
+def _memory(problem: Problem) -> list[str]:
+    """That nobody knows whether points fit in memory, where the study does not ignore that."""
+    if problem.study.memory == IGNORED or problem.layers.kept.known:
+        return []
+    return [
+        f"Whether {problem.workload.name} fits in memory is not judged: how much it keeps for the "
+        "backward pass is unknown."
     ]
 
 

@@ -92,7 +92,8 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
 
 
 def _memory_counts(evaluation: Evaluation, study: Study) -> bool:
-    """Whether points must fit: unless the study ignores memory, or what is kept is not known."""
+    """Whether points must fit: unless the study ignores memory, or the activations are unknown,
+    so that nothing can be judged."""
     return study.memory != IGNORED and not np.isnan(evaluation["memory_slack"]).all()
 
 

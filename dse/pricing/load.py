@@ -294,7 +294,8 @@ def _check_facts(problem: Problem, aimed: Part[None]) -> None:
 
     aimed: whether its target says something of its workload, without which no point has a price.
 
-    An unknown price must not look like a free one, nor unknown activations like none.
+    An unknown price must not look like a free one. Where activations are unknown, fits_memory is
+    not judged, but the memory that stays free cannot be compared.
     """
     study = problem.study
     demanded = requirements.demanded(study)
@@ -302,8 +303,8 @@ def _check_facts(problem: Problem, aimed: Part[None]) -> None:
     if "memory_slack" in demanded and not problem.layers.kept.known:
         mistakes.note(study.source.error(
             ("workload",),
-            f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
-            "drop fits_memory, or describe the workload inline with activation_bytes",
+            f"the activations of {problem.workload.name} are unknown, so memory_slack has no value",
+            "drop it, or describe the workload inline with activation_bytes",
         ))  # fmt: skip
     mistakes.part(lambda: _check_values(problem, demanded))
     mistakes.told()

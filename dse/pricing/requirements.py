@@ -21,10 +21,10 @@ Refusal = tuple[str, str]  # what is wrong, what would be right
 
 
 def demanded(study: Study) -> set[str]:
-    """The quantities in which a study's objectives and constraints are told."""
+    """The quantities in which a study's objectives and comparisons are told."""
     names = {objective.name for objective in study.objectives}
     for constraint in study.constraints:
-        names |= constraint.expression.names if constraint.expression else {"memory_slack"}
+        names |= constraint.expression.names if constraint.expression else set()
     return names
 
 

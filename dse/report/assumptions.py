@@ -111,11 +111,7 @@ def _of_activations(problem: Problem) -> list[str]:
         lines.append(
             "Memory is ignored, as the study asks: points may need more than an accelerator has."
         )
-    elif not problem.layers.kept.known:
-        lines.append(
-            f"How much {name} keeps for the backward pass is unknown: memory is not checked."
-        )
-    else:
+    elif problem.layers.kept.known:
         lines.append(_of_memory(problem))
     if problem.layers.work is None:
         lines.append(

@@ -131,11 +131,14 @@ def test_memory_cannot_be_ignored_and_demanded(tmp_path: Path) -> None:
         load(studies.written(tmp_path, text))
 
 
-def test_memory_that_cannot_be_judged_rejects_nothing(tmp_path: Path) -> None:
-    text = without_the_word(studies.SMALL).replace("resnet50", "gnmt-v2")
-    problem = load(studies.written(tmp_path, text))
+@pytest.mark.parametrize("text", [studies.SMALL, without_the_word(studies.SMALL)])
+def test_memory_that_is_not_known_rejects_nothing_and_is_said_once(
+    text: str, tmp_path: Path
+) -> None:
+    problem = load(studies.written(tmp_path, text.replace("resnet50", "gnmt-v2")))
     assert constraints.FITS not in [name for name, _ in demands(problem.baseline, problem.study)]
-    assert any("memory is not checked" in line for line in assumptions(problem))
+    said = (*checked(problem).caveats, *assumptions(problem))
+    assert sum("fits in memory is not judged" in line for line in said) == 1
 
 
 def test_a_network_that_fits_nowhere_is_said_in_a_sentence(tmp_path: Path) -> None:

@@ -132,11 +132,6 @@ def test_a_baseline_that_nobody_gave_is_told_so(tmp_path: Path) -> None:
         load(studies.written(tmp_path, text))
 
 
-def test_unknown_activations_cannot_be_judged(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="activations of gnmt-v2 are unknown"):
-        changed(tmp_path, ("workload: resnet50", "workload: gnmt-v2"))
-
-
 def test_a_run_needs_a_length(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="target"):
         changed(tmp_path, ("minimize: capital", "minimize: per_run"))
@@ -176,10 +171,13 @@ def test_three_numbers_describe_a_workload(tmp_path: Path) -> None:
     assert listed.workload.layer_forward_flops == pytest.approx([6e9, 3e9, 1e9])
 
 
-def test_activations_that_are_not_known_cannot_be_judged(tmp_path: Path) -> None:
+def test_memory_that_is_not_known_cannot_be_compared(tmp_path: Path) -> None:
     unknown = "workload: {params: 1e8, forward_flops: 1e10, activation_bytes: unknown}"
-    with pytest.raises(StudyError, match="the activations of own-model are unknown"):
-        changed(tmp_path, ("workload: resnet50", unknown))
+    found = changed(tmp_path, ("workload: resnet50", unknown))
+    assert np.isnan(found.baseline["memory_slack"]).all()
+    limit = ("constraints: [fits_memory", 'constraints: ["memory_slack >= 1 GiB"')
+    with pytest.raises(StudyError, match="activations of own-model are unknown, so memory_slack"):
+        changed(tmp_path, ("workload: resnet50", unknown), limit)
 
 
 def test_a_config_is_a_workload(tmp_path: Path) -> None:
