@@ -319,54 +319,26 @@ def load_study(study: File | Mapping[str, Any]) -> Study:
 
 
 def draft_study(
-    workload: str,
-    *,
-    on: str | Sequence[str] | None = None,
-    gpus: str | int | Sequence[int] | None = None,
-    network: str | Sequence[str] | None = None,
-    accumulation: str | int | Sequence[int] | None = None,
-    minimize: str | None = None,
-    deadline: str | None = None,
-    budget: str | None = None,
-    power: str | None = None,
-    confidence: float | str | None = None,
-    samples: float | str | None = None,
-    tokens: float | str | None = None,
-    epochs: float | str | None = None,
-    epoch_samples: float | str | None = None,
-    quality: str | None = None,
-    prices: File | Sequence[File] | None = None,
-    out: File | None = None,
-    force: bool = False,
+    workload: str, *, out: File | None = None, force: bool = False, **options: Any
 ) -> Study:
     """The study that a question stands for: the arguments are the options of ``dse ask``.
 
-    Several values are a list, or text as on the command line. What is None is as usual there.
-    out: where to write the study's file; force: also where one is already. Raises StudyError with
-    all that cannot be.
+    options: the fields of :class:`dse.draft.Draft`; several values are a list, or text as on the
+    command line. out: where to write the study's file; force: also where one is already. Raises
+    StudyError with all that cannot be.
 
     >>> import dse
     >>> dse.draft_study("resnet50", on="h100", gpus="8..64", network=["100", "ndr"]).points
     144
     """
     from dse.calibration.files import write_text
-    from dse.commands.answers import given_answers
-    from dse.commands.ask import check_free
-    from dse.commands.draft import Draft
+    from dse.draft import check_free, draft_of
 
-    answers = given_answers({
-        "workload_given": workload, "on": on, "gpus": gpus, "network": network,
-        "accumulation": accumulation, "minimize": minimize, "deadline": deadline,
-        "budget": budget, "power": power,
-        "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
-        "epoch_samples": epoch_samples, "quality": quality, "prices": prices,
-    })  # fmt: skip
-    answers.check()
+    draft = draft_of({"workload": workload, **options})
+    path = Path(f"{draft.name}.yaml" if out is None else out)
     if out is not None:
-        check_free(Path(out), force, "--out")
-    path = Path(f"{answers.name}.yaml" if out is None else out)
-    draft = Draft(answers, folder=str(path.parent) if out is not None else "")
-    problem = draft.problem(path.name)
+        check_free(path, force, "--out")
+    problem = draft.problem(path)
     if out is not None:
-        write_text(path, draft.text)
+        write_text(path, problem.study.source.text)
     return Study(problem)

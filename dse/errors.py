@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
     "accumulation", "address", "against", "algorithm", "all", "budget", "bytes", "collective",
-    "confidence", "deadline", "device", "engine", "epoch-samples", "epochs", "executor",
+    "confidence", "deadline", "device", "engine", "executor",
     "expect", "facts", "fleet", "force", "format", "from", "front", "gpus", "hostfile",
     "install-completion", "interface", "json", "library", "link", "link-bandwidth", "max-nodes",
     "max-ranks", "max-ranks-per-node", "measured", "minimize", "mpi", "name", "network", "nodes",
     "on", "open", "out", "pdf", "plot", "points", "port", "power", "prices", "quality", "ranks",
-    "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "save", "seed", "select",
+    "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "seed", "select",
     "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",
-    "warm-start", "within", "workload", "yaml", "yes",
+    "warm-start", "within", "workload", "yaml",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 

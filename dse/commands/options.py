@@ -1,11 +1,13 @@
-"""Options that several commands share, and those of a search with what may be said in each."""
+"""Options of the commands, made from the fields of the dataclasses that hold them."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import wraps
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.commands.study_names import studies_beginning
+from dse.draft import Draft
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 from dse.spelling import meant
@@ -21,10 +24,18 @@ from dse.units import UnitError, parse
 if TYPE_CHECKING:
     from dse.study.questions import Questions
 
-ENGINES = ("auto", "exhaustive", "guided")
-EXECUTORS = ("auto", "local", "ray")
-SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
+NAMES = {
+    "engine": ("auto", "exhaustive", "guided"),
+    "executor": ("auto", "local", "ray"),
+    "sampler": ("auto", "nsga2", "nsga3", "tpe", "gp", "random"),
+}
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
+_OUT = (
+    "Folder of the report [default: reports/STUDY]; of several studies, the folder that holds "
+    "theirs."
+)
+_WARM_START = "Folder of an earlier run whose front a guided search begins with."
+_HELP = {row.name: row.metadata["help"] for row in fields(Draft)}  # of what studies are asked, too
 
 StudyPath = Annotated[
     str,
@@ -33,44 +44,73 @@ StudyPath = Annotated[
         autocompletion=studies_beginning,
     ),
 ]
-Engine = Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line may override; None leaves it to the study.
+def _option(text: str, default: Any = None) -> Any:
+    return field(default=default, metadata={"help": text})
 
-    Raises :class:`ArgumentError` for a name that is not known or a number that cannot be.
+
+@dataclass(frozen=True)
+class Report:
+    """Where a report goes, and how its study is searched; None leaves it to the study.
+
+    Raises :class:`ArgumentError` for what cannot be, with all that is wrong.
     """
 
-    out: Path | None = None
-    engine: str | None = None
-    executor: str | None = None
-    address: str | None = None
-    points: int | None = None
-    seed: int | None = None
-    resume: bool = False
-    within: float | None = None
-    sampler: str | None = None
-    warm_start: Path | None = None
-    deadline: str | None = None
-    budget: str | None = None
-    power: str | None = None
-    confidence: str | float | None = None
+    out: Path | None = field(default=None, metadata={"help": _OUT})
+    engine: str | None = _option("auto, exhaustive or guided.")
 
     def __post_init__(self) -> None:
         mistakes = Mistakes()
-        mistakes.part(lambda: _one_of(self.engine, ENGINES, "--engine"))
-        mistakes.part(lambda: _one_of(self.executor, EXECUTORS, "--executor"))
-        mistakes.part(lambda: _one_of(self.sampler, SAMPLERS, "--sampler"))
-        mistakes.part(lambda: self.questions)  # refuses what is none
-        mistakes.parts(self._check_whole, WHOLE)
+        for row in fields(self):
+            if getattr(self, row.name) is not None:
+                mistakes.part(lambda name=row.name: self._read(name))  # type: ignore[misc]
         mistakes.told()
 
-    def _check_whole(self, name: str) -> None:
-        if (given := getattr(self, name)) is not None:
-            object.__setattr__(self, name, whole(name, given))
+    def _read(self, name: str) -> None:
+        """Take a value as the command line or Python gives it for what it means."""
+        given = getattr(self, name)
+        if name in NAMES and given not in NAMES[name]:
+            remedy = meant(given, NAMES[name], f"use {', '.join(NAMES[name])}")
+            raise ArgumentError(f"--{name}", f"'{given}' is not known", remedy)
+        if name in WHOLE:
+            given = _whole(name, given)
+        elif name == "within":
+            given = _share(given)
+        elif name == "out":
+            given = folder(given)
+        elif name == "warm_start":
+            given = Path(given)
+        object.__setattr__(self, name, given)
+
+
+@dataclass(frozen=True)
+class Options(Report):
+    """What the command line may override of a study."""
+
+    executor: str | None = _option("auto, local or ray.")
+    address: str | None = _option("Ray cluster to join.")
+    points: int | None = _option("Points the guided engine may price.")
+    seed: int | None = _option("Seed of everything random.")
+    resume: bool = _option("Continue where a run stopped.", default=False)
+    within: float | None = _option(
+        "Also list points within this distance of the front, such as 5%."
+    )
+    sampler: str | None = _option(
+        "Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."
+    )
+    warm_start: Path | None = field(default=None, metadata={"help": _WARM_START})
+    deadline: str | None = _option(_HELP["deadline"])
+    budget: str | None = _option(_HELP["budget"])
+    power: str | None = _option(_HELP["power"])
+    confidence: str | float | None = _option(_HELP["confidence"])
+
+    def __post_init__(self) -> None:
+        mistakes = Mistakes()
+        mistakes.part(super().__post_init__)
+        mistakes.part(lambda: self.questions)  # refuses what is none
+        mistakes.told()
 
     @property
     def questions(self) -> Questions:
@@ -81,26 +121,67 @@ class Options:
 
     def check_engine(self, engine: str) -> None:
         """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
-        needs = {
-            "--within": ("exhaustive", self.within),
-            "--points": ("guided", self.points),
-            "--sampler": ("guided", self.sampler),
-            "--warm-start": ("guided", self.warm_start),
-        }
-        for option, (needed, value) in needs.items():
-            if value is not None and needed != engine:
+        needs = {"within": "exhaustive", "points": "guided", "sampler": "guided",
+                 "warm_start": "guided"}  # fmt: skip
+        for name, needed in needs.items():
+            if getattr(self, name) is not None and needed != engine:
                 problem = f"needs the {needed} engine, and this search is {engine}"
-                raise ArgumentError(option, problem, f"leave it out, or add --engine {needed}")
+                raise ArgumentError(f"--{name.replace('_', '-')}", problem,
+                                    f"leave it out, or add --engine {needed}")  # fmt: skip
         if self.address and self.executor == "local":
             problem = "joins a Ray cluster, and --executor local does not"
             raise ArgumentError("--address", problem, "drop one")
 
 
-def whole(name: str, given: Any) -> int:
-    """A whole number within the limits of :data:`WHOLE`, also from text such as 2e4.
+def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command whose parameters that are dataclasses are given as options, one a field.
 
-    Raises :class:`ArgumentError` for anything else.
+    Fields are made with their help as metadata; they are text, or a flag where their default is
+    one. What is wrong with several dataclasses is told at once.
     """
+    own = inspect.signature(command, eval_str=True).parameters
+    kinds = {name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)}
+
+    @wraps(command)
+    def called(**given: Any) -> Any:
+        mistakes = Mistakes()
+        made = {}
+        for name, kind in kinds.items():
+            said = {row.name: given.pop(row.name) for row in fields(kind)}
+            said = {field: value for field, value in said.items() if value is not None}
+            made[name] = mistakes.part(lambda kind=kind, said=said: kind(**said))  # type: ignore[misc]
+        mistakes.told()
+        return command(**given, **{name: part() for name, part in made.items()})
+
+    def parameters() -> Iterator[inspect.Parameter]:
+        for name, one in own.items():
+            if name not in kinds:
+                yield one.replace(kind=one.KEYWORD_ONLY)
+                continue
+            for row in fields(kinds[name]):
+                flag = row.default is False
+                names = [f"--{row.name}"] if flag else []
+                yield inspect.Parameter(
+                    row.name, one.KEYWORD_ONLY, default=False if flag else None,
+                    annotation=Annotated[bool if flag else str | None,
+                                         typer.Option(*names, help=row.metadata["help"])],
+                )  # fmt: skip
+
+    found = list(parameters())
+    called.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in found}
+    return called
+
+
+def folder(text: str | Path) -> Path:
+    """A folder by name; raises :class:`ArgumentError` for none."""
+    if not str(text):
+        raise ArgumentError("--out", "is empty", "name a folder, or . for this one")
+    return Path(text)
+
+
+def _whole(name: str, given: Any) -> int:
+    """A whole number within the limits of :data:`WHOLE`, also from text such as 2e4."""
     least, most = WHOLE[name]
     found: float = math.nan
     with suppress(TypeError, ValueError):
@@ -112,28 +193,13 @@ def whole(name: str, given: Any) -> int:
     return int(found)
 
 
-def folder(text: str) -> Path:
-    """A folder by name; raises :class:`ArgumentError` for none."""
-    if not text:
-        raise ArgumentError("--out", "is empty", "name a folder, or . for this one")
-    return Path(text)
-
-
-def share(text: str | None) -> float | None:
-    """``5%`` or ``0.05`` as a number; None stays None."""
-    if text is None:
-        return None
+def _share(given: str | float) -> float:
+    """``5%`` or ``0.05`` as a number."""
     try:
-        found = parse(text, "share")
+        found = parse(given, "share")
     except UnitError:
-        found = float("nan")
+        found = math.nan
     if not 0 < found < 1:
-        problem = f"'{text}' is not a percentage between 0 and 100"
+        problem = f"'{given}' is not a percentage between 0 and 100"
         raise ArgumentError("--within", problem, "write for example 5%")
     return found
-
-
-def _one_of(value: str | None, allowed: Sequence[str], option: str) -> None:
-    if value is not None and value not in allowed:
-        remedy = meant(value, allowed, f"use {', '.join(allowed)}")
-        raise ArgumentError(option, f"'{value}' is not known", remedy)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dse.commands.browser import Open, open_page
-from dse.commands.options import Engine, Json, Options, folder, share, whole
+from dse.commands.options import Json, Options, with_options
 from dse.commands.plan import Done, Plan, finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
@@ -31,70 +29,9 @@ Studies = Annotated[
 ]
 
 
-def _whole(name: str) -> Callable[[str], int]:
-    """Reads the whole number of an option, also as 2e4, as study files do."""
-    return lambda text: whole(name, text)
-
-
-def run(
-    study: Studies,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            parser=folder,
-            metavar="PATH",
-            help="Folder of the report [default: reports/STUDY]; of several studies, the folder "
-            "that holds theirs.",
-        ),
-    ] = None,
-    engine: Engine = None,
-    executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
-    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
-    points: Annotated[
-        int | None,
-        typer.Option(
-            parser=_whole("points"), metavar="INTEGER", help="Points the guided engine may price."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(parser=_whole("seed"), metavar="INTEGER", help="Seed of everything random."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue where a run stopped.")] = False,
-    within: Annotated[
-        str | None,
-        typer.Option(help="Also list points within this distance of the front, such as 5%."),
-    ] = None,
-    sampler: Annotated[
-        str | None,
-        typer.Option(help="Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."),
-    ] = None,
-    warm_start: Annotated[
-        Path | None,
-        typer.Option(help="Folder of an earlier run whose front a guided search begins with."),
-    ] = None,
-    deadline: Annotated[
-        str | None, typer.Option(help='Time until the target must be reached, such as "7 d".')
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(help='Money that may be spent, such as "2 MUSD" or "50 USD/hour".'),
-    ] = None,
-    power: Annotated[
-        str | None, typer.Option(help='Power that the site can supply, such as "200 kW".')
-    ] = None,
-    confidence: Annotated[
-        str | None,
-        typer.Option(help="Probability with which every limit must hold, such as 0.9 or 90%."),
-    ] = None,
-    json: Json = False,
-    open: Open = False,
-) -> int:
+@with_options
+def run(study: Studies, options: Options, json: Json = False, open: Open = False) -> int:
     """Search studies and write their reports."""
-    options = Options(
-        out, engine, executor, address, points, seed, resume, share(within), sampler, warm_start,
-        deadline, budget, power, confidence,
-    )  # fmt: skip
     if len(study) == 1 and not os.path.isdir(study[0]):
         done = run_one(study[0], options, command=command_line(), quiet=json, show_json=json)
         if open:

@@ -63,14 +63,11 @@ def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
 
 @dataclass(frozen=True)
 class Unasked:
-    """What a study takes of a profile that it does not name. of_one_node: whether a single node was
-    measured. measured: the aggregations of the study that it prices. good_for: what for, and with
-    what error. before: those that come with dse and would be taken if no profile were one's own."""
+    """What a study takes of a profile that it does not name. measured: the aggregations of the
+    study that it prices. good_for: what for, and with what error."""
 
-    of_one_node: bool
     measured: tuple[AggregationName, ...]
     good_for: str
-    before: tuple[str, ...] = ()
 
 
 def unasked(problem: Problem) -> dict[str, Unasked]:
@@ -78,19 +75,10 @@ def unasked(problem: Problem) -> dict[str, Unasked]:
     come with dse the ones of a single node, since on several the network that they measured would
     price all others. None does that without knowing how fast its network was, see :func:`blind`."""
     found = {name: one for name, one in _choosable(problem, _at_hand(problem)).items() if one.apart}
-    fits, shipped = _fitting(problem, found), dict[str, tuple[AggregationName, ...]]()
-    if any(found[name].own for name in fits):
-        shipped = _fitting(problem, {name: one for name, one in found.items() if not one.own})
     return {
-        name: Unasked(
-            found[name].of_one_node,
-            measured,
-            good_for(found[name].profile, [one.algorithm for one in measured]),
-            tuple(other for other, same in shipped.items()
-                  if found[name].own and other not in fits and {*same} & {*measured}),
-        )
-        for name, measured in fits.items()
-    }  # fmt: skip
+        name: Unasked(measured, good_for(found[name].profile, [one.algorithm for one in measured]))
+        for name, measured in _fitting(problem, found).items()
+    }
 
 
 def blind(problem: Problem) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.search", "dse.fleet"),
     ("dse.report",),
     ("dse.prices",),
+    ("dse.draft",),
     ("dse.commands",),
     ("dse.api", "dse.torch_workload"),
     ("dse.runs",),

@@ -455,14 +455,13 @@ def test_a_folder_that_nobody_can_make(tmp_path: Path) -> None:
     [
         (("init", "{}/study.yaml"), "file"),
         (("init", "{}/study.yaml", "--from", "example"), "file"),
-        (("ask", "--workload", "resnet50", "--save", "{}/study.yaml"), "--save"),
+        (("ask", "--workload", "resnet50", "--out", "{}"), "--out"),
     ],
 )
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="no folder that root cannot write")
 def test_a_first_study_has_a_place_before_anything_is_asked(
     arguments: tuple[str, ...], option: str, tmp_path: Path
 ) -> None:
-    """No question is answered here, and none is read."""
     line = refused(dse(*(word.format("/proc") for word in arguments), cwd=tmp_path))
     assert line == f"dse: /proc: cannot be written; choose another {option}"
     (tmp_path / "notes").touch()

@@ -1,0 +1,380 @@
+"""A first study, from a few options: what ``dse init`` writes and ``dse ask`` runs.
+
+What a person leaves open is chosen here, and every choice is said in a comment of the study.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from dse.errors import ArgumentError, StudyError, together
+from dse.mistakes import Mistakes
+
+if TYPE_CHECKING:
+    from dse.pricing.hardware import Machine
+    from dse.pricing.problem import Problem
+    from dse.study.questions import Questions
+
+TEMPLATE = "study.yaml.j2"
+STUDY = "study.yaml"  # a draft's file, unless it is called otherwise
+ROOM = 8  # accelerators of a usual host
+CARDS = (1, 4, 8)  # network cards of one
+MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
+LARGEST_BATCH = 512  # of one accelerator, in steps of doublings from 1
+SMALLER = 4  # the least batch tried is this share of what fits the smallest accelerator
+PRECISIONS = ("bf16", "fp16", "fp32")  # the first that all accelerators have
+SUMS = ("auto-nccl", "ring-nccl", "tree-nccl")  # what NCCL can be told
+MOMENTUM = "momentum"  # where nobody knows what a network is trained with
+COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+_ETHERNET = re.compile(r"(\d+) *(?:g|gb|gbe|gige|gbit|gbps|gb/s|gbit/s)?", re.IGNORECASE)
+_PLAIN = re.compile(r"[\w.+-][\w.+/ -]*")  # what YAML reads as it is
+_LENGTH = re.compile(r"(say how long a run is, as )?target: .*")
+
+
+def option(text: str, *keys: str, default: Any = None) -> Any:
+    """A field that the command line takes as an option. text: its help. keys: the words with which
+    lines of a study begin that it answers."""
+    return field(default=default, metadata={"help": text, "keys": keys})
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a person wants, as they write it, and the study that it becomes.
+
+    Fields are the options of ``dse ask`` and ``dse init``; lists are separated by commas. The
+    reader of studies judges them, and what it refuses is told of the option that wrote the line.
+    """
+
+    workload: str = option("What is trained: a name of the catalogue, or a file.", "workload",
+                           default="")  # fmt: skip
+    on: str = option("Accelerators or whole machines to choose from [a100,h100].",
+                     "accelerator", "node", "baseline", default="a100,h100")  # fmt: skip
+    gpus: str = option("How many accelerators: 8..256 (whole hosts), or 8,16,64 [8..256].", "gpus",
+                       default="8..256")  # fmt: skip
+    network: str | None = option("Networks to choose from: Ethernet in Gbps, or names, such as "
+                                 "100,ib-ndr [100,200,400].", "inter_node")  # fmt: skip
+    accumulation: str | None = option("Passes of a step, whose gradients are added up and exchanged"
+                                      " once: 1,2,4 [1].", "accumulation")  # fmt: skip
+    minimize: str | None = option("What counts beside speed: buy, rent, run, power, energy, ... "
+                                  "[buy].", "objectives")  # fmt: skip
+    deadline: str | None = option('Time until the target must be reached, such as "7 d".',
+                                  "time_to_target")  # fmt: skip
+    budget: str | None = option('Money that may be spent, such as "2 MUSD" or "50 USD/hour".',
+                                "capital", "hourly", "per_run", "tco")  # fmt: skip
+    power: str | None = option('Power that the site can supply, such as "200 kW".', "power")
+    confidence: str | float | None = option("Probability with which every limit must hold, such as "
+                                            "0.9 or 90%.", "confidence")  # fmt: skip
+    samples: str | None = option("How long a run is, in samples: 115e6.", "samples")
+    tokens: str | None = option("How long a run is, in tokens: 300e9.", "tokens")
+    quality: str | None = option("Until what a run trains: a name of dse catalog convergence.",
+                                 "quality")  # fmt: skip
+    prices: str | None = option("Your price lists, before the catalogue's: quotes.csv,b.yaml.",
+                                "prices")  # fmt: skip
+
+    @cached_property
+    def name(self) -> str:
+        """A name for the study, and so for the folder of its report."""
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self._seen.workload.name).strip("-._")
+        return f"{plain or 'first'}-cluster"[-100:].lstrip("-._")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What words mean that could mean several things."""
+        return self._seen.study.told
+
+    def problem(self, path: Path, made_by: str = "") -> Problem:
+        """The study, read and resolved; ``study.source.text`` is its file.
+
+        path: of that, which need not be there. made_by: the command, for its first lines. Raises
+        :class:`StudyError` with the options behind all that is wrong.
+        """
+        from dse.pricing.profiles_at_hand import blind, training_rates, unasked
+
+        seen, folder, machines = self._seen, str(path.parent), self._known
+        counts = sorted(map(int, seen.study.numbers("gpus", 1)))
+        per_node = _per_node(counts)
+        communication, rates = unasked(seen), training_rates(seen)
+        measured = {name for one in communication.values() for name in one.measured}
+        sums = [name for name in SUMS if name in measured] or [*SUMS]
+        precision, optimizer = _precision(machines), _optimizer(seen)
+        fits = self._fitting(precision, optimizer)
+        fitting = [batch for batch in fits.values() if batch]
+        first = next(name for name, batch in fits.items() if batch)
+        axis = seen.study.axis("inter_node")
+        networks = axis.labels if axis else None
+        baseline = {
+            self._axis: first, "gpus": counts[0], "gpus_per_node": per_node[0],
+            "nics_per_node": CARDS[0], "inter_node": networks[0] if networks else None,
+            "batch_per_gpu": fits[first], "aggregation": sums[0],
+        }  # fmt: skip
+        hosts = ("gpus_per_node", "nics_per_node") if self._axis == "node" else ()
+        named = seen.study.workload
+        return _resolved(str(path), {
+            **self._said(folder),
+            "whole": True,
+            "title": seen.workload.title,
+            "counts": " to ".join(dict.fromkeys(f"{end:,}" for end in (counts[0], counts[-1]))),
+            "made_by": " ".join(made_by.split()),
+            "name": self.name,
+            "workload": _path(named if isinstance(named, str) else self.workload, folder),
+            "blind": blind(seen),
+            "profiles": {
+                **{name: f"{count} training rates of yours" for name, count in rates.items()},
+                **{name: one.good_for for name, one in communication.items()},
+            },
+            "communication": communication,
+            "machines": machines,
+            "per_node": per_node,
+            "cards": [count for count in CARDS if count <= per_node[-1]],
+            "networks": networks,
+            "batches": _doublings(max(1, min(fitting) // SMALLER), max(fitting)),
+            "memory_known": seen.layers.kept.known,
+            "precision": precision,
+            "optimizer": optimizer,
+            "sums": sums,
+            "baseline": {key: value for key, value in baseline.items()
+                         if value is not None and key not in hosts},
+            "limits": self._limits,
+            "confidence": self._questions.confidence,
+            "minimized": self._minimized,
+        })  # fmt: skip
+
+    @cached_property
+    def _seen(self) -> Problem:
+        """The study as far as it was said, without regard to memory: what is wrong with it, what
+        fits and what was measured is found here."""
+        if not self.workload.strip():
+            remedy = "write for example --workload bert-large; see dse catalog workloads"
+            raise ArgumentError("--workload", "is missing", remedy)
+        mistakes = Mistakes()
+        said = {
+            **self._said(""),
+            "whole": False,
+            "limits": mistakes.part(lambda: self._limits).otherwise(()),
+            "confidence": mistakes.part(lambda: self._questions.confidence).otherwise(None),
+            "minimized": self._minimized if self.minimize else "step",
+        }
+        problem = mistakes.part(lambda: _resolved(STUDY, said))
+        mistakes.told()
+        return problem()
+
+    def _said(self, folder: str) -> dict[str, object]:
+        """What the lines of a study in a folder say in the user's words."""
+        lengths = {name: getattr(self, name) for name in ("samples", "tokens", "quality")}
+        words = None if self.accumulation is None else _words(self.accumulation)
+        paths = None if self.prices is None else [_path(one, folder) for one in
+                                                  self.prices.split(",")]  # fmt: skip
+        return {
+            "name": "draft",
+            "workload": _path(self.workload, folder),
+            "prices": paths,
+            "axis": self._axis,
+            "machines": _words(self.on),
+            "gpus": self._gpus,
+            "per_node": [1, 2, 4, ROOM],
+            "cards": CARDS,
+            "networks": self._networks,
+            "batches": [1],
+            "accumulation": words,
+            "sums": SUMS,
+            "lengths": {name: _plain(said) for name, said in lengths.items() if said is not None},
+        }
+
+    @cached_property
+    def _axis(self) -> str:
+        """The axis of a study that machines are values of: node types bring hosts and network."""
+        from dse.catalog import UnknownName, resolve
+
+        found = set()
+        for word in self.on.split(","):
+            for kind in ("accelerator", "node"):
+                with suppress(UnknownName):
+                    resolve(f"{kind}s", word.strip())
+                    found.add(kind)
+        return "node" if found == {"node"} else "accelerator"
+
+    @property
+    def _gpus(self) -> str:
+        """How many accelerators. A range whose ends are whole hosts has all numbers of hosts, so
+        that a budget can be used up; others, and those of very many hosts, double."""
+        ends = _RANGE.fullmatch(self.gpus.strip())
+        if ends is None:
+            return f"[{', '.join(_words(self.gpus))}]"
+        low, high = int(ends[1]), int(ends[2])
+        whole = low % ROOM == high % ROOM == 0 and high <= MOST_HOSTS * ROOM
+        scale = f"linear, step: {ROOM}" if whole else "doubling"
+        return f"{{from: {low}, to: {high}, scale: {scale}}}" if low != high else f"[{low}]"
+
+    @property
+    def _networks(self) -> list[str] | None:
+        """Fabrics between nodes, Ethernet by its name; None where node types bring their own."""
+        if self.network is None:
+            return None if self._axis == "node" else ["100gbe", "200gbe", "400gbe"]
+        speeds = [(word, _ETHERNET.fullmatch(word)) for word in _words(self.network)]
+        names = (f"{int(speed[1])}gbe" if speed else word for word, speed in speeds)
+        return [*dict.fromkeys(names)]
+
+    @cached_property
+    def _questions(self) -> Questions:
+        from dse.study.questions import Questions
+
+        return Questions(self.deadline, self.budget, self.power, self.confidence)
+
+    @property
+    def _limits(self) -> tuple[str, ...]:
+        """Constraints of the study."""
+        from dse.study.quantities import QUANTITIES
+
+        said = [self._minimized] if self.minimize else []
+        return self._questions.limits([name for name in said if name in QUANTITIES])
+
+    @cached_property
+    def _minimized(self) -> str:
+        """The quantity that counts beside speed: as said, else the money that is limited, else
+        the price to buy, or the rent of machines that are not sold."""
+        if self.minimize:
+            return COUNTS.get(self.minimize.strip().lower(), _plain(self.minimize))
+        if self.budget is None and self._axis == "node":
+            usd = sum(row.accelerator_usd.usd + row.host_usd.usd for row in self._known.values())
+            return "capital" if math.isfinite(usd) else "hourly"
+        return self._questions.money()
+
+    @cached_property
+    def _known(self) -> dict[str, Machine]:
+        """Each machine with what is known of it."""
+        from dse.pricing.hardware import machines_of
+
+        names = self._seen.study.values(self._axis)
+        return dict(zip(map(str, names), machines_of(self._seen.study, self._seen.prices),
+                        strict=True))  # fmt: skip
+
+    def _fitting(self, precision: str, optimizer: str) -> Mapping[str, int]:
+        """The largest batch that fits in an accelerator of each machine, at least one of them; 0
+        where none does. What a network needs that is not known is taken to fit."""
+        from dse.prices import price
+        from dse.pricing.memory_remedies import WHOLE_COPIES
+
+        tried = [(name, batch) for name in self._known for batch in _doublings(1, LARGEST_BATCH)]
+        points = [{self._axis: name, "batch_per_gpu": batch, "precision": precision,
+                   "optimizer": optimizer} for name, batch in tried]  # fmt: skip
+        fits = dict.fromkeys(self._known, 0)
+        slack = price(self._seen, points)["memory_slack_bytes"]
+        for (name, batch), left in zip(tried, slack, strict=True):
+            if not left < 0:
+                fits[name] = batch
+        if any(fits.values()):
+            return fits
+        raise ArgumentError(
+            "--on",
+            f"{self._seen.workload.name} does not fit in {' or '.join(fits)}, not even one sample "
+            f"at a time; {WHOLE_COPIES}",
+            "choose accelerators with more memory, see dse catalog accelerators",
+        )
+
+
+def draft_of(given: Mapping[str, object]) -> Draft:
+    """A draft of options by name, as Python has them: a list is text with commas, None is left
+    out."""
+    return Draft(**{name: _text(said) for name, said in given.items() if said is not None})
+
+
+def check_free(path: Path, force: bool, option: str) -> None:
+    """Raise rather than overwrite a file unasked, or anything that is no file, and where none can
+    be written. option: what the user gave the path as."""
+    from dse.calibration.files import check_writable
+
+    if os.path.isdir(path):
+        raise StudyError(str(path), 0, 0, "is a folder", "name a file in it")
+    if os.path.exists(path) and not force:
+        remedy = "name another file, or add --force to overwrite it"
+        raise ArgumentError(str(path), "is there already", remedy, argument=str(path))
+    check_writable(path.parent, option)
+
+
+def _resolved(path: str, facts: Mapping[str, object]) -> Problem:
+    """The study of these facts. Its mistakes are those of the options that its lines came from."""
+    from dse.pricing.load import known_names, resolve
+    from dse.report.plain_text import filled
+    from dse.study.reader import study_of
+    from dse.yaml_source import parse_yaml
+
+    text = filled(TEMPLATE, facts)
+    lines = text.splitlines()
+    try:
+        return resolve(study_of(parse_yaml(text, path), known_names()))
+    except StudyError as cause:
+        raise together([
+            _of_option(one, lines[one.line - 1]) if one.line and one.file == path else one
+            for one in cause.mistakes
+        ]) from None  # fmt: skip
+
+
+def _of_option(mistake: StudyError, line: str) -> StudyError:
+    """A mistake in a line as that of the option that the line came from, if it came from one."""
+    key = re.search(r"[a-z_]+", line)
+    names = [row.name for row in fields(Draft) if key and key[0] in row.metadata["keys"]]
+    if not names:
+        return mistake
+    remedy = _LENGTH.sub("add --samples 115e6, --tokens 300e9 or --quality", mistake.remedy)
+    remedy = remedy.replace("constraints, such as capital <= 2 MUSD", "--deadline or --budget")
+    remedy = remedy.replace("under prices:", "in a list of --prices")
+    remedy = remedy.replace("a price list of the study (prices:)", "a list of --prices")
+    return ArgumentError(f"--{names[0]}", re.sub(r"^\w+: ", "", mistake.problem), remedy)
+
+
+def _text(said: object) -> str:
+    several = isinstance(said, Iterable) and not isinstance(said, str)
+    return ",".join(map(str, cast("Iterable[object]", said))) if several else str(said)
+
+
+def _words(text: str) -> list[str]:
+    return [*dict.fromkeys(_plain(word) for word in text.split(",") if word.strip())]
+
+
+def _plain(word: str) -> str:
+    """A word as YAML reads it, on one line."""
+    return word.strip() if _PLAIN.fullmatch(word.strip()) else json.dumps(word.strip())
+
+
+def _path(given: str, folder: str) -> str:
+    """A name, or a path as it counts from the folder in which the study lies."""
+    from dse.text_source import is_path
+
+    elsewhere = folder not in ("", ".") and is_path(given.strip())
+    return _plain(os.path.abspath(given.strip()) if elsewhere else given)
+
+
+def _per_node(counts: Sequence[int]) -> list[int]:
+    """Accelerators of a host: as many as usual, or as the smallest clusters fill."""
+    least = max(size for size in (1, 2, 4, ROOM) if counts[0] % size == 0)
+    return [size for size in (1, 2, 4, ROOM) if least <= size <= counts[-1]]
+
+
+def _precision(machines: Mapping[str, Machine]) -> str:
+    """The shortest format for training that all of the accelerators have."""
+    known = [set(row.accelerator.peak_flops_per_s) for row in machines.values()]
+    return next((one for one in PRECISIONS if all(one in has for has in known)), PRECISIONS[-1])
+
+
+def _optimizer(problem: Problem) -> str:
+    """What such networks are usually trained with."""
+    from dse.catalog import usual_optimizer
+
+    usual = usual_optimizer(problem.workload)
+    return usual.text if usual else MOMENTUM
+
+
+def _doublings(low: int, high: int) -> list[int]:
+    """Powers of two from ``low`` to ``high``, one of them at least."""
+    found = [1 << power for power in range(high.bit_length()) if low <= 1 << power <= high]
+    return found or [high]
