@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dse.report.launch import files
+from dse.report import launch
 from tests.ray_head import free_ports
-from tests.report.launch.test_launch import made, text
+from tests.report.test_launch import made, text
 
 BESIDE = Path(sys.executable).parent  # where pip puts torchrun
 TORCHRUN = shutil.which("torchrun", path=f"{BESIDE}{os.pathsep}{os.environ.get('PATH', '')}")
@@ -61,7 +61,7 @@ def started(script: str, folder: Path, **variables: str) -> subprocess.Popen[str
 def test_torchrun_starts_every_process_and_they_find_one_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int
 ) -> None:
-    monkeypatch.setattr(files, "PORT", free_ports()[0])
+    monkeypatch.setattr(launch, "PORT", free_ports()[0])
     (tmp_path / "train.py").write_text(TRAIN)
     script = text("torchrun", made("ring-nccl", gpus=f"{2 * nodes}", gpus_per_node="2"))
     running = [started(script, tmp_path, NODE_RANK=f"{at}", MASTER_ADDR="127.0.0.1")

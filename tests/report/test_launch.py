@@ -12,8 +12,7 @@ import yaml
 
 from dse import catalog
 from dse.report.design_point import Interval, Point, Run
-from dse.report.launch import FORMATS, launch_file
-from dse.report.launch.skypilot_names import ACCELERATORS
+from dse.report.launch import ACCELERATORS, FORMATS, launch_file
 from tests.report.documents import document, point, read_point
 
 RUN = document()
