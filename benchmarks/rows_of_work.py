@@ -1,7 +1,7 @@
 """Writes the rows of work of every workload of the catalogue, a CSV file each.
 
 ``python -m benchmarks.rows_of_work`` writes them all anew from the closed forms of
-:mod:`dse.catalog`, or those of the workloads named.
+:mod:`dse.catalog` and :mod:`.networks`, or those of the workloads named.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.networks import convolutional, recommenders, recurrent
+from benchmarks.networks.transformer import transformer
 from dse import catalog
-from dse.catalog import convolutional_networks, recommenders, recurrent_networks, transformers
+from dse.catalog import transformers
 from dse.catalog.rows_of_work import ELEMENT_WISE, Layer, Network, WorkRow
 
 FOLDER = catalog.models_dir() / "workloads"
@@ -42,12 +44,12 @@ CLOSED_FORMS: dict[str, Callable[[], Network]] = {
     "t5-large": lambda: transformers.t5(1024, 24, 16, 64, 4096, 512, 114),
     "t5-3b": lambda: transformers.t5(1024, 24, 32, 128, 16384, 512, 114),
     "t5-11b": lambda: transformers.t5(1024, 24, 128, 128, 65536, 512, 114),
-    "transformer-base": lambda: transformers.transformer(512, 6, 8, 2048, 33708, 32, 32),
-    "transformer-big": lambda: transformers.transformer(1024, 6, 16, 4096, 33708, 32, 32),
+    "transformer-base": lambda: transformer(512, 6, 8, 2048, 33708, 32, 32),
+    "transformer-big": lambda: transformer(1024, 6, 16, 4096, 33708, 32, 32),
     "vit-base-16": lambda: transformers.vit(768, 12, 12, 3072, 224, 16),
-    "gnmt-v2": recurrent_networks.gnmt,
-    "deepspeech2-5x800": lambda: recurrent_networks.deepspeech(800, 5),
-    "deepspeech2-7x1760": lambda: recurrent_networks.deepspeech(1760, 7),
+    "gnmt-v2": recurrent.gnmt,
+    "deepspeech2-5x800": lambda: recurrent.deepspeech(800, 5),
+    "deepspeech2-7x1760": lambda: recurrent.deepspeech(1760, 7),
     "dlrm-mlperf-v1-dense": recommenders.dlrm,
 }
 # Networks that are in the catalogue as the layers of their modules, and the side of their pictures.
@@ -103,7 +105,7 @@ def network(name: str) -> Network:
         return CLOSED_FORMS[name]()
     table = layers(name)
     if name in PICTURES:
-        return convolutional_networks.convolutional(table, 3.0 * PICTURES[name] ** 2)
+        return convolutional.convolutional(table, 3.0 * PICTURES[name] ** 2)
     return totals(table, TOTALS[name])
 
 

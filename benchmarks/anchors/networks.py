@@ -9,8 +9,10 @@ from functools import cache
 
 import numpy as np
 
+from benchmarks.networks import convolutional
+from benchmarks.networks.transformer import transformer
 from dse import catalog
-from dse.catalog import Workload, convolutional_networks, transformers
+from dse.catalog import Workload, transformers
 from dse.catalog.rows_of_work import Network
 
 # hidden size, layers, heads
@@ -101,7 +103,7 @@ def llama(
 @cache
 def bart_large() -> Workload:
     """BART large on 128 + 128 tokens."""
-    found = transformers.transformer(1024, 12, 16, 4096, 50265, 128, 128, positions=1026)
+    found = transformer(1024, 12, 16, 4096, 50265, 128, 128, positions=1026)
     return _workload("bart-large-s128", "bart-large", found)
 
 
@@ -109,11 +111,11 @@ def bart_large() -> Workload:
 def resnext101(squeeze: bool) -> Workload:
     """ResNeXt-101 32x4d, with or without squeeze-and-excitation."""
     name = "se-resnext101" if squeeze else "resnext101"
-    found = convolutional_networks.resnet((3, 4, 23, 3), groups=32, base=128, squeeze=squeeze)
+    found = convolutional.resnet((3, 4, 23, 3), groups=32, base=128, squeeze=squeeze)
     return _workload(name, name, found)
 
 
 @cache
 def ssd300() -> Workload:
     """SSD at 300 x 300 on ResNet-50."""
-    return _workload("ssd300", "ssd300", convolutional_networks.ssd300())
+    return _workload("ssd300", "ssd300", convolutional.ssd300())

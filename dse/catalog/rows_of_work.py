@@ -2,10 +2,8 @@
 
 A network is a list of layers, named as in the layer tables of the catalogue, and the rows of work
 that belong to them: matrix products, convolutions, recurrences, attention, and the element-wise and
-normalising work between them, which is bound by memory. Its closed form is in
-:mod:`~dse.catalog.transformers`, :mod:`~dse.catalog.convolutional_networks`,
-:mod:`~dse.catalog.recurrent_networks` or :mod:`~dse.catalog.recommenders`. Of a step with B
-samples::
+normalising work between them, which is bound by memory. Transformers have a closed form in
+:mod:`~dse.catalog.transformers`, others in benchmarks/networks. Of a step with B samples::
 
     FLOPs of the forward pass = B sum of 2 m n k groups steps       products and the like
                               + B sum of 4 m n k groups             attention, masked pairs counted

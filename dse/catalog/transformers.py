@@ -33,7 +33,7 @@ def _bias(weights: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """Sizes of a transformer's blocks, and what sets one kind apart from another.
 
     inner, kv: width of all queries and of all keys. norm_eager: elements an unfused normalisation
@@ -169,7 +169,7 @@ class _Block:
         out.kept_bytes += tokens * (3 * self.hidden + 6 * self.ffn * chosen)
 
 
-def _look_up(out: Builder, name: str, vocabulary: int, hidden: int, *texts: int) -> None:
+def look_up(out: Builder, name: str, vocabulary: int, hidden: int, *texts: int) -> None:
     """A table of words, of which the rows of texts of so many tokens are read, and written back."""
     moved = hidden * sum(texts)
     table = out.weights(name, vocabulary * hidden)
@@ -196,7 +196,7 @@ def encoder(
     block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
     """
     out = Builder()
-    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
+    block = Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
     words = out.weights("embed.word", vocabulary * hidden)
     out.weights("embed.pos", positions * hidden)
     out.weights("embed.type", types * hidden)
@@ -240,8 +240,8 @@ def gpt(
     block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
     """
     out = Builder()
-    block = _Block(hidden, heads, hidden, hidden, ffn or 4 * hidden, bias=bias)
-    _look_up(out, "embed.word", vocabulary, hidden, tokens)
+    block = Block(hidden, heads, hidden, hidden, ffn or 4 * hidden, bias=bias)
+    look_up(out, "embed.word", vocabulary, hidden, tokens)
     out.weights("embed.pos", (positions or tokens) * hidden)
     for number in range(layers):
         part = f"layer{number}"
@@ -280,7 +280,7 @@ def llama(
     """
     out = Builder()
     size = head_size or hidden // heads
-    block = _Block(
+    block = Block(
         hidden,
         heads,
         heads * size,
@@ -291,7 +291,7 @@ def llama(
         query_bias=query_bias,
         head_norms=head_norms,
     )
-    _look_up(out, "embed.word", vocabulary, hidden, tokens)
+    look_up(out, "embed.word", vocabulary, hidden, tokens)
     for number in range(layers):
         part = f"layer{number}"
         block.norm(out, f"{part}.ln1.w", tokens)
@@ -304,41 +304,6 @@ def llama(
     block.last_norm(out, "norm.w", tokens)
     out.head(tokens, vocabulary, hidden, tied)
     return out.network("decoder")
-
-
-def transformer(
-    hidden: int,
-    layers: int,
-    heads: int,
-    ffn: int,
-    vocabulary: int,
-    source: int,
-    target: int,
-    positions: int = 0,
-) -> Network:
-    """The Transformer (Vaswani et al., arXiv 1706.03762), and BART with learned ``positions``.
-
-    layers: of the encoder, and as many of the decoder. source, target: tokens on either side. The
-    keys of attention across are the encoder's, made anew in every layer.
-    """
-    out = Builder()
-    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
-    _look_up(out, "embed.shared", vocabulary, hidden, source, target)
-    if positions:
-        out.weights("enc.pos", positions * hidden)
-    for number in range(layers):
-        part = f"enc{number}"
-        block.attention_then_norm(out, f"{part}.self", source, source, ATTENTION)
-        block.feed_forward_then_norm(out, part, source)
-    if positions:
-        out.weights("dec.pos", positions * hidden)
-    for number in range(layers):
-        part = f"dec{number}"
-        block.attention_then_norm(out, f"{part}.self", target, target, CAUSAL_ATTENTION)
-        block.attention_then_norm(out, f"{part}.cross", target, source, ATTENTION)
-        block.feed_forward_then_norm(out, part, target)
-    out.tied(target, vocabulary, hidden)
-    return out.network("encoder-decoder")
 
 
 def t5(
@@ -357,14 +322,15 @@ def t5(
 ) -> Network:
     """T5 (Raffel et al., arXiv 1910.10683): no biases, relative positions in ``distances`` classes.
 
-    As :func:`transformer`, but the heads may be wider together than the hidden size. Version 1.1
-    has gated feed-forward parts and an output projection of its own. decoder_layers: as many as the
-    encoder has where they are not given.
+    source, target: tokens on either side. The keys of attention across are the encoder's, made anew
+    in every layer. Heads may be wider together than the hidden size. Version 1.1 has gated
+    feed-forward parts and an output projection of its own. decoder_layers: as many as the encoder
+    has where they are not given.
     """
     out = Builder()
     inner = heads * head_size
-    block = _Block(hidden, heads, inner, inner, ffn, dropout=True)
-    _look_up(out, "embed.shared", vocabulary, hidden, source, target)
+    block = Block(hidden, heads, inner, inner, ffn, dropout=True)
+    look_up(out, "embed.shared", vocabulary, hidden, source, target)
     for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
         for number in range(layers if side == "enc" else decoder_layers or layers):
             part = f"{side}{number}"
@@ -400,7 +366,7 @@ def vit(
     image, patch: sides in pixels. The patches are a convolution that strides by its own width.
     """
     out = Builder()
-    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True)
+    block = Block(hidden, heads, hidden, hidden, ffn, bias=True)
     patches = (image // patch) ** 2
     tokens = patches + 1
     pixels = channels * patch**2

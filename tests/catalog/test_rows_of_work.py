@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import rows_of_work as command
+from benchmarks.networks.convolutional import resnet, ssd300
+from benchmarks.networks.transformer import transformer
 from dse.catalog import models_dir, names, transformers, workload
 from dse.catalog import rows_of_work as work
-from dse.catalog.convolutional_networks import resnet, ssd300
 from dse.catalog.rows_of_work import FAMILIES, NUMBERS, Network, WorkRow
 from dse.errors import StudyError
 
@@ -78,7 +79,7 @@ def test_closed_forms_give_the_layer_tables(name: str) -> None:
         (resnet((3, 4, 23, 3), 32, 128), 44.18e6, 15.94),
         (resnet((3, 4, 23, 3), 32, 128, squeeze=True), 48.96e6, 15.95),
         # BART large, 406 M.
-        (transformers.transformer(1024, 12, 16, 4096, 50265, 128, 128, 1026), 406.3e6, 105.8),
+        (transformer(1024, 12, 16, 4096, 50265, 128, 128, 1026), 406.3e6, 105.8),
         # MPT 1B.
         (transformers.gpt(2048, 24, 16, 50368, 2048, bias=False), 1.315e9, 6195),
         (ssd300(), 22.9e6, 40.3),

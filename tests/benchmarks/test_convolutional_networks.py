@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks import rows_of_work as command
+from benchmarks.networks.convolutional import resnet
 from dse.catalog import models_dir, read_layers
-from dse.catalog.convolutional_networks import resnet
 from dse.catalog.rows_of_work import CONVOLUTION
 
-from .test_rows_of_work import rows_of
+from tests.catalog.test_rows_of_work import rows_of
 
 
 @pytest.mark.parametrize(
