@@ -10,7 +10,6 @@ from dse.catalog.price_spread import OLD_YEARS
 from dse.catalog.price_terms import CLOUD, ESTIMATE, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import HOST, SERVER, UNLIKELY, UNSAID, Item
 from dse.report.bills import rent_of, total
-from dse.report.deal import buys
 from dse.report.document import RunDocument
 from dse.report.notes import COMPARED, DOUBTFUL, PLAIN, UNSOLD, Note
 from dse.report.words import percent
@@ -32,10 +31,7 @@ _COMPARED = (("recommended", "the recommended point's"), ("baseline", "the basel
 
 
 def bill_notes(document: RunDocument) -> Iterator[Note]:
-    """What the bills must be read with: idle parts, remarks, and prices that differ in kind;
-    nothing of the purchase that an older version wrote down where a study rents."""
-    if not buys(document) and not rent_of(document.bills.get("recommended", ())):
-        return
+    """What the bills must be read with: idle parts, remarks, and prices that differ in kind."""
     yield from idle_notes(document)
     yield from remark_notes(document)
     yield from price_notes(document)

@@ -1,7 +1,4 @@
-"""A design point as the report shows it: what was chosen, and what it comes to.
-
-A field with a default may be absent: a file of an older version does not have it.
-"""
+"""A design point as the report shows it: what was chosen, and what it comes to."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ Bounds: TypeAlias = tuple[float, float]  # low, high
 @dataclass(frozen=True, kw_only=True)
 class Interval:
     """90 % intervals of a point. costs: by quantity, of what it costs, and of a run to the target
-    where the study has one. None where an older version has none."""
+    where the study has one."""
 
     speedup: Bounds | None
     step_s: Bounds | None

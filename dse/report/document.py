@@ -1,7 +1,6 @@
 """The document of a run: all that its report says, as typed objects.
 
-run.json holds the same, key by key and in this order, see :mod:`dse.report.json_form`. A field with
-a default may be absent: a file of an older version does not have it.
+run.json holds the same, key by key and in this order, see :mod:`dse.report.json_form`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dse.report.design_point import (
 from dse.report.json_form import IF_ANY, Flat
 from dse.report.notes import Note
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3  # of the file: another is refused
 ALSO: Final = "minimize_also"  # the second objective to have little of
 Sense: TypeAlias = Literal["maximize", "minimize", "minimize_also"]
 
@@ -437,10 +436,9 @@ class RunDocument:
     None where none was asked for. target: of a run, in words, None without one. qualities: targets
     that the study's workload has, and the study does not use. ownership: buying the recommended
     point beside renting it. owned: what stands there already, in words, and payback: of what is
-    added to it; None where nothing does. certainty: None where an older version wrote it.
-    repricing: None where no price changes what the study compares. one_age: None where the answer
-    compares prices of one age, or too few are known. readiness: None where certainty is. caveats:
-    an older version wrote texts."""
+    added to it; None where nothing does. repricing: None where no price changes what the study
+    compares. one_age: None where the answer compares prices of one age, or too few are known.
+    readiness: None where certainty is."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -480,7 +478,7 @@ class RunDocument:
     extrapolated: Extrapolated
     target: str | None = field(default=None, metadata=IF_ANY)
     qualities: tuple[str, ...] = ()
-    caveats: tuple[Flat[Note] | str, ...] = ()
+    caveats: tuple[Flat[Note], ...] = ()
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]

@@ -129,19 +129,18 @@ def checked_document(path: Path, version: str, wanted: int | str) -> dict[str, A
     """
     found = read_json(path)
     if not isinstance(found, dict) or found.get(version) != wanted:
-        raise StudyError(str(path), 0, 0, f"has another {version}", "run the study again")
+        given = found.get(version) if isinstance(found, dict) else None
+        problem = f"is of another format: its {version} is {given!r}, and not {wanted!r}"
+        raise StudyError(str(path), 0, 0, problem, "run the study again")
     _check_unchanged(path, found)
     return found
 
 
 def _check_unchanged(path: Path, found: dict[str, Any]) -> None:
-    """Take the checksum out of a document; raise StudyError if it is of other values.
-
-    Older versions wrote none.
-    """
+    """Take the checksum out of a document; raise StudyError if it is of other values."""
     wanted = found.pop(CHECKSUM, None)
     try:
-        unchanged = wanted is None or wanted == checksum(found)
+        unchanged = wanted == checksum(found)
     except (ValueError, RecursionError):
         unchanged = False
     if not unchanged:

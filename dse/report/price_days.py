@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dse.pricing.problem import Problem
-from dse.report.deal import buys
 from dse.report.document import PriceDays, RunDocument
 
 
@@ -15,13 +14,10 @@ def price_days(problem: Problem) -> PriceDays:
 
 def said(document: RunDocument) -> list[str]:
     """Both in a sentence, the second where there is an offer; empty where the bills that the answer
-    compares tell no age, of purchases that an older version noted where a study rents, and where
-    nobody knows."""
+    compares tell no age, and where nobody knows."""
     days = document.price_days
     items = [item for name in ("recommended", "baseline") for item in document.bills.get(name, ())]
     if days is None or all(item.age_years is None for item in items):
-        return []
-    if not buys(document) and all(item.rent is None for item in items):
         return []
     ages = f"Ages of prices are those on {days.ages}, the day of the price list"
     if days.ages == days.offers and any(item.price_date > days.ages for item in items):

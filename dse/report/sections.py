@@ -272,7 +272,7 @@ def outside_measured(document: RunDocument) -> str:
     many = document.extrapolated.front
     if not many:
         return ""
-    found = Counter(words.evidence(point) for point in document.front)
+    found = Counter(point.evidence for point in document.front)
     verb = "is" if many == 1 else "are"
     if found[words.CATALOGUE] == many and not (found["inside"] or found["near"] or found["far"]):
         return (

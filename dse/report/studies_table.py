@@ -66,7 +66,7 @@ def _columns(answers: Sequence[Answered]) -> Iterator[Column]:
     yield _text("common_baseline", bases)
     yield _text("common_baseline_of", [d.study.name if d else None for d in shared])
     yield Column("speedup_common", "", "", [*map(_over, best, shared)])
-    yield _text("evidence", [words.evidence(p) if p else None for p in best])
+    yield _text("evidence", [p.evidence if p else None for p in best])
     yield _text("note", [*_notes(answers, found, shared)])
     yield _text("report", [answer.report or None for answer in answers])
 

@@ -384,18 +384,7 @@ BEHIND = "communication"  # the heading of what stands behind its price
 
 def says_who(point: Point) -> tuple[str, str]:
     """(short name, sentence) for what stands behind the price of a point's communication."""
-    return EVIDENCE[evidence(point)]
-
-
-def evidence(point: Point) -> str:
-    """A key of :data:`EVIDENCE`; what an older version wrote is judged by what it has."""
-    if point.evidence:
-        return point.evidence
-    if point.gpus <= 1:
-        return SILENT
-    if point.interval is None:
-        return CATALOGUE
-    return "far" if point.extrapolated else "inside"
+    return EVIDENCE[point.evidence]
 
 
 def combinations(document: RunDocument) -> str:
@@ -410,7 +399,7 @@ def combinations(document: RunDocument) -> str:
 
 def evidence_lines(document: RunDocument) -> list[str]:
     """How many points of the front were measured like that, in sentences that add up."""
-    found = Counter(evidence(point) for point in document.front)
+    found = Counter(point.evidence for point in document.front)
     total = document.counts.front
     summed = total - found[SILENT]
     if found[FORMULA]:
@@ -444,7 +433,7 @@ def evidence_lines(document: RunDocument) -> list[str]:
 
 def _to_measure(document: RunDocument) -> list[str]:
     """How to measure what the catalogue prices on the front, a sentence for each transport."""
-    summed = [label(p, "aggregation") for p in document.front if evidence(p) == CATALOGUE]
+    summed = [label(p, "aggregation") for p in document.front if p.evidence == CATALOGUE]
     lines = []
     for row in document.transports:
         over = [name for name in summed if name.endswith(f"-{row.name}")]

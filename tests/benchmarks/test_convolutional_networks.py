@@ -9,7 +9,6 @@ from benchmarks import rows_of_work as command
 from benchmarks.networks.convolutional import resnet
 from dse.catalog import models_dir, read_layers
 from dse.catalog.rows_of_work import CONVOLUTION
-
 from tests.catalog.test_rows_of_work import rows_of
 
 

@@ -214,7 +214,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 def test_a_wrong_command(command: str, tmp_path: Path) -> None:
     written(tmp_path)
     for name, content in (("empty", None), ("other", '{"schema_version": 99}'),
-                          ("partial", '{"schema_version": 2}'), ("text", "not JSON"),
+                          ("partial", '{"schema_version": 3}'), ("text", "not JSON"),
                           ("cut", '{"schema_version": 2,\n')):  # fmt: skip
         (tmp_path / name).mkdir()
         if content:
@@ -234,7 +234,7 @@ def test_asking_nothing_shows_what_can_be_asked(tmp_path: Path) -> None:
 
 
 def test_a_changed_document_is_refused(ran: tuple[Path, str], tmp_path: Path) -> None:
-    """By its checksum, where it has one; another layout of the same is no change."""
+    """By its checksum; another layout of the same is no change."""
     path = tmp_path / "run.json"
     found = json.loads((ran[0] / "run.json").read_text())
     path.write_text(json.dumps(dict(reversed(found.items()))))

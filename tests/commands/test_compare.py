@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dse.report.document_files import sealed
 from tests.commands.command import dse
 from tests.commands.reports import document
 from tests.pricing.studies import SMALL
@@ -141,7 +142,7 @@ def test_values_under_a_condition_are_of_the_space(runs: Path, tmp_path: Path) -
     here["axes"] += [{**row, "values": row["values"][:1]}, {**row, "values": row["values"][1:]}]
     there["recommended"]["config"] |= {"gpus": row["values"][-1], "aggregation": "ring-nccl"}
     for name, document_ in (("a", there), ("b", here)):
-        (tmp_path / name / "run.json").write_text(json.dumps(document_))
+        (tmp_path / name / "run.json").write_text(sealed(document_))
     assert "gpus" not in compared(tmp_path, "a", "b")[0]["of_a"]["instead"]
 
 
@@ -184,7 +185,7 @@ def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> N
     row = next(one for one in old["sources"] if one["date"])
     value, row["value"], row["date"] = row["value"], "1 USD", "2001-02-03"
     old["baseline"]["throughput_samples_per_s"] *= 2
-    path.write_text(json.dumps(old))
+    path.write_text(sealed(old))
     found, text = compared(tmp_path, "old", "plain")
     (fact,) = found["facts"]
     assert (fact["a"], fact["a_date"], fact["b"]) == ("1 USD", "2001-02-03", value)
@@ -208,7 +209,7 @@ def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
     for name, date, digest in (("a", "2026-01-01", "one"), ("b", "2026-05-01", "two")):
         found["calibration"] = [{**row, "date": date, "hash": digest}]
         found["hashes"]["calibration"] = digest
-        (tmp_path / name / "run.json").write_text(json.dumps(found))
+        (tmp_path / name / "run.json").write_text(sealed(found))
     answer, text = compared(tmp_path, "a", "b")
     assert answer["profiles"] == [
         "mine: measured 2026-01-01 in A and 2026-05-01 in B, or fitted anew"
@@ -222,7 +223,7 @@ def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
         (("plain",), "dse: missing argument"),
         (("plain", "nowhere"), "dse: nowhere: no such folder; name the folder of a finished run"),
         (("plain", "empty"), "dse: empty: the folder is empty; name the folder of a finished run"),
-        (("plain", "older"), "has another schema_version; run the study again"),
+        (("plain", "older"), "its schema_version is 1, and not 3; run the study again"),
         (("plain", "broken"), "the document of a run breaks off here; run the study again"),
     ],
 )
@@ -234,7 +235,7 @@ def test_a_folder_without_a_run_is_one_line(
     (tmp_path / "empty").mkdir()
     text = (tmp_path / "older" / "run.json").read_text()
     (tmp_path / "older" / "run.json").write_text(
-        text.replace('"schema_version": 2', '"schema_version": 1')
+        text.replace('"schema_version": 3', '"schema_version": 1')
     )
     (tmp_path / "broken" / "run.json").write_text(text[:1000])
     done = dse("compare", *given, cwd=tmp_path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.report.document_files import sealed
 from tests.commands.command import dse
 from tests.commands.reports import document, rows
 
@@ -104,7 +105,7 @@ def test_a_run_of_another_catalogue_keeps_its_numbers(
     found = document(path.parent)
     found["hashes"]["catalogue"] = "another"
     found["front"][1]["step_s"] = 123.456
-    path.write_text(json.dumps(found))
+    path.write_text(sealed(found))
     done = dse("explain", "old", "--row", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "The numbers are those of the run; catalogue changed since" in done.stdout

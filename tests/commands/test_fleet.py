@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.commands.several_studies import study_files
+from dse.report.document_files import sealed
 from tests.commands.command import dse, files, refused
 from tests.commands.reports import document
 from tests.fleet.small import STUDY, TABLE, written
@@ -213,8 +214,11 @@ def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("not JSON", "is not the document of a fleet; run dse fleet on its study again"),
-        ("{}", "has another format; run the study again"),
-        ('{"format": "dse-fleet-2"}', "has no 'classes'; run the study again"),
+        (
+            "{}",
+            "is of another format: its format is None, and not 'dse-fleet-2'; run the study again",
+        ),
+        (sealed({"format": "dse-fleet-2"}), "has no 'classes'; run the study again"),
     ],
 )
 def test_a_document_that_is_none_is_refused(text: str, message: str, tmp_path: Path) -> None:

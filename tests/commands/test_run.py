@@ -39,7 +39,7 @@ def test_a_run_ends_with_the_answer_in_words(ran: tuple[Path, str]) -> None:
 
 def test_the_document_has_what_a_reader_relies_on(ran: tuple[Path, str]) -> None:
     found = document(ran[0])
-    assert found["schema_version"] == 2
+    assert found["schema_version"] == 3
     assert found["study"]["name"] == "small"
     assert found["command"] == "dse run study.yaml --seed 7"
     assert found["seed"] == 7

@@ -33,7 +33,7 @@ def damaged(text: bytes, chance: random.Random) -> bytes:
 def damaged_json(text: bytes, chance: random.Random) -> bytes:
     """A document with one to three values or keys that are not what they were; still JSON.
 
-    Its checksum stays: without one it counts as an older version's and is taken as it is.
+    Its checksum is left alone.
     """
     found = json.loads(text)
     checksum = found.pop("checksum")

@@ -1,5 +1,5 @@
-"""Run documents by a toy cost model: as objects, and as the run.json of an older version of dse
-holds them, which tests vary before they are read."""
+"""Run documents by a toy cost model: as objects, and as a run.json holds them, which tests vary
+before they are read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any
 
 from dse.report.design_point import Point
-from dse.report.document import RunDocument
+from dse.report.document import SCHEMA_VERSION, RunDocument
 from dse.report.json_form import parsed
+from dse.report.words import CATALOGUE, SILENT
 
 ACCELERATORS = {"p100-pcie-16gb": (1.0, 5000.0), "v100-sxm2-16gb": (3.0, 9000.0),
                 "a100-sxm4-80gb": (7.0, 15000.0)}  # fmt: skip
@@ -71,6 +72,7 @@ def point(config: dict[str, str], ties: int = 0) -> dict[str, Any]:
         "throughput_samples_per_s": throughput,
         "step_s": step,
         "extrapolated": gpus > 16 or not measured,
+        "evidence": _evidence(gpus, measured),
         "capital": capital,
         "per_run": hourly * 115e6 / throughput / 3600,
         "time_to_target": 115e6 / throughput,
@@ -89,6 +91,12 @@ def point(config: dict[str, str], ties: int = 0) -> dict[str, Any]:
         "ties": ties,
         "tied": tied[:ties],
     }
+
+
+def _evidence(gpus: int, measured: bool) -> str:
+    if gpus == 1:
+        return SILENT
+    return CATALOGUE if not measured else "far" if gpus > 16 else "inside"
 
 
 def read(run: dict[str, Any]) -> RunDocument:
@@ -182,7 +190,7 @@ def _searched(gain: str, cost: str, also: str | None) -> dict[str, Any]:
     near = [p for p in front if value(p, gain) >= 0.95 * value(fastest, gain)]
     recommended = front[len(front) // 2]
     return {
-        "schema_version": 2,
+        "schema_version": SCHEMA_VERSION,
         "created": "2026-11-21T12:00:00Z",
         "study": {
             "name": "resnet50-ethernet-upgrade",

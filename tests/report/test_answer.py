@@ -78,13 +78,13 @@ def test_answer_gives_the_interval_and_says_where_it_extrapolates() -> None:
     sure = how_sure(run)
     assert f"{low} to {high}" in sure
     assert "outside the measured range" in sure
-    run["recommended"]["extrapolated"] = False
+    run["recommended"].update(extrapolated=False, evidence="inside")
     assert "outside the measured range" not in how_sure(run)
 
 
 def test_answer_admits_what_was_not_measured() -> None:
     run = written()
-    run["recommended"]["interval"] = None
+    run["recommended"].update(interval=None, evidence=words.CATALOGUE)
     assert "No run measured its communication by itself" in how_sure(run)
 
 

@@ -116,10 +116,6 @@ def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
     assert "fewer are not rented out (rented_in)" in next(bill_notes.idle_notes(rented(idle))).text
 
 
-def test_the_purchase_that_an_older_version_noted_of_a_rent_is_not_compared() -> None:
-    assert not list(bill_notes.bill_notes(rented(GPU, HOST)))
-
-
 def test_a_bill_of_two_sellers_is_told_and_what_one_gives_with_the_others_machine() -> None:
     def sold(name: str, usd: float, vendor: str) -> Item:
         return replace(OFFER, item=name, unit_usd=usd, usd=usd * OFFER.quantity,

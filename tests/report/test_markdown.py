@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dse.report import markdown
+from dse.report import markdown, words
 from dse.report.answer import answer
 from tests.report.documents import COSTS, document, read, written
 
@@ -55,7 +55,7 @@ def test_nothing_calibrated_is_said() -> None:
     run = written()
     run["calibration"] = []
     for item in run["front"]:
-        item["interval"] = None
+        item.update(interval=None, evidence=words.CATALOGUE)
     text = markdown.render_markdown(read(run)).replace("\\", "")
     assert "No communication of the front was measured" in text
     assert "To measure nccl, start 'dse calibrate run --runner torch' on such nodes" in text

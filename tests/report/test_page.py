@@ -132,7 +132,17 @@ def test_a_page_of_three_objectives_names_all(cost: str, also: str) -> None:
 
 def poison(value: Any) -> Any:
     """The document with markup in every text that a user or a file may have written."""
-    kept = {"status", "calibrated", "created", "objectives", "units", "engine", "executor", "rule"}
+    kept = {
+        "status",
+        "calibrated",
+        "created",
+        "objectives",
+        "units",
+        "engine",
+        "executor",
+        "rule",
+        "evidence",
+    }
     if isinstance(value, dict):
         return {key: item if key in kept else poison(item) for key, item in value.items()}
     if isinstance(value, list):

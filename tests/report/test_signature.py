@@ -113,10 +113,7 @@ def test_what_is_only_for_rent_weighs_as_what_is_gone(notes: Notes) -> None:
     assert by_weight([notes.rented, note])[0] == note
 
 
-def test_notes_of_an_older_version_are_texts(notes: Notes) -> None:
-    older = {**plain(document()), "caveats": ["As it was written."]}
-    assert answer.notes(parsed(RunDocument, older))[-1].text
-    assert Note("As it was written.") in answer.notes(parsed(RunDocument, older))
+def test_notes_are_read_as_they_were_written(notes: Notes) -> None:
     again = parsed(RunDocument, plain(replace(document(), caveats=(notes.past,))))
     assert again.caveats == (notes.past,)
 

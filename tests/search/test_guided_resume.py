@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.report.document_files import sealed
 from tests.commands.command import DEADLINE_S, dse, refused, start
 from tests.pricing import studies
 
@@ -42,8 +43,8 @@ def test_another_front_to_begin_with_is_another_run(tmp_path: Path) -> None:
     kill_after(start(*RUN, *options, cwd=tmp_path), tmp_path / "out" / "run.log.jsonl", 4)
     early = tmp_path / "early" / "run.json"
     document = json.loads(early.read_text())
-    del document["checksum"]  # as of an older version
-    early.write_text(json.dumps({**document, "front": document["front"][1:]}))
+    del document["checksum"]
+    early.write_text(sealed({**document, "front": document["front"][1:]}))
     line = refused(dse(*RUN, *options, "--resume", cwd=tmp_path))
     assert f"warm start was {len(document['front'])} points" in line
 

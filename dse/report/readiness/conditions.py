@@ -127,7 +127,7 @@ def _baseline_price(document: RunDocument) -> str:
 def _unmeasured(document: RunDocument) -> str:
     """That communication lies beyond what was measured."""
     point = document.recommended
-    if words.evidence(point) in _MEASURED:
+    if point.evidence in _MEASURED:
         return ""
     first = words.says_who(point)[1].partition(";")[0].partition(":")[0]
     first = first.partition(", where")[0].rstrip(".")
