@@ -215,7 +215,7 @@ def test_a_wrong_command(command: str, tmp_path: Path) -> None:
     written(tmp_path)
     for name, content in (("empty", None), ("other", '{"schema_version": 99}'),
                           ("partial", '{"schema_version": 3}'), ("text", "not JSON"),
-                          ("cut", '{"schema_version": 2,\n')):  # fmt: skip
+                          ("cut", '{"schema_version": 3,\n')):  # fmt: skip
         (tmp_path / name).mkdir()
         if content:
             (tmp_path / name / "run.json").write_text(content)
