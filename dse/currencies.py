@@ -73,7 +73,7 @@ def rate_of(text: str, rates: Mapping[str, Rate]) -> tuple[str, Rate]:
         raise units.UnitError(
             f"'{text}': no rate of the currency {code} is given",
             f"{guess(code, rates)}add 'currencies: {{{code}: ... USD}}' with what one {code} is "
-            "worth to this list or one before it, or to a table a column rate with that number",
+            f"worth to this list or one before it; in a table, the row 'currencies {code},... USD'",
         )
     return code, rates[code]
 

@@ -12,7 +12,7 @@ import math
 import re
 from functools import cache, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -127,23 +127,11 @@ SMALLEST, LARGEST = 1e-30, 1e30
 LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _NOT_KNOWN = "has a unit that is not known here"
 _CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}")  # how one begins, well spelt or not
-_MONTHLY = re.compile(r"([kKMGT]?[A-Z]{3})\s*(?:/|per\b|a\b)\s*(?:month|mo)\b\.?", re.IGNORECASE)
-# A sum as people write it, with a currency's sign, or thousands and no currency.
-_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP"}
-_SIGN = r"(US\$|[$€£])?"
-_SUM = re.compile(
-    rf"\s*{_SIGN}\s*(\d[\d.,]*)(?:[eE]\+?(\d\d?))?\s*([kKMG]?)\s*{_SIGN}\s*([A-Z]{{3}})?"
-    r"\s*(/\s*[A-Za-z]+)?\s*"
-)
-# Of 28.000 nobody knows which.
-_POINT = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.(?!\d{3}$)\d*)?")
-_COMMA = re.compile(r"\d{1,3}(?:\.\d{3})+,\d*|\d{1,3}(?:\.\d{3}){2,}|\d+,\d+")
-_HOURS_PER_MONTH = 730  # a twelfth of a year of 8,760 hours
 _UNIT = re.compile(r"^[A-Za-zµμ]+(?:\s*[/*]\s*[A-Za-zµμ]+){0,3}$")
 # A comma only parts thousands: "2,5 ms" must not be read as 25 ms.
 _QUANTITY = re.compile(
     r"^\s*([+-]?(?:\d{1,3}(?:,\d{3})+\b(?:\.\d*)?|\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-    r"|[+-]?\.?(?:nan|inf(?:inity)?)(?![A-Za-z]))\s*(\S.*)?$",
+    r"|[+-]?\.?(?:nan|inf(?:inity)?)(?![A-Za-z]))\s*([^\s\d,.].*)?$",
     re.IGNORECASE,
 )
 
@@ -177,8 +165,7 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
         raise UnitError(f"{text} has no unit", remedy)
     match = _QUANTITY.match(text) if len(text) <= LONGEST else None
     if match is None:
-        meant = _money(text) if "USD" in target else ""
-        raise UnitError(f"'{text}' is not a quantity", meant or remedy)
+        raise UnitError(f"'{text}' is not a quantity", remedy)
     number = _finite(re.sub(r"[,_]|\.(?=[ni])", "", match[1].lower()), text)
     unit = (match[2] or "").strip()
     if not unit:
@@ -196,56 +183,14 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
         factor = _factor(unit, target)
     except UnitError as cause:
         problem = cause.problem
-        monthly = _MONTHLY.fullmatch(unit)
-        if monthly and dimension == "usd_per_hour":
-            hourly = f"{number / _HOURS_PER_MONTH:.3g} {monthly[1]}/hour"
-            raise UnitError(
-                f"'{text}' is a rent by the month, and rents are by the hour",
-                f"write {hourly} if a month is meant as {_HOURS_PER_MONTH} hours",
-            ) from cause
         money = _CURRENCY.match(unit)
         if problem == _NOT_KNOWN and "USD" in target and money and money[0] not in _vocabulary():
             problem = "is in a currency that is not known here"
-        meant = _money(text) if problem == _NOT_KNOWN and "USD" in target else ""
-        raise UnitError(f"'{text}' {problem}", meant or cause.remedy or remedy) from cause
+        raise UnitError(f"'{text}' {problem}", cause.remedy or remedy) from cause
     if number.is_integer() and factor.is_integer():  # as many digits as a PiB has
         return _finite(number * factor, text)
     # 15 digits: 5 us is 5e-06, not the 4.9999999999999996e-06 of the product.
     return _finite(f"{number * factor:.15g}", text)
-
-
-class Sum(NamedTuple):
-    """An amount of money, its currency, empty where that is not written, and what it is per."""
-
-    amount: float
-    currency: str
-    per: str = ""
-
-
-def sum_meant(text: str) -> Sum | None:
-    """A sum of money with a sign such as $ or €, a decimal comma, or no currency; None where it
-    does not tell, as with a sign of another currency than its code."""
-    found = _SUM.fullmatch(text) if len(text) <= LONGEST else None
-    if found is None:
-        return None
-    first, number, power, scale, last, code, per = found.groups()
-    codes = {_SIGNS[sign] for sign in (first, last) if sign} | {code for code in (code,) if code}
-    if _POINT.fullmatch(number):
-        plain = number.replace(",", "")
-    elif _COMMA.fullmatch(number):
-        plain = number.replace(".", "").replace(",", ".")
-    else:
-        return None
-    if len(codes) > 1:
-        return None
-    amount = float(f"{float(plain) * 10.0 ** int(power or 0) * _SCALES[scale]:.15g}")
-    return Sum(amount, "".join(codes), (per or "").replace(" ", ""))
-
-
-def _money(text: str) -> str:
-    """What to write for a sum of money, empty where it does not tell what is meant."""
-    found = sum_meant(text)
-    return f"write {found.amount:.15g} {found.currency or 'USD'}{found.per}" if found else ""
 
 
 def _finite(number: float | str, text: str) -> float:

@@ -18,7 +18,7 @@ from dse.catalog.model_config import workload_of_config
 from dse.catalog.named_workload import named_workload
 from dse.catalog.nodes import Node, node
 from dse.catalog.optimizers import usual_optimizer
-from dse.catalog.plausibility import far, implausible
+from dse.catalog.plausibility import implausible
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, estimated, lapsed, own, price_spread
@@ -96,7 +96,6 @@ __all__ = [
     "estimated",
     "fabric",
     "failure_terms",
-    "far",
     "file_hashes",
     "footprints",
     "gradient_tensors",

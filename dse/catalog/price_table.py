@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from dse.catalog import decimal_mark
-from dse.catalog.accelerators import Accelerator, accelerator
+from dse.catalog import fabrics
 from dse.catalog.aliases import clear_aliases
-from dse.catalog.fabrics import PARTS, UPLINK, Fabric, fabric
-from dse.catalog.nodes import Node, node
-from dse.catalog.store import models_dir, names
-from dse.delimiter import SEMICOLON, cell_columns, delimiter_of
+from dse.catalog.store import names
+from dse.delimiter import COMMA, cell_columns
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
-from dse.spelling import alike, alternatives, enumerated, real_name, same
+from dse.spelling import alike, alternatives, enumerated, real_name
 from dse.text_source import text_of
-from dse.units import UnitError
 
-ENDINGS = (".csv", ".tsv")  # of files that are tables
-ITEM, PRICE = "item", "price"
+ENDING = ".csv"  # of files that are tables
+ITEM, PRICE, CURRENCY = "item", "price", "currency"
 # Columns; those besides the first two may be left out, and be empty in a row.
-COLUMNS = (ITEM, PRICE, "currency", "rate", "date", "valid_until", "quote", "discount", "class",
-           "vendor", "includes", "term", "status", "source", "detail")  # fmt: skip
-_NUMBERS = (PRICE, "rate", "discount")  # columns of numbers
-_EURO = ("€", "EURO", "EUROS")  # what people write for EUR
+COLUMNS = (ITEM, PRICE, CURRENCY, "date", "valid_until", "quote", "discount", "class", "vendor",
+           "includes", "term", "status", "source", "detail")  # fmt: skip
+_HEADER = f"{ITEM},{PRICE},{CURRENCY},date"
 _MOST_BYTES = 1_000_000
-_SECTIONS = ("currencies", "extras", "accelerators", "nodes", "fabrics")
-_TEXTS = ("title", "as_of", "includes")  # whose value is a word, without a source
-# What of a machine has a price, and what else a list says of it.
-_PRICED = {
-    "accelerators": ("purchase", "hourly", "used", "host", "includes", "sold_in", "sold_until"),
-    "nodes": ("purchase", "hourly"),
+_PURCHASE, _HOURLY, _UNKNOWN = "purchase", "hourly", "unknown"
+_FREE = ("extras", "currencies")  # sections whose entries have names of the buyer's choice
+# What of a thing of the catalogue a row may be of; nothing: its purchase.
+_PARTS = {
+    "accelerators": ("", _HOURLY, "used", "host", "sold_in", "sold_until"),
+    "nodes": ("", _HOURLY),
+    "fabrics": (*fabrics.PARTS, fabrics.UPLINK),
 }
-_HOURLY = "hourly"
-_UNKNOWN = "unknown"
-_NAMELESS = "extras"  # where anything may be, and so a row whose item is not known
+_TEXTS = ("title", "as_of")  # whose value is a word, without a source
+_PER = {_HOURLY: "/hour", "electricity": "/kWh"}  # what an amount in a currency is for
 Loc = tuple[str | int, ...]
-_Cells = dict[str, tuple[str, tuple[int, int]]]  # of a row: by its column, text and place
+
+
+class _Cell(NamedTuple):
+    """The text of a cell, and where it starts."""
+
+    text: str
+    line: int
+    column: int
 
 
 class PriceTable:
@@ -57,222 +58,120 @@ class PriceTable:
         self.data: dict[str, Any] = {}
         self.mistakes = Mistakes()
         self._general = tuple(general)
-        self._places: dict[Loc, tuple[int, int]] = {}
-        self._texts: dict[Loc, str] = {}
-        self._read(_text(path))
+        self._cells: dict[Loc, _Cell] = {}
+        columns: list[str] = []
+        for number, line in enumerate(_lines(path), 1):
+            row = self._split(number, line)
+            if not row or row[0].text.startswith("#"):
+                continue
+            if columns:
+                self.mistakes.part(partial(self._row, columns, row))
+            else:
+                columns = self._header(row)
+        if not self._cells:
+            self.mistakes.told()
+            remedy = f"begin it with {_HEADER}, and add a row for each item"
+            raise StudyError(self.path, 0, 0, "holds no price", remedy)
 
     def error(self, loc: Loc, problem: str, remedy: str = "") -> StudyError:
-        """The error to raise for the value at ``loc``: of its cell, else of its row's price."""
+        """The error to raise for the value at ``loc``: of its cell, else of its row."""
         for end in range(len(loc), 0, -1):
-            if loc[:end] in self._places:
-                return StudyError(self.path, *self._places[loc[:end]], problem, remedy)
+            for key, cell in self._cells.items():
+                if key[:end] == loc[:end]:
+                    return self._wrong(cell, problem, remedy)
         return StudyError(self.path, 1, 1, problem, remedy)
 
     def written(self, loc: Loc) -> str:
-        """The price of an item as it is written."""
-        return self._texts.get(loc, "")
+        """The text of the value at ``loc``, a price with its currency."""
+        return self._cells[loc].text if loc in self._cells else ""
 
-    def _read(self, text: str) -> None:
-        first = text.split("\n", 1)[0]
-        mark = delimiter_of(first)
-        columns: list[str] = []
-        rows: list[_Cells] = []
-        for line, written, cells in self._lines(text, mark):
-            places = [(line, column) for column in cell_columns(written, mark, len(cells))]
-            if not columns:
-                columns = self._header(cells, places)
-                continue
-            self._wide(columns, cells, places)
-            rows.append(
-                {
-                    column: (cell, place)
-                    for column, cell, place in zip(columns, cells, places, strict=False)
-                }
-            )
-        if not columns:
-            raise StudyError(self.path, 0, 0, "the file is empty", f"begin it with {HEADER}")
-        if not rows:
-            raise StudyError(
-                self.path,
-                0,
-                0,
-                "holds only a header, so that every price would be the catalogue's",
-                "add a row for each item, or name no such list",
-            )
-        numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
-        # Where semicolons part cells, commas are as likely decimal as not.
-        usual = decimal_mark.usual(numbers, "" if mark == SEMICOLON else decimal_mark.POINT)
-        # A price of exactly three decimals is rare: only other prices tell that one is meant.
-        prices = decimal_mark.usual(row[PRICE][0] for row in rows if PRICE in row)
-        marks = dict.fromkeys(_NUMBERS, usual)
-        self.mistakes.parts(lambda row: self._row(row, {**marks, PRICE: prices}, usual), rows)
+    def _wrong(self, cell: _Cell, problem: str, remedy: str) -> StudyError:
+        return StudyError(self.path, cell.line, cell.column, problem, remedy)
 
-    def _lines(self, text: str, mark: str) -> Iterator[tuple[int, str, list[str]]]:
-        """(line, its text, its cells) of all rows but empty ones and remarks."""
-        lines = text.split("\n")
-        reader = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True, strict=True)
-        while True:
-            line = reader.line_num + 1
-            try:
-                row = next(reader, None)
-            except csv.Error as cause:
-                if reader.line_num > line or "unexpected end" in str(cause):
-                    raise self._unclosed(line, lines) from None
-                raise StudyError(self.path, line, 1, f"not CSV: {cause}", "check quotes") from None
-            if row is None:
-                return
-            cells = [cell.strip() for cell in row]
-            if not any(cells) or cells[0].startswith("#"):
-                continue
-            if reader.line_num > line:
-                raise self._unclosed(line, lines)
-            yield line, lines[line - 1], cells
+    def _split(self, number: int, line: str) -> list[_Cell]:
+        """The cells of a line, without empty ones at its end."""
+        try:
+            texts = next(csv.reader([line], skipinitialspace=True, strict=True), [])
+        except csv.Error as cause:
+            problem, remedy = f"not CSV: {cause}", "close each quote on its line"
+            raise StudyError(self.path, number, 1, problem, remedy) from None
+        starts = cell_columns(line, COMMA, len(texts))
+        cells = [_Cell(text.strip(), number, at) for text, at in zip(texts, starts, strict=True)]
+        while cells and not cells[-1].text:
+            cells.pop()
+        return cells
 
-    def _unclosed(self, line: int, lines: list[str]) -> StudyError:
-        """Of a quote that is not closed on its line, which swallows the next ones."""
-        column = lines[line - 1].rfind('"') + 1
-        return StudyError(self.path, line, column, "this quote is not closed on its line",
-                          "close it, or leave it out")  # fmt: skip
-
-    def _wide(self, columns: list[str], cells: list[str], places: list[tuple[int, int]]) -> None:
-        """Refuse a row of more cells than there are columns."""
-        if len(cells) > len(columns) and any(cells[len(columns) :]):
-            more = f"{len(cells)} cells, but {len(columns)} columns"
-            raise StudyError(self.path, *places[len(columns)], more,
-                             "put a value with a comma in quotes")  # fmt: skip
-
-    def _header(self, cells: list[str], places: list[tuple[int, int]]) -> list[str]:
-        columns = [cell.lower().replace(" ", "_") for cell in cells]
-        missing = [column for column in (ITEM, PRICE) if column not in columns]
-        unknown = {column: cell for column, cell in zip(columns, cells, strict=True)
-                   if column not in COLUMNS}  # fmt: skip
-        if unknown:
-            first, *others = unknown
-            place = places[columns.index(first)]
-            listed = enumerated([f"'{cell}'" for cell in unknown.values()])
-            problem = f"unknown {'columns' if others else 'column'} {listed}"
-            if missing:
-                problem += f", and no {enumerated(missing)}"
-            near = () if missing or others else alike(first, COLUMNS)
-            remedy = f"did you mean {alternatives(near)}?" if near else (
-                f"columns are {enumerated(COLUMNS)}; {ITEM} and {PRICE} must be there"
-            )  # fmt: skip
-            raise StudyError(self.path, *place, problem, remedy)
-        for column, place in zip(columns, places, strict=True):
-            if columns.count(column) > 1:
-                raise StudyError(self.path, *place, f"column {column} twice", "keep one")
-        if missing:
-            problem = f"no column {enumerated(missing)}"
-            raise StudyError(self.path, 1, 1, problem, f"begin with {HEADER}")
+    def _header(self, cells: list[_Cell]) -> list[str]:
+        columns = [cell.text for cell in cells]
+        for cell in cells:
+            if cell.text not in COLUMNS or columns.count(cell.text) > 1:
+                kind = "a second" if cell.text in COLUMNS else "unknown"
+                remedy = f"columns are {enumerated(COLUMNS)}, parted by commas"
+                raise self._wrong(cell, f"{kind} column '{cell.text}'", remedy)
+        for name in (ITEM, PRICE):
+            if name not in columns:
+                raise self._wrong(cells[0], f"no column {name}", f"begin with {_HEADER}")
         return columns
 
-    def _row(self, cells: _Cells, marks: Mapping[str, str], usual: str) -> None:
-        """marks: decimal mark of each column of numbers, empty where nothing tells; usual: that of
-        the table, which tells what parts thousands, too."""
-        found = {column: cell for column, (cell, _) in cells.items()}
-        at = {column: place for column, (_, place) in cells.items()}
-        place, written = at[ITEM], found.get(PRICE, "")
-        if not written:
-            problem = f"{found[ITEM] or 'this row'} has no price"
-            self.mistakes.note(StudyError(self.path, *place, problem, "write one, or unknown"))
-            found[PRICE] = _UNKNOWN
-        for column in (column for column in _NUMBERS if column in found):
-            try:
-                mark = marks[column]
-                if not mark and decimal_mark.of_thousands(found[column], usual):
-                    mark = usual
-                found[column] = decimal_mark.with_point(found[column], mark)
-            except UnitError as cause:
-                self.mistakes.note(StudyError(self.path, *at[column], cause.problem, cause.remedy))
-                found[column] = _UNKNOWN if column == PRICE else ""
-        if found.get("currency", "").upper() in _EURO:
-            found["currency"] = "EUR"
-        nameless = _NAMELESS, f"{found[ITEM]} of line {place[0]}"
-        loc = self.mistakes.part(lambda: self._item(found[ITEM], place)).otherwise(nameless)
-        if loc == nameless and "/" in found[PRICE]:
-            found[PRICE] = _UNKNOWN  # what it would be per is not known
-        if loc in self._places:
-            problem = f"{found[ITEM]} again, first on line {self._places[loc][0]}"
-            raise StudyError(self.path, *place, problem, "keep one of them")
+    def _row(self, columns: list[str], cells: list[_Cell]) -> None:
+        if len(cells) > len(columns):
+            problem = f"{len(cells)} cells, but {len(columns)} columns"
+            raise self._wrong(cells[len(columns)], problem, "put a value with a comma in quotes")
+        row = {name: cell for name, cell in zip(columns, cells, strict=False) if cell.text}
+        item = row.pop(ITEM, cells[0]._replace(text=""))
+        price = row.pop(PRICE, None)
+        if price is None:
+            problem = f"{item.text or 'this row'} has no price"
+            self.mistakes.note(self._wrong(item, problem, f"write one, or {_UNKNOWN}"))
+        nameless = _FREE[0], f"line {item.line}"
+        loc = self.mistakes.part(lambda: self._loc(item)).otherwise(nameless)
+        if price is None or loc == nameless:  # what else the row says is judged all the same
+            price = (price or item)._replace(text=_UNKNOWN)
+        if (*loc, "value") in self._cells:
+            first = self._cells[(*loc, "value")].line
+            raise self._wrong(item, f"{item.text} again, first on line {first}", "keep one of them")
+        currency = row.pop(CURRENCY, None)
+        if currency is not None and price.text != _UNKNOWN:
+            amount = f"{price.text} {currency.text}{_PER.get(str(loc[-1]), '')}"
+            price = price._replace(text=amount)
         section = self.data
         for step in loc[:-1]:
             section = section.setdefault(str(step), {})
-            self._places.setdefault(loc[: loc.index(step) + 1], place)
-        rest = {key: value for key, value in found.items() if value and key not in (ITEM, PRICE)}
-        leaf = str(loc[-1])
-        if loc[0] in _PRICED and leaf == _HOURLY:  # one for each term
-            section.setdefault(leaf, []).append({"value": found[PRICE], **rest})
-            loc, leaf = (*loc, len(section[leaf]) - 1), ""
-        if leaf:
-            section[leaf] = written if leaf in _TEXTS else {"value": found[PRICE], **rest}
-        self._places[loc] = at.get(PRICE, place)
-        self._texts[loc] = self._texts[(*loc, "value")] = written
-        for key in rest:
-            self._places[(*loc, key)] = at[key]
+        leaf, written = str(loc[-1]), {"value": price, **row}
+        texts = {key: cell.text for key, cell in written.items()}
+        if leaf == _HOURLY:  # one for each term
+            section.setdefault(leaf, []).append(texts)
+            loc = (*loc, len(section[leaf]) - 1)
+        else:
+            section[leaf] = price.text if leaf in _TEXTS else texts
+        self._cells.update({(*loc, key): cell for key, cell in written.items()})
 
-    def _item(self, item: str, place: tuple[int, int]) -> Loc:
-        """Where a list in YAML has the item: ``25gbe nic`` under fabrics."""
-        words = item.split()
-        if len(words) > 1 and words[0] in _SECTIONS:
-            return (words[0], *words[1:])
-        if (whole := "_".join(words)) in self._general:
+    def _loc(self, item: _Cell) -> Loc:
+        """Where a list in YAML has an item: ``25gbe switch port`` under fabrics."""
+        words = item.text.split()
+        whole = "_".join(words)
+        if len(words) > 1 and words[0] in _FREE:
+            return (words[0], "_".join(words[1:]))
+        if whole in self._general:
             return (whole,)
-        cuts = range(len(words), 0, -1)  # names may have blanks: "NVIDIA H100 PCIe hourly"
-        parts = [(" ".join(words[:cut]), "_".join(words[cut:])) for cut in cuts]
-        for head, rest in parts:
-            for kind in ("accelerators", "nodes"):
-                name = _meant(kind, head)
-                if name in names(kind):
-                    if rest and rest not in _PRICED[kind]:
-                        raise self._unpriced(kind, name, item, place)
-                    return (kind, name, rest or "purchase")
-            name = _meant("fabrics", head)
-            if name in names("fabrics"):
-                if rest in (*PARTS, UPLINK):
-                    return ("fabrics", name, rest)
-                remedy = f"write {alternatives([f'{name} {part}' for part in (*PARTS, UPLINK)])}"
-                raise StudyError(self.path, *place, f"'{item}' is no part that is sold", remedy)
-        known = [*self._general, *(name for kind in _SECTIONS[2:] for name in names(kind))]
+        for cut in range(len(words), 0, -1):  # names may have blanks: "NVIDIA H100 PCIe hourly"
+            for kind, parts in _PARTS.items():
+                known = names(kind)
+                name = real_name(" ".join(words[:cut]), known, clear_aliases(kind))
+                part = "_".join(words[cut:])
+                if name in known and part in parts:
+                    return (kind, name, part or _PURCHASE)
+                if name in known:
+                    remedy = f"write {alternatives([f'{name} {one}'.strip() for one in parts])}"
+                    raise self._wrong(item, f"'{item.text}' is no item with a price", remedy)
+        known = (*self._general, *(name for kind in _PARTS for name in names(kind)))
         near = alike(whole, known) or alike(words[0] if words else "", known)
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
-        problem = f"'{item}' is no accelerator, node, part of a network or other item"
-        raise StudyError(self.path, *place, problem, hint)
-
-    def _unpriced(self, kind: str, name: str, item: str, place: tuple[int, int]) -> StudyError:
-        """Of what no accelerator or node has a price for. A node is sold with its host, and that of
-        accelerators alone goes by their name."""
-        problem = f"'{item}' is nothing that has a price of its own"
-        written = [name, *(f"{name} {part}" for part in _PRICED[kind] if part != "purchase")]
-        if kind == "nodes" and item.split()[-1] == "host":
-            bare = node(name).accelerator
-            return StudyError(
-                self.path, *place, f"{problem}: {node(name).title} is sold with its host",
-                f"write {name} for the whole machine, or '{bare} host' for the host of "
-                f"{accelerator(bare).title} bought apart",
-            )  # fmt: skip
-        return StudyError(self.path, *place, problem, f"write {alternatives(written)}")
+        problem = f"'{item.text}' is no accelerator, node, part of a network or other item"
+        raise self._wrong(item, problem, hint)
 
 
-def _meant(kind: str, word: str) -> str:
-    """The name of the entry that a word means: its name, an alias, or its title, by which bills
-    call it; the word itself where it means none."""
-    others = {**_titled(kind, models_dir()), **clear_aliases(kind)}
-    return real_name(word, names(kind), others)
-
-
-@cache
-def _titled(kind: str, _: Path) -> Mapping[str, tuple[str, ...]]:
-    """Names by their titles."""
-    read: Mapping[str, Callable[[str], Accelerator | Node | Fabric]] = {
-        "accelerators": accelerator, "nodes": node, "fabrics": fabric,
-    }  # fmt: skip
-    return {same(read[kind](name).title): (name,) for name in names(kind)}
-
-
-HEADER = f"{ITEM},{PRICE},currency,date"
-
-
-def _text(path: Path) -> str:
+def _lines(path: Path) -> list[str]:
     try:
         content = path.read_bytes()
     except OSError as cause:
@@ -281,4 +180,4 @@ def _text(path: Path) -> str:
     if len(content) > _MOST_BYTES:
         raise StudyError(str(path), 0, 0, "too large", f"at most {_MOST_BYTES:,} bytes are read")
     text = text_of(str(path), content, "CSV in UTF-8")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

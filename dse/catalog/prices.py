@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
 from dse.catalog.facts import Fact, day_of
-from dse.catalog.price_spread import own as of_buyer
-from dse.catalog.price_table import ENDINGS, PriceTable
+from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
-from dse.catalog.reader import Entry, only_of_accelerators
+from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
 from dse.currencies import CODE, USD, Rate
-from dse.mistakes import Mistakes, Part, each
+from dse.mistakes import Mistakes, each
 from dse.spelling import real_name
 
 CARD, NODE_SHARE = "card", "node-share"
@@ -28,52 +28,47 @@ DEFAULT = "list-prices"
 AS_OF, TODAY = "as_of", "today"
 NEVER = "never"  # of what is not sold at all
 
-# key of a price list, or of a study's prices -> (field of PriceList, dimension)
+
+class General(NamedTuple):
+    """A number of a price list that is no price of one item: its field of :class:`PriceList`, its
+    dimension, the least and the most that it may be, what to write instead, an example."""
+
+    field: str
+    dimension: str
+    least: float = 0.0
+    most: float = math.inf
+    remedy: str = ""
+    example: str = ""
+
+
+_WATTS = "write watts for each watt of accelerators"
 GENERAL = {
-    "host": ("host_usd", "usd"),
-    "electricity": ("electricity_usd_per_kwh", "usd_per_kwh"),
-    "carbon": ("carbon_kg_per_kwh", "kg_per_kwh"),
-    "pue": ("pue", "count"),
-    "amortisation_years": ("amortisation_years", "count"),
-    "host_power": ("host_power_w", "watt"),
-    "host_power_share": ("host_power_share", "count"),
-    "host_power_share_switched": ("host_power_share_switched", "count"),
-    "idle_power_share": ("idle_power_share", "share"),
-    "host_units": ("host_units", "count"),
-    "rack": ("rack_usd", "usd"),
-    "rack_power": ("rack_power_w", "watt"),
-    "rack_units": ("rack_units", "count"),
-}
-_SECTIONS = ("accelerators", "fabrics", "nodes", "currencies", "extras")
-# (least, largest) of what is not priced, and the largest price of any one item that is believed
-RANGES = {
+    "host": General("host_usd", "usd"),
+    "electricity": General("electricity_usd_per_kwh", "usd_per_kwh", 0.0, 100.0,
+                           "write for example 0.1 USD/kWh"),
+    "carbon": General("carbon_kg_per_kwh", "kg_per_kwh", 0.0, 10.0,
+                      "write for example 0.4 kg/kWh"),
     # A site draws at least what its machines draw.
-    "pue": (
-        1.0,
-        10.0,
-        "PUE is the power of the site over that of its machines; write 1.3, not 130 %",
-    ),
-    "amortisation_years": (0.1, 100.0, "write years, such as 4"),
-    "electricity": (0.0, 100.0, "write for example 0.1 USD/kWh"),
-    "carbon": (0.0, 10.0, "write for example 0.4 kg/kWh"),
-    "host_power": (0.0, 1e6, "write watts of a host without its accelerators"),
-    "host_power_share": (0.0, 10.0, "write watts for each watt of accelerators"),
-    "host_power_share_switched": (0.0, 10.0, "write watts for each watt of accelerators"),
-    "idle_power_share": (0.0, 1.0, "write a share, such as 0.1 or 10 %"),
+    "pue": General("pue", "count", 1.0, 10.0, "PUE is the power of the site over that of its "
+                   "machines; write 1.3, not 130 %", "1.3, not 130 %"),
+    "amortisation_years": General("amortisation_years", "count", 0.1, 100.0,
+                                  "write years, such as 4", "4"),
+    "host_power": General("host_power_w", "watt", 0.0, 1e6,
+                          "write watts of a host without its accelerators"),
+    "host_power_share": General("host_power_share", "count", 0.0, 10.0, _WATTS, "0.4"),
+    "host_power_share_switched": General("host_power_share_switched", "count", 0.0, 10.0, _WATTS,
+                                         "0.4"),
+    "idle_power_share": General("idle_power_share", "share", 0.0, 1.0,
+                                "write a share, such as 0.1 or 10 %", "0.1 or 10 %"),
     # A rack holds something, for a node to be in it.
-    "host_units": (0.01, 1e3, "write rack units, such as 4"),
-    "rack_power": (1.0, 1e9, "write for example 40 kW"),
-    "rack_units": (0.01, 1e3, "write rack units, such as 42"),
-}
-EXAMPLES = {  # of numbers without a unit
-    "pue": "1.3, not 130 %", "amortisation_years": "4", "host_power_share": "0.4",
-    "host_power_share_switched": "0.4", "idle_power_share": "0.1 or 10 %", "host_units": "4",
-    "rack_units": "42",
+    "host_units": General("host_units", "count", 0.01, 1e3, "write rack units, such as 4", "4"),
+    "rack": General("rack_usd", "usd"),
+    "rack_power": General("rack_power_w", "watt", 1.0, 1e9, "write for example 40 kW"),
+    "rack_units": General("rack_units", "count", 0.01, 1e3, "write rack units, such as 42", "42"),
 }  # fmt: skip
-_MOST_USD, _MOST_USD_PER_HOUR = 1e9, 1e6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PriceList:
     """Prices in USD, each a :class:`~dse.catalog.facts.Fact`, whose ``value`` may be None.
 
@@ -96,8 +91,7 @@ class PriceList:
     whether a list of the user says it. ``sold_until``: of accelerators that are no longer sold new,
     the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
     without its host. ``rates``: USD for one of each other
-    currency. ``extras``: what is bought beside the hardware, by name. ``replaced``: offers of one
-    list of the user that a later one has another of, each with that. ``accelerator_terms_usd``,
+    currency. ``extras``: what is bought beside the hardware, by name. ``accelerator_terms_usd``,
     ``node_terms_usd``: rents for other terms than on demand, by name and term. ``unsaid``:
     accelerators whose own price does not say what it includes, and is taken to be a share of a
     complete node, as that of the catalogue is.
@@ -105,10 +99,10 @@ class PriceList:
 
     title: str
     as_of: datetime.date
-    accelerator_usd: Mapping[str, Fact]
-    accelerator_hourly_usd: Mapping[str, Fact]
-    includes: Mapping[str, str]
-    sold_in: Mapping[str, Fact]
+    accelerator_usd: Mapping[str, Fact] = field(default_factory=dict)
+    accelerator_hourly_usd: Mapping[str, Fact] = field(default_factory=dict)
+    includes: Mapping[str, str] = field(default_factory=dict)
+    sold_in: Mapping[str, Fact] = field(default_factory=dict)
     host_usd: Fact
     electricity_usd_per_kwh: Fact
     pue: Fact
@@ -122,9 +116,9 @@ class PriceList:
     rack_usd: Fact
     rack_power_w: Fact
     rack_units: Fact
-    fabric_usd: Mapping[str, Mapping[str, Fact]]
-    node_usd: Mapping[str, Fact]
-    node_hourly_usd: Mapping[str, Fact]
+    fabric_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    node_usd: Mapping[str, Fact] = field(default_factory=dict)
+    node_hourly_usd: Mapping[str, Fact] = field(default_factory=dict)
     facts: tuple[Fact, ...]
     stated: bool = False
     sold_until: Mapping[str, Fact] = field(default_factory=dict)
@@ -133,7 +127,6 @@ class PriceList:
     accelerator_host_usd: Mapping[str, Fact] = field(default_factory=dict)
     rates: Mapping[str, Rate] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
-    replaced: tuple[tuple[Fact, Fact], ...] = ()
     accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     unsaid: frozenset[str] = frozenset()
@@ -174,22 +167,8 @@ def default_prices() -> PriceList:
 @cache
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
-    general: dict[str, Any] = {
-        field: _general(entry, key, dimension) for key, (field, dimension) in GENERAL.items()
-    }
-    blank = PriceList(
-        "",
-        _day(entry),
-        {},
-        {},
-        {},
-        {},
-        **general,
-        fabric_usd={},
-        node_usd={},
-        node_hourly_usd={},
-        facts=(),
-    )
+    general: dict[str, Any] = {row.field: _general(entry, key) for key, row in GENERAL.items()}
+    blank = PriceList(title="", as_of=_day(entry), facts=(), **general)
     return _overlay(blank, entry, Mistakes())
 
 
@@ -213,7 +192,7 @@ def read_prices(*lists: Path | str | Entry) -> PriceList:
 
 def open_list(path: Path) -> tuple[Entry, Mistakes]:
     """A user's price list, YAML or CSV by the ending of its name, and what is wrong with rows."""
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() != ENDING:
         return Entry.open(path), Mistakes()
     table = PriceTable(path, (*GENERAL, "title", AS_OF))
     return Entry(table, table.data), table.mistakes
@@ -224,11 +203,8 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     together."""
     title = mistakes.part(lambda: entry.text("title", entry.path.name))
     as_of = mistakes.part(lambda: _day(entry) if entry.has(AS_OF) else base.as_of)
-    entry.rates = {**base.rates, **_rates(entry)}
-    general = mistakes.by_key(
-        lambda key: _general(entry, key, GENERAL[key][1]),
-        [key for key in GENERAL if entry.has(key)],
-    )
+    entry.rates = {**base.rates, **_rates(entry, mistakes)}
+    general = mistakes.by_key(partial(_general, entry), [key for key in GENERAL if entry.has(key)])
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
@@ -252,20 +228,20 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
             boards[name] = _boards(own.section("boards"))
         if own.has("sold_until"):
             sold_until[name] = _sold_until(own)
-        if said := _included(own, bought.get(name)):
-            includes[name] = said
-        elif own.has("purchase") and (own.has("host") or entry.has("host")):
-            includes[name] = said = CARD  # hosts are offered beside it
-        includes.setdefault(name, CARD)
-        if said or own.has("purchase"):
+        if own.has("purchase"):
+            said = _included(own, bought[name])
+            if not said and (own.has("host") or entry.has("host")):
+                said = CARD  # hosts are offered beside it
+            includes[name] = said or includes.get(name, CARD)
             taken = not (said or entry.shipped) and includes[name] == NODE_SHARE
             (unsaid.add if taken else unsaid.discard)(name)
+        includes.setdefault(name, CARD)
         if includes[name] == NODE_SHARE:
             hosts.pop(name, None)
             if own.has("host"):
                 raise own.wrong(
                     f"the price of {name} already includes its host",
-                    f"add includes: {CARD} if yours does not, or leave host out", "host",
+                    f"add includes: {CARD} to it if yours does not, or leave host out", "host",
                 )  # fmt: skip
         _set(own, "host", "usd", name, hosts)
         own.finish()
@@ -282,16 +258,15 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     def node(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, machines)
         if own.has("purchase") and (offer := machines[name].offer) and offer.includes:
-            raise own.wrong(
-                *only_of_accelerators(f"{name}, which is sold whole"), "purchase", "includes"
-            )
+            problem = f"'includes' does not apply to {name}, which is sold whole"
+            raise own.wrong(problem, "drop it", "purchase", "includes")
         _set_rents(own, name, machine_hours, machine_terms)
         own.finish()
 
     for kind, read in zip(_MACHINES, (accelerator, fabric, node), strict=True):
         mistakes.part(partial(_each_named, entry, kind, read))
     extras = mistakes.part(lambda: _extras(entry))
-    mistakes.part(lambda: _check_sections(entry))
+    mistakes.part(entry.finish)
     mistakes.told()
     return replace(
         base,
@@ -313,34 +288,16 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         fabric_usd=fabrics,
         node_usd=machines,
         node_hourly_usd=machine_hours,
-        facts=tuple(_newest(base.facts, entry.facts)),
-        replaced=(*base.replaced, *_replaced(base.facts, entry.facts)),
+        facts=_newest(base.facts, entry.facts),
         unsaid=frozenset(unsaid),
-        **_fields(general),
+        **{GENERAL[key].field: fact() for key, fact in general.items()},
     )
-
-
-def _fields(general: Mapping[str, Part[Fact]]) -> dict[str, Any]:
-    """What is no price of one item, by the field of a price list."""
-    return {GENERAL[key][0]: fact() for key, fact in general.items()}
 
 
 def _extras(entry: Entry) -> dict[str, Extra]:
     """What a list has bought beside the hardware."""
     group = entry.section("extras")
     return {name: Extra(name, group.read(name, reading)) for name in group.labels()}
-
-
-def _check_sections(entry: Entry) -> None:
-    """Raise for what stands outside of the sections, and is none of the numbers beside them."""
-    mistakes = Mistakes()
-    for name in entry.labels():
-        for section in _MACHINES:
-            if name in names(section):
-                remedy = f"write its price under {section}: {{{name}: ..}}"
-                mistakes.note(entry.wrong(f"'{name}' is one of the {section}", remedy, name))
-    mistakes.told()
-    entry.finish()
 
 
 def _day(entry: Entry) -> datetime.date:
@@ -355,42 +312,39 @@ def _day(entry: Entry) -> datetime.date:
         raise entry.wrong(f"{AS_OF} '{written}'", remedy, AS_OF) from cause
 
 
-def _rates(entry: Entry) -> dict[str, Rate]:
+def _rates(entry: Entry, mistakes: Mistakes) -> dict[str, Rate]:
     """What a list says that other currencies are worth in USD, on the day that it says of the rate,
     else on the one that it is for."""
     group = entry.section("currencies")
     day = entry.text(AS_OF, TODAY) if group.labels() else TODAY
-    found = {}
-    for code in group.labels():
+
+    def rate(code: str) -> Rate:
         if not CODE.fullmatch(code) or code == USD:
             raise group.wrong(f"'{code}' is no code of a currency", "write EUR, GBP, JPY", code)
         usd = group.positive(code, "usd", example="1.08 USD")
-        found[code] = Rate(usd, group.facts[-1].date or (day if day != TODAY else ""))
-    return found
+        return Rate(usd, group.facts[-1].date or (day if day != TODAY else ""))
+
+    # A mistaken rate stands for one, so that prices in its currency are read to their end.
+    return {code: one.otherwise(Rate(1.0))
+            for code, one in mistakes.by_key(rate, group.labels()).items()}  # fmt: skip
 
 
-def _general(entry: Entry, key: str, dimension: str) -> Fact:
+def _general(entry: Entry, key: str) -> Fact:
     """A number that is no price of one item, within its range."""
-    least, most, remedy = RANGES.get(key, (0.0, _MOST_USD, "write for example 9 kUSD"))
-    fact = entry.number(key, dimension, least, remedy, EXAMPLES.get(key, ""))
-    if fact.value is not None and fact.value > most:
-        raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
+    row = GENERAL[key]
+    fact = entry.number(key, row.dimension, row.least, row.remedy, row.example)
+    if fact.value is not None and fact.value > row.most:
+        raise entry.wrong(f"{key} {fact.text} is absurd", row.remedy, key)
     return fact
 
 
-def _included(own: Entry, bought: Fact | None) -> str:
-    """What of a node the price of an accelerator pays, as a list says beside it or in it; empty
-    where it does not."""
-    beside = own.text("includes") if own.has("includes") else ""
-    offer = bought.offer if bought and own.has("purchase") else None
-    within = offer.includes if offer else ""
-    for word, steps in ((beside, ("includes",)), (within, ("purchase", "includes"))):
-        if word and word not in INCLUDES:
-            raise own.wrong(f"includes '{word}'", f"write {' or '.join(INCLUDES)}", *steps)
-    if beside and within and beside != within:
-        problem = f"includes '{within}', and '{beside}' elsewhere in this list"
-        raise own.wrong(problem, "keep one of them", "purchase", "includes")
-    return beside or within
+def _included(own: Entry, bought: Fact) -> str:
+    """What of a node the price of an accelerator pays; empty where it does not say so."""
+    word = bought.offer.includes if bought.offer else ""
+    if word not in ("", *INCLUDES):
+        remedy = f"write {' or '.join(INCLUDES)}"
+        raise own.wrong(f"includes '{word}'", remedy, "purchase", "includes")
+    return word
 
 
 def _as_used(fact: Fact) -> Fact:
@@ -441,41 +395,20 @@ def _each_named(entry: Entry, kind: str, read: Callable[[str, Entry], None]) -> 
 
 
 def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact]) -> None:
-    if not own.has(key):
-        return
-    fact = own.number(key, dimension)
-    most = _MOST_USD if dimension == "usd" else _MOST_USD_PER_HOUR
-    if fact.value is not None and fact.value > most:
-        raise own.wrong(f"{fact.text} is absurd for one", "write the price of one item", key)
-    prices[name] = fact
+    if own.has(key):
+        prices[name] = own.number(key, dimension)
 
 
 def _set_rents(
     own: Entry, name: str, on_demand: dict[str, Fact], terms: dict[str, dict[str, Fact]]
 ) -> None:
-    if not own.has("hourly"):
-        return
-    for term, fact in own.rents("hourly").items():
-        if fact.value is not None and fact.value > _MOST_USD_PER_HOUR:
-            raise own.wrong(f"{fact.text} is absurd for one", "write the price of one item",
-                            "hourly")  # fmt: skip
+    for term, fact in own.rents("hourly").items() if own.has("hourly") else ():
         if term == ON_DEMAND:
             on_demand[name] = fact
         else:
             terms.setdefault(name, {})[term] = fact
 
 
-def _replaced(base: Iterable[Fact], new: Iterable[Fact]) -> Iterator[tuple[Fact, Fact]]:
-    """Offers of the user's earlier lists, with those at another price in a later one."""
-    before = {fact.name: fact for fact in base if fact.offer is not None and of_buyer(fact)}
-    for fact in new:
-        old = before.get(fact.name)
-        if old is not None and fact.offer is not None and fact.value != old.value:
-            yield old, fact
-
-
-def _newest(base: tuple[Fact, ...], own: list[Fact]) -> list[Fact]:
+def _newest(base: tuple[Fact, ...], own: list[Fact]) -> tuple[Fact, ...]:
     """Facts of both, those of ``own`` in place of those of the same name."""
-    merged = {fact.name: fact for fact in base}
-    merged.update({fact.name: fact for fact in own})
-    return list(merged.values())
+    return tuple({fact.name: fact for fact in (*base, *own)}.values())

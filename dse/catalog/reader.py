@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from dse import units
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of
 from dse.catalog.price_terms import ON_DEMAND
 from dse.catalog.store import Source, models_dir, read_file, sources
-from dse.catalog.written_price import INCLUDES, PER, TERMS, Reading, WrittenPrice
+from dse.catalog.written_price import INCLUDES, MONEY, TERMS, Reading, WrittenPrice
 from dse.currencies import USD, Rate, named_usd
 from dse.currencies import currency as currency_of
 from dse.errors import StudyError
@@ -243,16 +242,14 @@ class Entry:
             if self.shipped and dimension != _NAME:
                 raise self.wrong(f"{name} has no source", "write {value: .., source: ..}", *steps)
             written = {"value": written, "source": _PLAIN if self.shipped else self.path.name}
-        money = callable(dimension) or dimension in PER
+        money = callable(dimension) or dimension in MONEY
         allowed = (*_FACT_KEYS, *(TERMS if money else ()))
         if key == _PURCHASE:
             allowed = (*allowed, INCLUDES)
-        elif INCLUDES in written:
-            raise self.wrong(*only_of_accelerators(name), *steps, INCLUDES)
         for extra in written:
             if extra not in allowed:
                 remedy = f"use {', '.join(allowed)}"
-                raise self.wrong(f"unknown key '{extra}' in {name}", remedy, *steps)
+                raise self.wrong(f"unknown key '{extra}' in {name}", remedy, *steps, extra)
         if "value" not in written:
             raise self.wrong(f"{name} has no value", "write value: unknown if it is", *steps)
         value, source = written["value"], self._source(written, name, steps)
@@ -273,7 +270,6 @@ class Entry:
                 lambda key: self._date(written, key, steps),
             )
             number, unit, offer = price.read()
-            text += price.in_currency
         else:
             number, unit = self._value(value, dimension, steps, example)
         date = self._date(written, "date", steps)
@@ -297,7 +293,7 @@ class Entry:
         try:
             return "" if date == "unknown" or day_of(date) is None else date
         except ValueError as cause:
-            raise self.wrong(f"'{date}' is no date", _day_meant(date), *steps, key) from cause
+            raise self.wrong(f"'{date}' is no date", _DAY, *steps, key) from cause
 
     def _value(
         self,
@@ -344,29 +340,6 @@ class Entry:
         near = difflib.get_close_matches(key, sources(), n=1)
         remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
         raise self.wrong(f"{name} cites unknown source '{key}'", remedy, *steps)
-
-
-def only_of_accelerators(name: str) -> tuple[str, str]:
-    """What is wrong with a price that says what of a node it pays and is none of an accelerator to
-    buy, and what to write."""
-    return (
-        f"'{INCLUDES}' does not apply to {name}",
-        "it belongs to an accelerator's purchase price",
-    )
-
-
-def _day_meant(written: str) -> str:
-    """What to write in place of a day that is not as dates are written here."""
-    found = re.fullmatch(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", written.strip())
-    if found is None:
-        return _DAY
-    first, second, year = int(found[1]), int(found[3]), int(found[4])
-    orders = [(second, first)]  # month and day
-    if found[2] == "/":  # some write the month first
-        orders.append((first, second))
-    days = [f"{year}-{month:02}-{day:02}" for month, day in dict.fromkeys(orders)
-            if month <= 12 and day <= 31]  # fmt: skip
-    return f"write {' or '.join(days)}" if days else _DAY
 
 
 def _too_small(key: str, text: str, unit: str, least: float, remedy: str) -> tuple[str, str]:

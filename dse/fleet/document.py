@@ -235,7 +235,7 @@ class UpgradeWorth:
 
     after_move: what it does after the move that frees most GPU-hours; None where none frees any,
     and in documents of before that was asked. price_doubt: why its price is hardly meant, as a
-    clause; empty where it may well be (:mod:`dse.fleet.price_doubts`).
+    clause; empty where it may well be (:mod:`dse.catalog.plausibility`).
     """
 
     name: str

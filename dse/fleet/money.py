@@ -33,7 +33,6 @@ from dse.fleet.document import (
     WorthAfterMove,
 )
 from dse.fleet.moved_jobs import AfterMove
-from dse.fleet.price_doubts import price_doubt
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.arrays import Array
@@ -203,7 +202,7 @@ def of_upgrade(
     """What one upgrade costs and saves, and the facts behind that."""
     capital: float | None = None
     facts: list[tuple[str, Fact]] = []
-    basis, machine = "", machine_price(found, upgrade)
+    basis, doubt, machine = "", "", machine_price(found, upgrade)
     if upgrade.price_per_gpu_usd is not None:
         capital, basis = upgrade.price_per_gpu_usd * found.gpus, OWN_PRICE
         if upgrade.price_terms is not None:
@@ -216,6 +215,7 @@ def of_upgrade(
             if found.list.includes.get(upgrade.accelerator) == "card":
                 basis += ", without hosts"
             facts = [(upgrade.node or upgrade.accelerator, price.fact)]
+            doubt = catalog.implausible(price.fact)
     elif bought := network_of(upgrade):
         capital, basis, facts = fabric_usd(found, bought)
     savings = saved(found, speedup)
@@ -231,25 +231,9 @@ def of_upgrade(
         cost_usd_per_year=per_year,
         net_usd_per_year=None if per_year is None else gain - per_year,
         payback_years=capital / gain if capital is not None and gain > 0 else None,
-        price_doubt=price_doubt(
-            upgrade,
-            _usual_network(found, upgrade),
-            machine[1].fact if machine is not None else None,
-            found.list.as_of,
-        ),
+        price_doubt=doubt,
     )
     return worth, facts
-
-
-def _usual_network(found: Terms, upgrade: Upgrade) -> Fact | None:
-    """What the cards, switches and cables of an upgrade cost per accelerator, as a price of the
-    card's day; None where it is no network, or that is not known."""
-    name = network_of(upgrade)
-    usd = fabric_usd(found, name)[0] if name else None
-    if usd is None:
-        return None
-    card = next(iter(_of_fabric(found, name)[0].values()))
-    return replace(card, value=usd / found.gpus)
 
 
 def worth_after_move(found: Terms, worth: UpgradeWorth, moved: AfterMove) -> WorthAfterMove:

@@ -323,8 +323,7 @@ def line_of(
     fact, known = price.fact, np.isfinite(price.usd)
     offer = None if fact is None else fact.offer
     own = QUOTE if fact is None or fact.source not in catalog.sources() else LIST
-    days = problem.prices.as_of, problem.prices.valid_on
-    doubt = "" if fact is None else catalog.implausible(fact, *days)
+    doubt = "" if fact is None else catalog.implausible(fact)
     return Item(
         item=name,
         quantity=quantity,

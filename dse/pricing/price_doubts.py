@@ -1,6 +1,6 @@
 """What is to doubt of the prices that a study counts with: offers past their last day, or old
-without one; prices far from what the catalogue lets one expect; what is given away with machines of
-other offers; one currency at several rates; two offers for one part."""
+without one; prices far from what the catalogue lets one expect; links of several speeds at one
+price."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from collections.abc import Iterator
 from dse import catalog
 from dse.calibration.number_text import gbps
 from dse.catalog import Fact, implausible, lapsed
-from dse.catalog.plausibility import usual_price
-from dse.catalog.price_spread import own
-from dse.pricing import market
 from dse.pricing.problem import Problem
 from dse.spelling import abridged, enumerated
 from dse.study import Study, Value, Wire
 from dse.study.quantities import PURCHASE, facts_of
 
-MOST_PARTS = 2  # that are named, of those that are converted at one rate
 _AXES = ("accelerator", "node", "inter_node", "intra_node")
 
 
@@ -38,59 +34,26 @@ def expired(problem: Problem) -> list[str]:
 def unlikely(problem: Problem) -> list[str]:
     """That prices are hardly meant, a line for each reason."""
     found: dict[str, list[str]] = {}
-    day = problem.prices.valid_on
     for fact in prices_of(problem):
-        if why := implausible(fact, problem.prices.as_of, day):
+        if why := implausible(fact):
             found.setdefault(why, []).append(part(fact.name))
     return [f"Check the price of {enumerated(parts)}: {why}." for why, parts in found.items()]
 
 
-def given(problem: Problem) -> list[str]:
-    """That parts of a network, or hosts, have a price of 0 that counts also with machines which
-    that offer does not sell, a line for each part."""
-    if market.rents(problem.study):
-        return []
-    found = []
-    for fact in prices_of(problem):
-        usual = usual_price(fact) if own(fact) and fact.value == 0 else None
-        if usual is None or not usual.value or implausible(fact, problem.prices.as_of):
-            continue
-        others = [name for name in _machines_with(problem, fact)
-                  if _seller_of(problem, name) != _whose(fact)]  # fmt: skip
-        if others:
-            needless = "; cards of a machine's own network are not charged, and need no price of 0"
-            told = needless * (fact.name.endswith(".nic") and bool(problem.study.values("node")))
-            found.append(
-                f"The price of 0 for {part(fact.name)} ({_whose(fact)}) counts also with "
-                f"{enumerated(others)}, which that offer does not sell; the catalogue has USD "
-                f"{usual.value:,.0f}{told}."
-            )
-    return found
-
-
-def _machines_with(problem: Problem, fact: Fact) -> list[str]:
-    """Accelerators and machines of which some point pays this price of a part."""
-    kind, _, rest = fact.name.partition(".")
-    network, _, piece = rest.partition(".")
-    if kind != "fabrics":
-        devices = map(str, problem.study.values("accelerator"))
-        return [name for name in devices if problem.prices.host_of(name) is fact]
-    return charged(problem, network, card=piece == "nic")
-
-
-def charged(problem: Problem, network: str, card: bool) -> list[str]:
-    """Accelerators and machines that some point has on a network; card: those whose network cards
-    are charged, since it is not the machine's own or more cards are asked for than it has."""
+def cards_charged(problem: Problem, network: str) -> bool:
+    """Whether some point pays cards of a network: it joins accelerators bought apart, is not a
+    machine's own, or more cards are asked for than the machine has."""
     study = problem.study
     cards = max(study.numbers("nics_per_node", 0.0))
-    found = [str(device) for device in study.values("accelerator")
-             if any(_links(study, "accelerator", str(device), network))]  # fmt: skip
+    if any(any(_links(study, "accelerator", str(one), network))
+           for one in study.values("accelerator")):  # fmt: skip
+        return True
     for node in (catalog.node(str(value)) for value in study.values("node")):
         links = list(_links(study, "node", node.name, network))
         own_cards = node.inter_node in links and len(links) == 1 and cards <= (node.nics or 1)
-        if links and not (card and own_cards):
-            found.append(node.name)
-    return found
+        if links and not own_cards:
+            return True
+    return False
 
 
 def _links(study: Study, axis: str, machine: str, network: str) -> Iterator[Value]:
@@ -103,19 +66,6 @@ def _links(study: Study, axis: str, machine: str, network: str) -> Iterator[Valu
             links += condition.values
     yield from (one for one in dict.fromkeys(links)
                 if (one.fabric if isinstance(one, Wire) else one) == network)  # fmt: skip
-
-
-def _seller_of(problem: Problem, machine: str) -> str:
-    """Whose offer the price of an accelerator or a machine is; empty where it is no offer."""
-    prices = problem.prices
-    fact = prices.accelerator_usd.get(machine) or prices.node_usd.get(machine)
-    return _whose(fact) if fact is not None and own(fact) else ""
-
-
-def _whose(fact: Fact) -> str:
-    """Whose offer a price is: ``quotation Q-1, vendor.csv``; its file where it has no number."""
-    quote = fact.offer.quote if fact.offer else ""
-    return f"quotation {quote}, {_file(fact)}" if quote else _file(fact)
 
 
 def other_speeds(problem: Problem) -> list[str]:
@@ -139,52 +89,6 @@ def other_speeds(problem: Problem) -> list[str]:
         "speed, or name fabrics, before a speed is chosen by its price."
         for (fabric, nominal), labels in found.items()
     ]
-
-
-def rates(problem: Problem) -> list[str]:
-    """That prices in one currency are converted at several rates, a line for each currency."""
-    at: dict[str, dict[str, list[Fact]]] = {}
-    for fact in prices_of(problem):
-        if fact.offer is not None and fact.offer.currency:
-            by_rate = at.setdefault(fact.offer.currency, {})
-            by_rate.setdefault(f"USD {fact.offer.rate:.10g}", []).append(fact)
-    found = []
-    for code, by_rate in at.items():
-        if len(by_rate) > 1:
-            told = [
-                f"{rate} for {enumerated([part(fact.name) for fact in facts[:MOST_PARTS]])}"
-                f"{f' and {len(facts) - MOST_PARTS} more' * (len(facts) > MOST_PARTS)} "
-                f"({enumerated(list(dict.fromkeys(_file(fact) for fact in facts)))})"
-                for rate, facts in by_rate.items()
-            ]
-            found.append(
-                f"{len(by_rate)} rates of {code} in one answer: {enumerated(told)}. Use the rate "
-                "of the day of payment for all."
-            )
-    return found
-
-
-def replaced(problem: Problem) -> list[str]:
-    """That the study has two offers for one part, of which the later list counts."""
-    counted = {id(fact) for fact in prices_of(problem)}
-    return [
-        f"Two offers for {part(new.name)}: {_seller(new)} replaces {_seller(old)}"
-        f"{', though that is cheaper' * ((old.value or 0.0) < (new.value or 0.0))}. Of several "
-        "price lists the later counts."
-        for old, new in problem.prices.replaced
-        if id(new) in counted
-    ]
-
-
-def _seller(fact: Fact) -> str:
-    """Whose offer it is, and its price: ``ZetaCom's (zeta.csv, USD 400,680)``."""
-    vendor = fact.offer.vendor if fact.offer else ""
-    usd = "an unknown price" if fact.value is None else f"USD {fact.value:,.2f}"
-    return f"{vendor}'s ({_file(fact)}, {usd})" if vendor else f"that of {_file(fact)} ({usd})"
-
-
-def _file(fact: Fact) -> str:
-    return fact.offer.file if fact.offer and fact.offer.file else fact.source
 
 
 def prices_of(problem: Problem) -> Iterator[Fact]:

@@ -103,7 +103,7 @@ class Problem:
                   *prices.fabric_usd.values())  # fmt: skip
         numbers = [(fact.name, fact.value) for fact in prices.facts]
         numbers += [(name, fact.value) for group in groups for name, fact in group.items()]
-        general = [getattr(prices, field) for field, _ in GENERAL.values()]
+        general = [getattr(prices, row.field) for row in GENERAL.values()]
         numbers += [(fact.name, fact.value) for fact in general]
         texts = [(name, fact.text) for name, fact in prices.sold_until.items()]
         digest = hashlib.sha256(repr((sorted(map(repr, numbers)), texts, prices.includes)).encode())

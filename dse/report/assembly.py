@@ -207,9 +207,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[N
         *noted(rents.of_two_sellers(problem, recommended), COMPARED),
         *noted(rents.notes(problem, recommended)), *noted(caveats.caveats(problem)),
         *noted(price_doubts.expired(problem), EXPIRED),
-        *noted(_unlikely_rents(problem), COMPARED), *noted(price_doubts.rates(problem), COMPARED),
-        *noted(price_doubts.replaced(problem), COMPARED),
-        *noted(price_doubts.given(problem), COMPARED),
+        *noted(_unlikely_rents(problem), COMPARED),
         *noted(caveats.unsupported(problem), LEFT_OUT), *noted([f"{own}."] if own else ()),
         *noted(rental.start_note(problem, recommended)), *noted(rental.spot_note(problem)),
     )  # fmt: skip

@@ -71,9 +71,6 @@ def checked(problem: Problem) -> Checked:
         reason=reason,
         caveats=(
             *price_doubts.unlikely(problem),
-            *price_doubts.given(problem),
-            *price_doubts.rates(problem),
-            *price_doubts.replaced(problem),
             *price_doubts.expired(problem),
             *(rents.for_other_terms(problem) if market.rents(problem.study) else ()),
             *caveats(problem),

@@ -208,7 +208,7 @@ def sources(problem: Problem) -> list[Citation]:
         add("failures", catalog.failure_terms().facts)
     add("power of links", link_watts(problem))
     add("spread of electricity, PUE and watts", catalog.power_spread().facts)
-    general = (getattr(problem.prices, field) for field, _ in GENERAL.values())
+    general = (getattr(problem.prices, row.field) for row in GENERAL.values())
     add("prices", (fact for fact in general if not (fact.offer and fact.offer.file)))
     return rows
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dse.currencies import USD, named_usd, parted
+from dse.currencies import named_usd, parted
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 from dse.study.choices import too_sure
 from dse.study.constraints import ExpressionError, Rates, parse_constraint
 from dse.study.definition import Constraint, Study
 from dse.study.quantities import QUANTITIES
-from dse.units import UnitError, parse, sum_meant
+from dse.units import UnitError, parse
 
 DEADLINE, BUDGET, POWER, CONFIDENCE = "deadline", "budget", "power", "confidence"
 # Dimensions that a budget may have, and what it limits unless the study minimizes another such.
@@ -194,8 +194,6 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> tuple[str, flo
             f"write an amount of money, such as {option} \"2 MUSD\"; how many points a guided "
             "search may price is --points of dse run"
         )  # fmt: skip
-    elif name == BUDGET and (meant := sum_meant(str(text))):
-        example = f'write {option} "{meant.amount:.15g} {meant.currency or USD}{meant.per}"'
     raise ArgumentError(option, problem, example)
 
 

@@ -108,7 +108,7 @@ def test_every_number_cites_a_source_read_on_a_date() -> None:
 
 
 def test_every_source_is_dated_and_used() -> None:
-    used = {fact.source for _, _, fact in facts()} | {"epoch-prices", "fed-g5a"}
+    used = {fact.source for _, _, fact in facts()} | {"epoch-prices"}
     for name in ("pai-fleet", "pai-ps-worker"):
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
     used |= {fact.source for fact in (*computing().facts, *anchors().facts)}

@@ -47,7 +47,7 @@ EDITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "limit in another currency": ("200 kUSD", "2 MEUR",
         ("'MEUR' is in a currency of which no rate", "add 'currencies: {EUR: ... USD}'")),
     "price in no section": ("search:", "prices: {dgx-h100: 268 kUSD}\nsearch:",
-        ("'dgx-h100' is one of the nodes", "write its price under nodes: {dgx-h100: ..}")),
+        ("unknown key 'dgx-h100'", "known: accelerators, ")),
     "profile nobody made": ("search:", "calibration: [mine]\nsearch:",
         ("no calibration profile 'mine'", "dse calibrate run --name mine")),
 }  # fmt: skip

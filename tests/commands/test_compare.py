@@ -22,7 +22,7 @@ OTHERS = {
     "rent": SMALL.replace("minimize: capital", "minimize: hourly"),
     "spares": SMALL + "prices: {host: 9000 USD, extras: {spares: 3 %}}\n",
     "more-spares": SMALL
-    + "prices: {currencies: {EUR: 1.08 USD}, host: {value: 9000, currency: EUR, discount: 10 %, "
+    + "prices: {currencies: {EUR: 1.08 USD}, host: {value: 9000 EUR, discount: 10 %, "
     "quote: Q-1}, extras: {spares: 5 %, installation: 1000 EUR}}\n",
     "cheap-ports": SMALL + "prices: {fabrics: {10gbe: {switch_port: 50 USD}}}\n",
     "own-host": SMALL + "prices: {accelerators: {p100-sxm2-16gb: {host: 15 kUSD}}}\n",

@@ -132,13 +132,9 @@ def test_a_price_that_pays_a_part_of_a_server_says_so_where_no_board_does(
 
 @pytest.mark.parametrize(
     ("usd", "said"),
-    [
-        (90, "USD 90.00 is 1/139 of the catalogue's USD 12,500 of 2022-05-09, by which 99 of"),
-        (9_000, None),
-        (60_000, None),
-        (900_000, "USD 900,000.00 is 72 times the catalogue's USD 12,500 of 2022-05-09, by which"),
-    ],
-)
+    [(90, "USD 90.00 is more than a factor of 3 off the USD 12,500"), (9_000, None),
+     (900_000, "USD 900,000.00 is more than a factor of 3 off the USD 12,500")],
+)  # fmt: skip
 def test_an_own_price_far_from_the_catalogues_is_remarked(
     tmp_path: Path, usd: float, said: str | None
 ) -> None:
@@ -354,10 +350,11 @@ def test_the_interval_of_extras_is_that_of_the_hardware(tmp_path: Path) -> None:
 def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
     vendor = tmp_path / "vendor.csv"
     vendor.write_text(
-        "item,price,currency,rate,date,valid_until,quote,discount,class\n"
-        "as_of,2026-11-20,,,,,,,\n"
-        "v100-sxm2-16gb,2000,EUR,1.1,2026-10-02,2026-10-31,Q-17,10 %,used\n"
-        "100gbe switch port,100,USD,,,2026-12-31,Q-18,5 %,\n"
+        "item,price,currency,date,valid_until,quote,discount,class\n"
+        "as_of,2026-11-20\n"
+        "currencies EUR,1.1 USD,,2026-10-02\n"
+        "v100-sxm2-16gb,2000,EUR,2026-10-02,2026-10-31,Q-17,10 %,used\n"
+        "100gbe switch port,100,USD,,2026-12-31,Q-18,5 %\n"
     )
     device, host, _, switch, _, _ = bill(offered(tmp_path, "vendor.csv"), gpus=16)
     assert (device.unit_usd, device.price_class, device.source) == (1_980, USED, "vendor.csv")

@@ -7,36 +7,9 @@ from pathlib import Path
 from dse.pricing import price_doubts
 from dse.pricing.load import load
 from dse.report.certainty.known_prices import known_price
-from dse.report.check import checked
 from tests.pricing import studies
 
 HEAD = "item,price,currency,quote,vendor\n"
-
-
-def test_two_offers_for_one_part_are_told_of(tmp_path: Path) -> None:
-    """By hand: the second list is dearer for one part, the same for the next, and has one that the
-    study does not choose from."""
-    north = "v100-sxm2-16gb,9000,USD,N-1,North\nhost,9000,USD,N-1,North\nl40s,9000,USD,N-1,North\n"
-    zeta = "v100-sxm2-16gb,9500,USD,Z-1,Zeta\nhost,9000,USD,Z-1,Zeta\nl40s,8000,USD,Z-1,Zeta\n"
-    (tmp_path / "north.csv").write_text(HEAD + north)
-    (tmp_path / "zeta.csv").write_text(HEAD + zeta)
-    study = studies.SMALL + "prices: [%s]\n"
-    two = load(studies.written(tmp_path, study % "north.csv, zeta.csv"))
-    said = [
-        "Two offers for v100-sxm2-16gb: Zeta's (zeta.csv, USD 9,500.00) replaces North's "
-        "(north.csv, USD 9,000.00), though that is cheaper. Of several price lists the later "
-        "counts."
-    ]
-    assert price_doubts.replaced(two) == said
-    assert said[0] in checked(two).caveats
-    other = load(studies.written(tmp_path, study % "zeta.csv, north.csv", "b.yaml"))
-    assert (
-        "North's (north.csv, USD 9,000.00) replaces Zeta's (zeta.csv, USD 9,500.00). Of"
-        in (price_doubts.replaced(other)[0])
-    )
-    assert (
-        price_doubts.replaced(load(studies.written(tmp_path, study % "north.csv", "c.yaml"))) == []
-    )
 
 
 def test_offers_of_what_only_the_baseline_has_are_named_last(tmp_path: Path) -> None:
@@ -58,30 +31,6 @@ baseline: {node: dgx-a100-80gb, gpus: 32, inter_node: ib-hdr, batch_per_gpu: 8}
 constraints: [fits_memory]
 objectives: {maximize: speedup, minimize: capital}
 """
-
-
-def test_a_part_that_one_vendor_gives_away_is_told_of_where_another_machine_gets_it(
-    tmp_path: Path,
-) -> None:
-    """The DGX H100 comes with cards of its own network; a DGX A100 does not on that one."""
-    offer = "dgx-h100,300000,USD,A-1,North\nib-ndr nic,0,USD,A-1,North\n"
-    (tmp_path / "offer.csv").write_text(HEAD + offer)
-    both = load(studies.written(tmp_path, MACHINES % "inter_node: [ib-hdr, ib-ndr]"))
-    (line,) = price_doubts.given(both)
-    assert line.startswith(
-        "The price of 0 for ib-ndr nic (quotation A-1, offer.csv) counts also with dgx-a100-80gb, "
-        "which that offer does not sell; the catalogue has USD "
-    )
-    assert "cards of a machine's own network are not charged, and need no price of 0." in line
-    assert line in checked(both).caveats
-    tied = (MACHINES % "inter_node: []").replace(" inter_node: [],", "") + (
-        "when:\n- {axis: inter_node, values: [ib-ndr], if: {node: dgx-h100}}\n"
-        "- {axis: inter_node, values: [ib-hdr], if: {node: dgx-a100-80gb}}\n"
-    )
-    assert price_doubts.given(load(studies.written(tmp_path, tied, "tied.yaml"))) == []
-    (tmp_path / "offer.csv").write_text(f"{HEAD}{offer}dgx-a100-80gb,150000,USD,A-1,North\n")
-    one = load(studies.written(tmp_path, MACHINES % "inter_node: [ib-ndr]", "one.yaml"))
-    assert price_doubts.given(one) == [], "it sells both"
 
 
 def test_cards_that_no_machine_pays_are_no_price_of_the_network(tmp_path: Path) -> None:

@@ -408,33 +408,6 @@ def test_models_that_agree_on_the_decision_alone_are_told_side_by_side(tmp_path:
     assert "All models agree: USD " in fleet_words.decision(near)[1]
 
 
-@pytest.mark.parametrize(
-    ("upgrade", "said"),
-    [
-        ("gpu: 989 TFLOP/s, price_per_gpu: 35 USD", "USD 35.00 is 1/893 of the catalogue's"),
-        ("gpu: 989 TFLOP/s, price_per_gpu: 35 MUSD", "USD 35,000,000.00 is 1,120 times"),
-        ("gpu: 989 TFLOP/s, price_per_gpu: 35 kUSD", ""),
-        ("gpu: 64 TFLOP/s, price_per_gpu: 500 USD", ""),
-        ("ethernet: 100gbe, price_per_gpu: 1 USD", "USD 1.00 is 1/"),
-        ("ethernet: 100gbe, price_per_gpu: 1 kUSD", ""),
-        ("pcie: 50 GB/s, price_per_gpu: 35 USD", ""),
-    ],
-)
-def test_a_price_that_is_hardly_meant_is_checked_before_anything_is_signed(
-    upgrade: str, said: str, tmp_path: Path
-) -> None:
-    study = OWN.replace(FASTER, f"upgrades:\n  - {{name: new, {upgrade}}}\n")
-    found = document(tmp_path, study, MANY)
-    doubts = [line for line in fleet_readiness.actions(found) if "Check the price" in line]
-    assert len(doubts) == bool(said)
-    if said:
-        assert doubts[0].startswith("Check the price of new: ")
-        assert said in doubts[0]
-        assert kinds(found)[0] == "unlikely price"
-        assert "Ready to sign" not in fleet_readiness.verdict(found)
-        assert "Check the price of new" in fleet_page.render_markdown(found)
-
-
 def test_an_upgrade_for_nothing_is_no_offer(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"price_per_gpu: '0 USD' is zero; write a value above 0"):
         document(tmp_path, STUDY.replace("500 USD", "0 USD"))
@@ -472,13 +445,3 @@ def test_a_machine_of_the_catalogue_costs_what_it_does_there_and_needs_a_quote(
     priced = document(tmp_path, study.replace("money: {", "money: {prices: own.yaml, "), MANY)
     assert any("Check the price of NVIDIA" in one for one in fleet_readiness.actions(priced))
     assert not any("quote" in one for one in fleet_readiness.actions(priced))
-
-
-def test_the_rate_of_a_price_is_told_and_checked(tmp_path: Path) -> None:
-    study = OWN.replace("500 USD", "450 EUR").replace("money: {", "money: {prices: rates.yaml, ")
-    for rate, wrong in ((1.12, False), (0.89, True)):
-        (tmp_path / "rates.yaml").write_text(f"currencies: {{EUR: {rate} USD}}\n")
-        found = document(tmp_path, study, MANY)
-        assert f"(EUR at USD {rate})" in fleet_page.render_markdown(found)
-        told = [one for one in fleet_readiness.actions(found) if "was USD 1 = EUR 0.89" in one]
-        assert bool(told) == wrong

@@ -13,7 +13,7 @@ from tests.report.documents import document
 
 PRICES = """
 currencies: {EUR: 1.08 USD}
-host: {value: 9000, currency: EUR, discount: 10 %, quote: Q-1, valid_until: 2099-12-31}
+host: {value: 9000 EUR, discount: 10 %, quote: Q-1, valid_until: 2099-12-31}
 fabrics: {25gbe: {nic: 180 USD}}
 accelerators: {p100-sxm2-16gb: {purchase: {value: 6 kUSD, date: 2026-11-02}}}
 extras: {spares: 3 %}

@@ -152,4 +152,4 @@ def _cards_paid(problem: Problem, fabric: str) -> bool:
     node, link = base.get("node"), base.get("inter_node")
     wired = (link.fabric if isinstance(link, Wire) else link) == fabric
     own = node is not None and catalog.node(str(node)).inter_node == link
-    return (wired and not own) or bool(price_doubts.charged(problem, fabric, card=True))
+    return (wired and not own) or price_doubts.cards_charged(problem, fabric)
