@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
@@ -27,6 +27,7 @@ INCLUDES = (CARD, NODE_SHARE)
 DEFAULT = "list-prices"
 AS_OF, TODAY = "as_of", "today"
 NEVER = "never"  # of what is not sold at all
+T = TypeVar("T")
 
 
 class General(NamedTuple):
@@ -213,21 +214,15 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     machine_terms = {name: dict(own) for name, own in base.node_terms_usd.items()}
 
     def accelerator(name: str, own: Entry) -> None:
-        _set(own, "purchase", "usd", name, bought)
-        _set_rents(own, name, rented, terms)
-        if own.has("sold_in"):
-            sold_in[name] = own.number("sold_in", "count")
-            many = sold_in[name].value or 0.0
-            if many < 1 or many % 1:
-                raise own.wrong(f"sold_in {many:g} is no number of accelerators", "write 1, 4 or 8",
-                                "sold_in")  # fmt: skip
-        if own.has("used"):
-            _set(own, "used", "usd", name, used)
-            used[name] = _as_used(used[name])
-        if own.has("boards"):
-            boards[name] = _boards(own.section("boards"))
-        if own.has("sold_until"):
-            sold_until[name] = _sold_until(own)
+        _all(
+            partial(_set, own, "purchase", name, bought, _usd),
+            partial(_set_rents, own, name, rented, terms),
+            partial(_set, own, "sold_in", name, sold_in, _sold_in),
+            partial(_set, own, "used", name, used, _used),
+            partial(_set, own, "boards", name, boards, _boards),
+            partial(_set, own, "sold_until", name, sold_until, _sold_until),
+            partial(_set, own, "host", name, hosts, _usd),
+        )
         if own.has("purchase"):
             said = _included(own, bought[name])
             if not said and (own.has("host") or entry.has("host")):
@@ -243,24 +238,23 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
                     f"the price of {name} already includes its host",
                     f"add includes: {CARD} to it if yours does not, or leave host out", "host",
                 )  # fmt: skip
-        _set(own, "host", "usd", name, hosts)
         own.finish()
 
     fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
 
     def fabric(name: str, own: Entry) -> None:
         prices = fabrics.setdefault(name, {})
-        each(lambda part: _set(own, part, "usd", part, prices), (*PARTS, UPLINK))
+        _all(*(partial(_set, own, part, part, prices, _usd) for part in (*PARTS, UPLINK)))
         own.finish()
 
     machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)
 
     def node(name: str, own: Entry) -> None:
-        _set(own, "purchase", "usd", name, machines)
+        _all(partial(_set, own, "purchase", name, machines, _usd),
+             partial(_set_rents, own, name, machine_hours, machine_terms))  # fmt: skip
         if own.has("purchase") and (offer := machines[name].offer) and offer.includes:
             problem = f"'includes' does not apply to {name}, which is sold whole"
             raise own.wrong(problem, "drop it", "purchase", "includes")
-        _set_rents(own, name, machine_hours, machine_terms)
         own.finish()
 
     for kind, read in zip(_MACHINES, (accelerator, fabric, node), strict=True):
@@ -297,7 +291,8 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
 def _extras(entry: Entry) -> dict[str, Extra]:
     """What a list has bought beside the hardware."""
     group = entry.section("extras")
-    return {name: Extra(name, group.read(name, reading)) for name in group.labels()}
+    found = each(lambda name: Extra(name, group.read(name, reading)), group.labels())
+    return {extra.name: extra for extra in found}
 
 
 def _day(entry: Entry) -> datetime.date:
@@ -347,35 +342,50 @@ def _included(own: Entry, bought: Fact) -> str:
     return word
 
 
-def _as_used(fact: Fact) -> Fact:
-    """A price of what is used is one, whatever else is written."""
+def _usd(own: Entry, key: str) -> Fact:
+    """A price of one."""
+    return own.number(key, "usd")
+
+
+def _used(own: Entry, key: str) -> Fact:
+    """A price of what is used: it is one, whatever else is written."""
+    fact = _usd(own, key)
     return replace(fact, offer=replace(fact.offer or PriceTerms(USED), price_class=USED))
 
 
-def _boards(own: Entry) -> dict[int, Fact]:
+def _sold_in(own: Entry, key: str) -> Fact:
+    """How many are sold at once, a whole number."""
+    fact = own.number(key, "count")
+    many = fact.value or 0.0
+    if many < 1 or many % 1:
+        raise own.wrong(f"{key} {many:g} is no number of accelerators", "write 1, 4 or 8", key)
+    return fact
+
+
+def _boards(accelerator: Entry, key: str) -> dict[int, Fact]:
     """By how many accelerators stand on a board, its name; those of unknown name are none."""
-    found = {}
-    for key in own.labels():
-        count = str(key)
+    found, own = {}, accelerator.section(key)
+    for label in own.labels():
+        count = str(label)
         if not count.isdecimal() or int(count) < 1:
             raise own.wrong(
-                f"boards of '{count}'", "write how many stand on one: {8: its name}", key
+                f"boards of '{count}'", "write how many stand on one: {8: its name}", label
             )
-        fact = own.word(key)
+        fact = own.word(label)
         if fact.known:
             found[int(count)] = fact
     return found
 
 
-def _sold_until(own: Entry) -> Fact:
+def _sold_until(own: Entry, key: str) -> Fact:
     """The end of sales, a date or never."""
-    fact = own.word("sold_until")
+    fact = own.word(key)
     try:
         if fact.known and fact.text != NEVER:
             day_of(fact.text)
     except ValueError as cause:
         remedy = f"write 2022, 2022-03, 2022-03-31, {NEVER} or unknown"
-        raise own.wrong(f"sold_until '{fact.text}'", remedy, "sold_until") from cause
+        raise own.wrong(f"{key} '{fact.text}'", remedy, key) from cause
     return fact
 
 
@@ -394,9 +404,16 @@ def _each_named(entry: Entry, kind: str, read: Callable[[str, Entry], None]) -> 
     each(one, group.labels())
 
 
-def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact]) -> None:
+def _all(*readings: Callable[[], None]) -> None:
+    """Read what does not depend on one another; all mistakes are raised as one error."""
+    each(lambda read: read(), readings)
+
+
+def _set(
+    own: Entry, key: str, name: str, found: dict[str, T], read: Callable[[Entry, str], T]
+) -> None:
     if own.has(key):
-        prices[name] = own.number(key, dimension)
+        found[name] = read(own, key)
 
 
 def _set_rents(

@@ -16,7 +16,7 @@ from dse.catalog.written_price import INCLUDES, MONEY, TERMS, Reading, WrittenPr
 from dse.currencies import USD, Rate, named_usd
 from dse.currencies import currency as currency_of
 from dse.errors import StudyError
-from dse.mistakes import Mistakes
+from dse.mistakes import Mistakes, each
 
 NOT_NEGATIVE = (0.0, "")  # the least that a number may be, and what to write in place of less
 _NAME = "name"  # the value is the name of another entry
@@ -174,9 +174,10 @@ class Entry:
         value = self._take(key, remedy=_OR_UNKNOWN.format(key))
         listed = value if isinstance(value, list) else [value]
         found: dict[str, Fact] = {}
-        for at, one in enumerate(listed):
+
+        def read(at: int) -> None:
             steps = (key, at) if isinstance(value, list) else (key,)
-            fact = self._fact(one, "usd_per_hour", key, steps)
+            fact = self._fact(listed[at], "usd_per_hour", key, steps)
             term = (fact.offer.term if fact.offer else "") or ON_DEMAND
             if term in found:
                 raise self.wrong(f"a second price {term}", "keep one for each term", *steps)
@@ -184,6 +185,8 @@ class Entry:
                 fact = replace(fact, name=f"{fact.name}.{term}")
             found[term] = fact
             self.facts.append(fact)
+
+        each(read, range(len(listed)))
         return found
 
     def section(self, key: str) -> Entry:

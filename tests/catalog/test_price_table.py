@@ -299,8 +299,15 @@ def test_all_that_is_wrong_in_a_table_is_told_at_once(tmp_path: Path) -> None:
         "a10,12.50,,,,\n"
         "l40s,xx,,EUR,,\n"
         "25gbe cable,2.50 USD,,,used,\n"
+        "h100-sxm,xx USD,,,,\n"  # of one accelerator several
+        "h100-sxm hourly,3 USD,,,,\n"
+        "h100-sxm hourly,4 USD,,,,\n"
+        "h100-sxm sold_in,0.5,,,,\n"
+        "extras support,many,,,,\n"
+        "extras spares,some,,,,\n"
     )
     lines = told(table(tmp_path, rows, header))
     places = [line.split(" ")[0] for line in lines]
     assert places == [":2:1:", ":2:11:", ":2:26:", ":2:30:", ":3:1:", ":3:5:", ":4:16:", ":5:21:",
-                      ":6:5:", ":7:6:", ":7:6:"]  # fmt: skip
+                      ":6:5:", ":7:6:", ":7:6:", ":9:10:", ":10:17:", ":11:17:", ":12:18:",
+                      ":13:16:", ":14:15:"]  # fmt: skip
