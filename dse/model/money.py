@@ -1,19 +1,145 @@
-"""What a cluster costs to buy, to rent and to feed."""
+"""Money of a cluster: to buy it beside what stands there, to rent it, to feed it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
-from dse.model.bill import Bill
-from dse.model.owned import Owned, anything, beyond, to_buy
-from dse.model.ownership import HOURS_PER_YEAR, owned_usd_per_hour
+from dse.model.bill import Bill, FatTree
 from dse.model.power import Draw, UnitWatts, draw
 from dse.model.racks import Rack, racks
 
+HOURS_PER_YEAR = 8760.0
 WATT_PER_KILOWATT = 1000.0
+
+
+@dataclass(frozen=True)
+class Owned:
+    """How many of every part the owner of a cluster has and the points can use; arrays that
+    broadcast to the points.
+
+    accelerators: of the points' kind. nodes: hosts that hold such accelerators, as many to a host
+    as the points have, or machines of the points' type. hosts: of any kind, ``nodes`` among them;
+    those that hold no accelerators of a point may serve its parameters. nics, switches, cables: of
+    the points' network, cables to endpoints and between switches. racks: of any.
+    """
+
+    accelerators: ArrayLike = 0.0
+    nodes: ArrayLike = 0.0
+    hosts: ArrayLike = 0.0
+    nics: ArrayLike = 0.0
+    switches: ArrayLike = 0.0
+    cables: ArrayLike = 0.0
+    racks: ArrayLike = 0.0
+
+
+def to_buy(parts: Bill, owned: Owned) -> Bill:
+    """The bill of what must be added: of every part ``max(0, needed - owned)``.
+
+    Switches are taken for leaves first, then for spines and cores; cables for endpoints first, then
+    for what is between switches; hosts for accelerators first, and those that are left serve
+    parameters. What trains, what is rented and the network's endpoints stay those of the whole
+    cluster.
+    """
+    tree = parts.tree
+    nodes = beyond(parts.nodes, owned.nodes)
+    spare = np.asarray(owned.hosts) - (parts.nodes - nodes)
+    leaves = beyond(tree.leaves, owned.switches)
+    left = owned.switches - (tree.leaves - leaves)
+    spines = beyond(tree.spines, left)
+    cores = beyond(tree.cores, left - (tree.spines - spines))
+    cables = beyond(tree.cables, owned.cables)
+    uplinks = beyond(tree.uplinks, owned.cables - (tree.cables - cables))
+    return replace(
+        parts,
+        accelerators=beyond(parts.accelerators, owned.accelerators),
+        nodes=nodes,
+        nics=beyond(parts.nics, owned.nics),
+        tree=FatTree(leaves, spines, cores, cables, uplinks),
+        servers=beyond(parts.servers, np.maximum(spare, 0.0)),
+    )
+
+
+def beyond(needed: ArrayLike, owned: ArrayLike) -> Array:
+    """``max(0, needed - owned)``."""
+    return np.asarray(np.maximum(np.asarray(needed, dtype=np.float64) - owned, 0.0))
+
+
+def anything(parts: Bill) -> Array:
+    """Whether a bill has any part at all."""
+    machines = parts.accelerators + parts.nodes + parts.servers
+    return np.asarray(machines + parts.nics + parts.tree.switches + parts.tree.links > 0)
+
+
+@dataclass(frozen=True)
+class Billing:
+    """price_share: of the price on demand that the term costs. minimum_s: the least that a run is
+    billed; unit_s: billed are whole units, 0 for none; start_up_s: billed before the first step.
+    in_use: share of the paid hours in which machines are in use; less than 1 of a commitment, whose
+    runs pay for the hours in between."""
+
+    price_share: ArrayLike = 1.0
+    minimum_s: float = 0.0
+    unit_s: float = 0.0
+    start_up_s: ArrayLike = 0.0
+    in_use: float = 1.0
+
+
+def billed_s(held_s: ArrayLike, billing: Billing) -> Array:
+    """Seconds that a run is billed which holds its machines for so long; any shape.
+
+    ``unit * ceil(max((held + start_up) / in_use, minimum) / unit)``. It never falls as ``held_s``
+    rises.
+    """
+    paid = (np.asarray(held_s) + billing.start_up_s) / billing.in_use
+    seconds = np.maximum(paid, billing.minimum_s)
+    if not billing.unit_s:
+        return np.asarray(seconds)
+    # Rounding may lift a whole number of units by a part in 1e16; that is no unit more.
+    units = np.ceil(seconds / billing.unit_s * (1 - 1e-12))
+    return np.asarray(units * billing.unit_s)
+
+
+def owned_usd_per_hour(
+    capital_usd: ArrayLike,
+    electricity_usd_per_hour: ArrayLike,
+    years: float,
+    resold_usd: ArrayLike = 0.0,
+    utilisation: float = 1.0,
+) -> Array:
+    """USD per hour in use: ``(capital - resold) / (years 8760 utilisation) + electricity``.
+
+    resold_usd: for which the hardware is sold after these years. utilisation: share of their hours
+    in which it is used, in (0, 1]; only these draw power.
+    """
+    spent = _spread_usd_per_hour(capital_usd, resold_usd, years) / utilisation
+    return np.asarray(spent + electricity_usd_per_hour)
+
+
+def break_even_utilisation(
+    capital_usd: ArrayLike,
+    electricity_usd_per_hour: ArrayLike,
+    rent_usd_per_hour: ArrayLike,
+    years: float,
+    resold_usd: ArrayLike = 0.0,
+) -> Array:
+    """The share of hours in use at which owning costs as much as renting.
+
+    ``(capital - resold) / (years 8760 (rent - electricity))``. Above 1 renting is cheaper even
+    around the clock; without bound where the rent is no more than the electricity. Times the hours
+    of the years it is after how many hours in use buying has paid.
+    """
+    saved = np.asarray(rent_usd_per_hour) - np.asarray(electricity_usd_per_hour)
+    spent = _spread_usd_per_hour(capital_usd, resold_usd, years)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(saved > 0, spent / saved, np.where(np.isnan(saved), np.nan, np.inf))
+
+
+def _spread_usd_per_hour(capital_usd: ArrayLike, resold_usd: ArrayLike, years: float) -> Array:
+    """What is not sold again of the capital, over every hour of the years."""
+    return np.asarray((np.asarray(capital_usd) - resold_usd) / (years * HOURS_PER_YEAR))
 
 
 @dataclass(frozen=True)
@@ -125,10 +251,10 @@ def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     """Purchase, rental and ownership of a cluster; arrays of shapes that broadcast.
 
     capital = the bill's sum (:func:`capital_usd`), racks (:func:`dse.model.racks.racks`) among it;
-    where something is ``owned``, that of what must be added (:func:`.owned.to_buy`). All else is of
+    where something is ``owned``, that of what must be added (:func:`to_buy`). All else is of
     the whole cluster.
     power = accelerators, hosts, servers, network and cooling (:func:`dse.model.power.draw`).
-    tco per hour in use: see :func:`.ownership.owned_usd_per_hour`.
+    tco per hour in use: see :func:`owned_usd_per_hour`.
     """
     drawn = draw(parts, prices.switch_radix, prices.watts)
     planned = drawn if prices.rated is None else draw(parts, prices.switch_radix, prices.rated)

@@ -18,7 +18,7 @@ from dse.currencies import Converted
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
-from dse.model.owned import anything
+from dse.model.money import anything
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.study_facts import StudyFacts

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse import catalog
 from dse.model.arrays import Array
-from dse.model.ownership import HOURS_PER_YEAR
+from dse.model.money import HOURS_PER_YEAR
 from dse.pricing import hardware
 from dse.pricing.bill_of_materials import Item, Rent, Terms, bill_of_materials, line_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.market import rents
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
+from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 
@@ -115,3 +117,25 @@ def _on_terms(item: Item, share: float) -> Item:
     assert item.unit_usd is not None
     off = 1 - item.unit_usd * share / listed
     return replace(item, terms=replace(terms, list_usd=listed, discount=off))
+
+
+def for_other_terms(problem: Problem) -> list[str]:
+    """That own rents of what the study may choose are for other terms alone, and do not count;
+    nothing where it rents nothing."""
+    if not rents(problem.study):
+        return []
+    study, prices, term = problem.study, problem.prices, problem.study.rental.term
+    found: dict[tuple[str, ...], list[str]] = {}
+    for axis, listed, terms in (
+        ("accelerator", prices.accelerator_hourly_usd, prices.accelerator_terms_usd),
+        ("node", prices.node_hourly_usd, prices.node_terms_usd),
+    ):
+        for name in dict.fromkeys((*study.values(axis), study.baseline.values.get(axis))):
+            own, counts = terms.get(str(name), {}), listed.get(str(name))
+            if own and term not in own and not (counts and catalog.own(counts)):
+                found.setdefault(tuple(own), []).append(str(name))
+    return [
+        f"Your rent of {enumerated(names)} is for {enumerated(terms)} alone, and the study rents "
+        f"{term}: it is not used."
+        for terms, names in found.items()
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -10,10 +11,9 @@ from dse.model import money
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.bill import Bill, bill
 from dse.model.goodput import Failures, Goodput, goodput
-from dse.model.owned import Owned, beyond, to_buy
 from dse.pricing import extras, hardware, power
 from dse.pricing.layout_arrays import LayoutArrays
-from dse.pricing.owned import owned_by
+from dse.pricing.stock import Stock, network_of
 from dse.pricing.unit_price import UnitPrice
 
 
@@ -37,22 +37,58 @@ class CostArrays(LayoutArrays):
         )
 
     @cached_property
-    def owned(self) -> Owned | None:
-        """How many of these parts stand there already; None where the study owns nothing."""
+    def owned(self) -> money.Owned | None:
+        """How many of these parts stand there already; None where the study owns nothing.
+
+        A host can be used with its own kind of accelerator alone, and by points with no more of
+        them to a node than it holds; any host may serve parameters. Parts of a network are of use
+        in the same network only.
+        """
         standing = self.problem.standing
-        return owned_by(self, standing) if standing else None
+        if not standing:
+            return None
+        names = [(machine.node or machine.accelerator).name for machine in self.machines]
+        at = self.coordinates[self.machine_axis].at
+        accelerators, nodes = np.zeros((2, *(1,) * self.rank))
+        for stock in standing:
+            alike = np.array([name == stock.machine for name in names]).take(at)
+            accelerators = accelerators + stock.accelerators * alike
+            nodes = nodes + stock.hosts * alike * (self.gpus_per_node <= stock.held)
+        return money.Owned(
+            accelerators=accelerators,
+            nodes=nodes,
+            hosts=sum(stock.hosts for stock in standing),
+            nics=self._of_network(lambda stock: stock.nics),
+            switches=self._of_network(lambda stock: stock.switches),
+            cables=self._of_network(lambda stock: stock.cables),
+            racks=sum(stock.racks for stock in standing),
+        )
+
+    def _of_network(self, count: Callable[[Stock], float]) -> Array:
+        """How many of a part stand there in the network that joins the nodes of each point."""
+        found, axis = self.at("inter_node"), "inter_node"
+        if found is not None:
+            networks = [None if value is None else network_of(value) for value in found.values]
+        else:
+            axis, own = self.machine_axis, [m.node and m.node.inter_node for m in self.machines]
+            networks = [network_of(name) if name else None for name in own]
+        counts = [
+            sum(count(stock) for stock in self.problem.standing if stock.network == network)
+            for network in networks
+        ]
+        return np.array(counts, dtype=np.float64).take(self.coordinates[axis].at)
 
     @cached_property
     def bill_to_buy(self) -> Bill:
         """How many of every part must be added to what stands there."""
         owned = self.owned
-        return self.bill if owned is None else to_buy(self.bill, owned)
+        return self.bill if owned is None else money.to_buy(self.bill, owned)
 
     @property
     def racks_to_buy(self) -> Array:
         """Racks that must be added."""
         owned, filled = self.owned, self.cost().racks
-        return filled if owned is None else beyond(filled, owned.racks)
+        return filled if owned is None else money.beyond(filled, owned.racks)
 
     @property
     def _cards_included(self) -> Mask:

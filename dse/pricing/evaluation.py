@@ -13,8 +13,7 @@ from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.convergence import Convergence
 from dse.model.goodput import Goodput
-from dse.model.money import Cost
-from dse.model.rental import Billing, billed_s
+from dse.model.money import Billing, Cost, billed_s
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, scalar
-from dse.model.money import WATT_PER_KILOWATT
-from dse.model.ownership import HOURS_PER_YEAR
+from dse.model.money import HOURS_PER_YEAR, WATT_PER_KILOWATT
 from dse.pricing import extras
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.hardware import Machine, host_price, number

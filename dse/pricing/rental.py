@@ -11,9 +11,9 @@ from dse.catalog import Fact
 from dse.catalog.scale import Spread
 from dse.model.arrays import ArrayLike
 from dse.model.goodput import Failures
-from dse.model.rental import Billing
+from dse.model.money import Billing
 from dse.pricing.draws import normal
-from dse.study.rental import ON_DEMAND, SPOT, StudyRental
+from dse.study.money import ON_DEMAND, SPOT, StudyRental
 
 
 @dataclass(frozen=True)

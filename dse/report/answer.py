@@ -8,12 +8,11 @@ from dse.report import (
     alternatives,
     bills,
     confidence,
+    money,
     none_feasible,
     one_age,
-    payback,
     price_days,
     readiness,
-    rents,
     training_runs,
     waterfall,
     what_if,
@@ -93,8 +92,8 @@ def _bought(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     return [
         f"Recommended: {named}{_if_slower(document)}.", *_met(document), worth,
-        *rents.from_whom(document.bills.get("recommended", ())), *bills.commitment(document),
-        *_slower(document), *_by_rule(document), *training_runs.answer_lines(document),
+        *bills.commitment(document), *_slower(document), *_by_rule(document),
+        *training_runs.answer_lines(document),
     ]  # fmt: skip
 
 
@@ -102,7 +101,7 @@ def _instead(document: RunDocument) -> list[str]:
     """What of the gain is software, and what other money would bring."""
     return [
         *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
-        *payback.said_of(document), *_next_dollars(document), _nearly(document),
+        *_next_dollars(document), _nearly(document),
     ]  # fmt: skip
 
 
@@ -138,7 +137,7 @@ def _expired(document: RunDocument) -> str:
     """How much of the sum is by offers that are none any more, with a blank before it."""
     items = document.bills.get("recommended", ())
     share = bills.expired_share(items)
-    paid = rents.sum_of(bills.rent_of(items)).lower()
+    paid = money.sum_of(bills.rent_of(items)).lower()
     return f" {percent(share)} of its {paid} is by offers that have expired." if share else ""
 
 

@@ -15,21 +15,17 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.pricing import caveats, constraints, market, price_doubts, rents, stock
+from dse.pricing import bill_of_rent, caveats, constraints, market, price_doubts, stock
 from dse.pricing.aggregations import FORMULA
-from dse.pricing.bill_of_rent import bills
 from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
+    money,
     none_feasible,
     one_age,
-    own_rates,
-    ownership,
-    payback,
     price_days,
     provenance,
-    rental,
     training_runs,
 )
 from dse.report.alternatives import alternatives
@@ -66,8 +62,8 @@ from dse.search.certainty.usefulness import WITHIN
 from dse.search.feasible import feasible
 from dse.search.guided import number_name
 from dse.search.run import Outcome
-from dse.study import QUANTITIES, Axis, Value
-from dse.study.rental import ON_DEMAND
+from dse.study import QUANTITIES, Axis
+from dse.study.money import ON_DEMAND
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
 
@@ -163,7 +159,7 @@ def build(
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
-            for kind, items in bills(problem, values).items()
+            for kind, items in bill_of_rent.bills(problem, values).items()
         },
         other_aggregations=alternatives(problem, outcome.front, values),
         certainty=certainty(
@@ -180,7 +176,7 @@ def build(
         caveats=(
             *noted(training_runs.beyond(best, baseline)),
             *noted([] if unbought else [NOT_TRIED]),
-            *_notes(problem, values),
+            *_notes(problem),
         ),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
@@ -189,9 +185,8 @@ def build(
         questions=study.questions or None,
         confidence=chosen.confidence,
         one_age=None if row is None else one_age.of_one_age(problem, outcome.front, row, rule),
-        ownership=ownership.of_point(problem, values),
+        ownership=money.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
-        payback=payback.of_point(problem, values),
         repricing=repricing(draws, chosen.position),
         prices=part_prices(problem),
         price_days=price_days.price_days(problem),
@@ -200,16 +195,13 @@ def build(
     return replace(document, readiness=readiness(document))
 
 
-def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[Note, ...]:
+def _notes(problem: Problem) -> tuple[Note, ...]:
     """What the answer must be read with."""
-    own = own_rates.said(problem, recommended, "the recommended configuration")
     return (
-        *noted(rents.of_two_sellers(problem, recommended), COMPARED),
-        *noted(rents.notes(problem, recommended)), *noted(caveats.caveats(problem)),
+        *noted(bill_of_rent.for_other_terms(problem)), *noted(caveats.caveats(problem)),
         *noted(price_doubts.expired(problem), EXPIRED),
         *noted(_unlikely_rents(problem), COMPARED),
-        *noted(caveats.unsupported(problem), LEFT_OUT), *noted([f"{own}."] if own else ()),
-        *noted(rental.start_note(problem, recommended)), *noted(rental.spot_note(problem)),
+        *noted(caveats.unsupported(problem), LEFT_OUT),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import approaches, decoding, goodput, gradients, launches, power, rental
+from dse.report import approaches, decoding, goodput, gradients, launches, money, power
 from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
@@ -48,7 +48,7 @@ def assumptions(
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
         )
     lines.append(_of_scale(problem))
-    lines += [*goodput.assumed(problem, recommended), *rental.assumed(problem)]
+    lines += [*goodput.assumed(problem, recommended), *money.assumed(problem)]
     lines += _network_assumptions(problem)
     lines += power.assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)

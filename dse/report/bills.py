@@ -12,7 +12,7 @@ from dse.catalog.price_terms import QUOTE
 from dse.currencies import Rate
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
-from dse.report import rents
+from dse.report import money
 from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
@@ -78,8 +78,8 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
             f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
             tuple(map(_line, items)),
             to_the_cent(total(items)),
-            _below(document, items),
-            rents.sum_of(rent_of(items)),
+            _below(items),
+            money.sum_of(rent_of(items)),
             rent_of(items) is not None,
             any(item.owned is not None for item in items),
         )
@@ -87,22 +87,16 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
     )
 
 
-def _below(document: RunDocument, items: Sequence[Item]) -> str:
+def _below(items: Sequence[Item]) -> str:
     """What is said of a bill below it."""
-    billed = rents.billed(rent_of(items))
-    return " ".join(filter(None, [billed, *_commitment(document, items), _note(items)]))
-
-
-def _commitment(document: RunDocument, items: Sequence[Item]) -> list[str]:
-    """What a bill of rent commits to beyond what a run is charged."""
-    use = document.ownership.utilisation if document.ownership else 1.0
-    return rents.commitment(items, use)
+    billed = money.billed(rent_of(items))
+    return " ".join(filter(None, [billed, *money.commitment(items), _note(items)]))
 
 
 def commitment(document: RunDocument) -> list[str]:
     """The commitments of the recommended point, whichever bill has its rent."""
     bills = (document.bills.get(f"recommended{kind}", ()) for kind in ("", RENTED))
-    return next((said for items in bills if (said := _commitment(document, items))), [])
+    return next((said for items in bills if (said := money.commitment(items))), [])
 
 
 def rent_of(items: Sequence[Item]) -> Rent | None:
@@ -144,7 +138,7 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     dates = sorted({item.price_date[:7] for item in bought if item.price_date})
     if not bought:
         return []
-    rented = rents.said(bought, point.config)
+    rented = money.rented(bought, point.config)
     gone = expired_share(_of(document, point))
     lapsed = [f"{percent(gone)} of it by offers that have expired"] if gone else []
     if not dates:
@@ -213,12 +207,12 @@ def machines_owned(document: RunDocument, point: Point) -> str:
 def heading(items: Sequence[Item]) -> str:
     """What a bill is, above its lines."""
     rent = rent_of(items)
-    return f"bill of the rent: {rents.billed(rent)}" if rent else "bill of materials"
+    return f"bill of the rent: {money.billed(rent)}" if rent else "bill of materials"
 
 
 def _at(item: Item) -> str:
     """Unit price, and of what is rented the hours."""
-    for_hours = f" for {rents.hours(item.rent.hours)}" if item.rent else ""
+    for_hours = f" for {money.hours(item.rent.hours)}" if item.rent else ""
     return f"at {_unit(item):>14}{for_hours}"
 
 
@@ -342,7 +336,7 @@ def at_no_charge(items: Sequence[Item]) -> list[Item]:
 def _line(item: Item) -> Line:
     return Line(
         ordered(item), f"{item.quantity:,}", _unit(item), to_the_cent(item.usd), _price(item),
-        item.source, rents.hours(item.rent.hours) if item.rent else "", *_standing(item),
+        item.source, money.hours(item.rent.hours) if item.rent else "", *_standing(item),
         past(item),
     )  # fmt: skip
 
@@ -369,7 +363,7 @@ def _price(item: Item) -> str:
     if item.terms and item.terms.vendor:
         parts.append(item.terms.vendor)
     if item.rent:
-        parts.append(rents.term(item.rent.term))
+        parts.append(money.term(item.rent.term))
     if item.price_date:
         parts.append(item.price_date)
     elif item.rent:

@@ -6,7 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import constraints, market, memory_remedies, price_doubts, profiles_at_hand, rents
+from dse.pricing import (
+    bill_of_rent,
+    constraints,
+    memory_remedies,
+    price_doubts,
+    profiles_at_hand,
+)
 from dse.pricing.caveats import caveats, unsupported
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken, unused
@@ -72,7 +78,7 @@ def checked(problem: Problem) -> Checked:
         caveats=(
             *price_doubts.unlikely(problem),
             *price_doubts.expired(problem),
-            *(rents.for_other_terms(problem) if market.rents(problem.study) else ()),
+            *bill_of_rent.for_other_terms(problem),
             *caveats(problem),
             *unsupported(problem),
             *(memory_remedies.nowhere(problem) if constraints.FITS in counted.rejected else ()),

@@ -311,9 +311,8 @@ class Goodput:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnedYears:
-    """What a point costs over some years: bought, fed and sold again, or rented for as long.
-    rent_usd: of machines that are rented anew for every run; kept_rent_usd: of those that are kept
-    from run to run, None where that is the same."""
+    """The cost of a point over some years: bought, fed and sold again, or rented for as much work.
+    rent_usd: None where no rent is known."""
 
     years: float
     purchase_usd: float
@@ -321,21 +320,16 @@ class OwnedYears:
     residual_usd: float
     own_usd: float
     rent_usd: float | None
-    kept_rent_usd: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owned:
     """Buying beside renting. years: of amortisation; residual_value, utilisation: shares, see
-    :class:`dse.study.ownership.StudyOwnership`; term: of the rental; break_even_utilisation: from
-    which on buying pays, above 1 where it never does, None where the rent is too low or not
-    known. same_work_usd_per_hour: the rent for the work of an owned hour, of machines that are
-    rented anew for every run, None where it is that of an hour; kept_usd_per_hour,
-    kept_break_even_utilisation: of machines that are kept from run to run, which start once; None
-    where no run waits for machines. paid_idle: the rent is of all hours, a commitment;
-    pays_up_to_utilisation: then, in place of break_even_utilisation, up to which buying pays, 0
-    where it never does. rent_price: whose price of what day it is, in words. beside_training: what
-    a single run is billed beside the hours in which it holds its machines, in words."""
+    :class:`dse.study.money.StudyOwnership`; term: of the rental; break_even_utilisation: from
+    which on buying pays, above 1 where it never does, None where the rent is too low, not known, or
+    of all hours; break_even_months: until buying has paid at ``utilisation``, None where it never
+    has. same_work_usd_per_hour: the rent for the work of an owned hour, None where it is that of an
+    hour. paid_idle: the rent is of all hours, a commitment."""
 
     years: float
     residual_value: float
@@ -344,41 +338,9 @@ class Owned:
     rent_usd_per_hour: float | None
     same_work_usd_per_hour: float | None = field(default=None, metadata=IF_ANY)
     break_even_utilisation: float | None
+    break_even_months: float | None = None
     totals: tuple[OwnedYears, ...]
-    kept_usd_per_hour: float | None = field(default=None, metadata=IF_ANY)
-    kept_break_even_utilisation: float | None = field(default=None, metadata=IF_ANY)
     paid_idle: bool | None = field(default=None, metadata=IF_ANY)
-    pays_up_to_utilisation: float | None = field(default=None, metadata=IF_ANY)
-    rent_price: str | None = field(default=None, metadata=IF_ANY)
-    beside_training: tuple[str, ...] | None = field(default=None, metadata=IF_ANY)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Payback:
-    """How soon what is added to owned hardware has saved its price; see
-    :func:`dse.model.ownership.saved_usd_per_hour`.
-
-    stands: the fastest of what stands there, in words; times: how much faster the point is than
-    that, both with the best software. rent_usd_per_hour: of the whole point under ``term``, None
-    where it is not known. months: None where nothing is saved, or the rent is not known; interval:
-    90 %, its upper end None where it may never pay back. missing: why nothing can be said, empty
-    where something can. resale_usd: what the owned machines that the point does not use would sell
-    for by the study's prices, which ``months`` takes off the price; None where it has none.
-    """
-
-    added_usd: float
-    stands: str = ""
-    times: float | None = None
-    term: str = ""
-    rent_usd_per_hour: float | None = None
-    electricity_usd_per_hour: float | None = None
-    owned_electricity_usd_per_hour: float | None = None
-    utilisation: float = 1.0
-    saved_usd_per_month: float | None = None
-    months: float | None = None
-    interval: tuple[float | None, float | None] | None = None
-    missing: str = ""
-    resale_usd: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -415,8 +377,7 @@ class Explained(Point):
     quantity, None where there is none; bill: what is ordered for it, or rented where the study's
     money is rent; rented: what is rented where it counts purchase and rent; goodput: the share of a
     run's time that trains; target: of its run, in words; ownership: buying beside
-    renting; payback: of what is added to owned hardware; rental: the terms, in words; power: what
-    draws its watts."""
+    renting; rental: the terms, in words; power: what draws its watts."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -434,6 +395,5 @@ class Explained(Point):
     goodput: Goodput | None = None
     target: str | None = field(default=None, metadata=IF_ANY)
     ownership: Owned | None = None
-    payback: Payback | None = field(default=None, metadata=IF_ANY)
     rental: str = ""
     power: Power | None = None

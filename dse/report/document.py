@@ -17,7 +17,6 @@ from dse.report.design_point import (
     Baseline,
     Bounds,
     Owned,
-    Payback,
     Point,
     Recommended,
     WaterfallStep,
@@ -435,10 +434,10 @@ class RunDocument:
     which no point is feasible. questions: what was asked beside the study, by option; confidence:
     None where none was asked for. target: of a run, in words, None without one. qualities: targets
     that the study's workload has, and the study does not use. ownership: buying the recommended
-    point beside renting it. owned: what stands there already, in words, and payback: of what is
-    added to it; None where nothing does. repricing: None where no price changes what the study
-    compares. one_age: None where the answer compares prices of one age, or too few are known.
-    readiness: None where certainty is."""
+    point beside renting it. owned: what stands there already, in words; None where nothing does.
+    repricing: None where no price changes what the study compares. one_age: None where
+    the answer compares prices of one age, or too few are known. readiness: None where certainty
+    is."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -485,7 +484,6 @@ class RunDocument:
     study_text: str
     ownership: Owned | None = None
     owned: tuple[str, ...] | None = field(default=None, metadata=IF_ANY)
-    payback: Payback | None = field(default=None, metadata=IF_ANY)
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.constraints import reasons
-from dse.report import approaches, bills, goodput, ownership, payback, power, training_runs, words
+from dse.report import approaches, bills, goodput, money, power, training_runs, words
 from dse.report.design_point import Bounds, Explained
 from dse.report.terms import TERMS
 from dse.study.quantities import COSTS, POWER
@@ -79,9 +79,7 @@ def lines(point: Explained) -> list[str]:
     if point.rental:
         out.append(f"rental terms     {point.rental}")
     if point.ownership:
-        out += ownership.lines(point.ownership)
-    if point.payback:
-        out.append(f"payback          {payback.said(point.payback)}")
+        out += money.lines(point.ownership)
     if point.bill:
         out += ["", bills.heading(point.bill), *bills.lines(point.bill), ""]
     if point.rented:

@@ -20,7 +20,7 @@ from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.plain_text import filled
-from dse.study.rental import SPOT
+from dse.study.money import SPOT
 from dse.units import parse
 
 FORMATS = ("skypilot", "slurm", "torchrun")

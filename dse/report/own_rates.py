@@ -8,9 +8,10 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
-from dse.pricing import rate_doubts, throughput
+from dse.pricing import throughput
 from dse.pricing.problem import Problem
 from dse.report.words import significant
+from dse.spelling import enumerated
 from dse.study import Value
 
 Values = Mapping[str, Value | None]
@@ -24,35 +25,21 @@ def said(problem: Problem, values: Values | None, where: str = "this very config
     """
     if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
         return ""
-    profiles_used = tuple(problem.profiles.values())
-    own = throughput.own_rates(profiles_used)
-    if not own:
-        return ""
-    telling = [rate for rate in own if not throughput.by_host(rate, profiles_used)]
-    names, count = list(dict.fromkeys(own[rate][0] for rate in telling)), len(telling)
-    if not count:
-        return (
-            "In all of your training rates the host's launches of kernels decide, so they do not "
-            "correct the time of computing"
-        )
-    rates = f"{count} of your training rates" if count > 1 else "A training rate of yours"
-    verb, profiles = "correct" if count > 1 else "corrects", "profiles" if names[1:] else "profile"
-    text = f"{rates} ({profiles} {', '.join(names)}) {verb} the time of computing"
-    measured = [rate for rate in own if is_of(problem, values, rate)] if values else []
-    if values is None or not measured:
+    profiles = tuple(problem.profiles.values())
+    own = throughput.own_rates(profiles)
+    telling = [rate for rate in own if not throughput.by_host(rate, profiles)]
+    if not telling:
+        told = "In all of your training rates the host's launches decide: they correct nothing"
+        return told if own else ""
+    names = enumerated(list(dict.fromkeys(own[rate][0] for rate in telling)))
+    correct = "training rate corrects" if len(telling) == 1 else "training rates correct"
+    text = f"{len(telling)} {correct} the time of computing (from {names})"
+    measured = [rate.samples_per_s for rate in own if values and is_of(problem, values, rate)]
+    predicted = float(np.ravel(problem.point(values)["throughput"])[0]) if values else np.nan
+    if not measured or not np.isfinite(predicted):
         return text
-    predicted = float(np.ravel(problem.point(values)["throughput"])[0])
-    if not np.isfinite(predicted):
-        return text
-    least, most = (significant(of(rate.samples_per_s for rate in measured), 3) for of in (min, max))
-    rates = least if least == most else f"{least} to {most}"
-    doubts = [
-        f"{rate_doubts.named_profiles(own, rows)} contradict one another; "
-        for rows in throughput.by_configuration(measured).values()
-        if rate_doubts.contradict(rows)
-    ]
-    dse = f"{''.join(doubts)}dse: {significant(predicted, 3)}"
-    return f"{text}; at {where} you measured {rates} samples/s ({dse})"
+    rates = " to ".join(dict.fromkeys(significant(of(measured), 3) for of in (min, max)))
+    return f"{text}; at {where} you measured {rates} samples/s (dse: {significant(predicted, 3)})"
 
 
 def measured_at(problem: Problem, values: Values) -> bool:

@@ -28,11 +28,9 @@ from dse.report import (
     goodput,
     gradients,
     launches,
+    money,
     own_rates,
-    ownership,
-    payback,
     power,
-    rental,
     training_runs,
 )
 from dse.report.design_point import (
@@ -161,9 +159,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         rented=billed.get(RENTED),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
-        ownership=ownership.of_point(problem, values),
-        payback=payback.of_point(problem, values),
-        rental=rental.said(problem),
+        ownership=money.of_point(problem, values),
+        rental=money.terms(problem),
         power=power.of_point(problem, values),
     )
 

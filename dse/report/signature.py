@@ -9,7 +9,7 @@ from math import inf
 
 from dse.catalog.price_terms import ESTIMATE, QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
-from dse.report import bills, rents, words
+from dse.report import bills, money, words
 from dse.report.certainty import words as certainty_words
 from dse.report.certainty.price_flips import turn_lines
 from dse.report.deal import buys
@@ -69,7 +69,7 @@ def _prices(document: RunDocument) -> Iterator[str]:
     bill = document.bills.get("recommended", ())
     if not buys(document) and not bills.rent_of(bill):
         return
-    yield from (f"Rent of {said}" for said in rents.said(bill, document.recommended.config))
+    yield from (f"Rent of {said}" for said in money.rented(bill, document.recommended.config))
     yield from bills.commitment(document)
     items = [item for item in bill if item.usd and item.price_class != OF_SITE]
     whole = sum(item.usd or 0.0 for item in items)

@@ -12,17 +12,17 @@ from dse import catalog
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.report import ownership, words
+from dse.report import words
 from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
-from dse.report.rental import LEAST_START
 from dse.spelling import enumerated
 from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
 
 # What stands beside a speed, by quantity.
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
+LEAST_START = 0.1  # of the time of a run; less is not worth a word
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
 _VERBS = {TIME.name: "takes", COST.name: "costs", ENERGY.name: "uses"}
 MARK = "†"  # of a batch that the length of a run is extrapolated to
@@ -107,17 +107,15 @@ def owned_usd(document: RunDocument, point: Point) -> float | None:
     return own * lasts / SECONDS_PER_HOUR
 
 
-def costs(document: RunDocument, point: Point, *, briefly: bool = False) -> str:
-    """``USD 12 to own if the machines are busy for all 4 years (USD 20 to rent)``, or the rent
-    alone where the study rents; that a rent is unknown where it is. briefly: without the condition,
-    which was told just before."""
+def costs(document: RunDocument, point: Point) -> str:
+    """``USD 12 to own (USD 20 to rent)``, or the rent alone where the study rents; that a rent is
+    unknown where it is."""
     rent, own = amount(COST.name, point.quantity(COST.name)), owned_usd(document, point)
     if own is None:
         return f"{rent} to rent"
     known = point.quantity(COST.name) is not None
     beside = f" ({rent} to rent)" if known else " (what they rent for is unknown)"
-    under = "" if briefly else f" {ownership.if_busy(document)}"
-    return f"{words.shown(own, BESIDE[COST.name].unit)} to own{under}{beside}"
+    return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
 
 
 def known(document: RunDocument, point: Point, name: str) -> bool:
@@ -148,9 +146,9 @@ def no_target(document: RunDocument) -> list[str]:
     ]
 
 
-def _told(document: RunDocument, point: Point, name: str, *, briefly: bool = False) -> str:
+def _told(document: RunDocument, point: Point, name: str) -> str:
     if name == COST.name:
-        return costs(document, point, briefly=briefly)
+        return costs(document, point)
     value = point.quantity(name)
     limits = [one for text in document.constraints if (one := limit_of(text)) and one.name == name]
     missed = [one.value for one in limits if value is not None and one.missed(value)]
@@ -164,7 +162,7 @@ def answer_lines(document: RunDocument) -> list[str]:
     if not names or document.target is None or best.run is None:
         return []
     mine = [f"{_VERBS[name]} {_told(document, best, name)}" for name in names]
-    theirs = [_told(document, base, name, briefly=True) for name in names]
+    theirs = [_told(document, base, name) for name in names]
     how = "to" if best.run.fitted_batches else "on"
     line = f"Training {how} {document.target} {enumerated(mine)}"
     if not best.same_as(base):

@@ -11,10 +11,9 @@ from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, BANDWIDTH
 from dse.study.expressions import Expression, Limit
 from dse.study.failures import StudyFailures
+from dse.study.money import StudyOwnership, StudyRental
 from dse.study.numbers import shown
-from dse.study.ownership import StudyOwnership
 from dse.study.quantities import QUANTITIES
-from dse.study.rental import StudyRental
 from dse.yaml_source import Source
 
 
@@ -251,7 +250,6 @@ class OwnedHardware:
     only parts. count: accelerators, or nodes. What is None is usual: one accelerator, one network
     card to a node; of an unknown network nothing counts. parts: how many ``hosts``, ``nics``,
     ``switches`` and ``cables`` there are, where these are other numbers than such a cluster has.
-    resale_usd: what one of the machines would sell for; None where nobody says.
     """
 
     axis: str = ""
@@ -261,7 +259,6 @@ class OwnedHardware:
     inter_node: Value | None = None
     nics_per_node: int | None = None
     parts: Mapping[str, int] = field(default_factory=dict)
-    resale_usd: float | None = None
 
 
 # A price list of a study: the path of its file, or where in the study it is written out.

@@ -36,6 +36,7 @@ from dse.study.definition import (
 )
 from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
+from dse.study.money import StudyOwnership, StudyRental, read_ownership, read_rental
 from dse.study.names import Names, misspelt, suggest
 from dse.study.objectives import (
     check_limited_target,
@@ -45,8 +46,6 @@ from dse.study.objectives import (
     read_target,
 )
 from dse.study.owned import check_not_rented, read_owned
-from dse.study.ownership import StudyOwnership, read_ownership
-from dse.study.rental import StudyRental, read_rental
 from dse.study.values import default_axis, find_value, given_value, read_axis
 from dse.yaml_source import Source, read_yaml
 

@@ -15,11 +15,10 @@ from dse import units
 from dse.study.axes import AXES, AxisSpec
 from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
+from dse.study.money import OWNERSHIP_SCHEMA, RENTAL_SCHEMA
 from dse.study.names import Names
 from dse.study.owned import OWNED_SCHEMA
-from dse.study.ownership import OWNERSHIP_SCHEMA
 from dse.study.quantities import QUANTITIES
-from dse.study.rental import RENTAL_SCHEMA
 
 # What to write for a key of a study where it is missing or of another kind.
 EXAMPLES = {

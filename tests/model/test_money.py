@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -130,3 +131,158 @@ def test_racks_are_on_the_bill_where_they_have_a_price() -> None:
     assert np.isfinite(cost(8, 8, 1, prices=unknown).capital_usd), "free, however many"
     priced = replace(unknown, rack_usd=3000.0)
     assert np.isnan(cost(8, 8, 1, prices=priced).capital_usd)
+
+
+EVERYTHING = money.Owned(*(1e9,) * 7)
+counts = st.integers(0, 300)
+
+
+def reference(needed: dict[str, int], owned: dict[str, int]) -> dict[str, int]:
+    """What must be bought, part by part."""
+    found = {}
+    for part in ("accelerators", "nodes", "nics", "cables"):
+        found[part] = max(0, needed[part] - owned[part])
+    found["uplinks"] = max(0, needed["uplinks"] - max(0, owned["cables"] - needed["cables"]))
+    left = owned["switches"]
+    for tier in ("leaves", "spines", "cores"):
+        taken = min(needed[tier], left)
+        found[tier], left = needed[tier] - taken, left - taken
+    spare = owned["hosts"] - min(needed["nodes"], owned["nodes"])
+    found["servers"] = max(0, needed["servers"] - max(0, spare))
+    return found
+
+
+@given(
+    st.integers(1, 3000), st.sampled_from([1, 3, 8]), st.sampled_from([1, 8]), st.integers(0, 40),
+    st.tuples(counts, counts, counts, counts, counts, counts),
+)  # fmt: skip
+def test_what_must_be_added_is_counted_as_by_hand(
+    gpus: int, per_node: int, nics: int, servers: int, stands: tuple[int, ...]
+) -> None:
+    parts = bill(gpus, per_node, nics, servers, 32, False)
+    names = ("accelerators", "nodes", "hosts", "nics", "switches", "cables")
+    owned = dict(zip(names, stands, strict=True))
+    owned["hosts"] += owned["nodes"]
+    tree = parts.tree
+    needed = {
+        "accelerators": parts.accelerators, "nodes": parts.nodes, "nics": parts.nics,
+        "servers": parts.servers, "leaves": tree.leaves, "spines": tree.spines,
+        "cores": tree.cores, "cables": tree.cables, "uplinks": tree.uplinks,
+    }  # fmt: skip
+    buy = money.to_buy(parts, money.Owned(**{name: float(count) for name, count in owned.items()}))
+    expected = reference({name: int(count) for name, count in needed.items()}, owned)
+    assert {
+        "accelerators": int(buy.accelerators), "nodes": int(buy.nodes), "nics": int(buy.nics),
+        "servers": int(buy.servers), "leaves": int(buy.tree.leaves),
+        "spines": int(buy.tree.spines), "cores": int(buy.tree.cores),
+        "cables": int(buy.tree.cables), "uplinks": int(buy.tree.uplinks),
+    } == expected  # fmt: skip
+    assert bool(money.anything(buy)) == (sum(expected.values()) > 0)
+
+
+@given(st.integers(1, 5000), st.sampled_from([1, 3, 8]))
+def test_nothing_owned_changes_nothing(gpus: int, per_node: int) -> None:
+    parts = bill(gpus, per_node, 1, 0, 64, False)
+    alone, none = (money.cost(parts, PRICES, owned) for owned in (None, money.Owned()))
+    assert alone.capital_usd == none.capital_usd
+    assert alone.tco_usd_per_hour == none.tco_usd_per_hour
+
+
+@given(st.integers(1, 5000), st.sampled_from([1, 3, 8]))
+def test_all_owned_costs_electricity_alone(gpus: int, per_node: int) -> None:
+    parts = bill(gpus, per_node, 1, 2, 64, False)
+    nan = float("nan")
+    unknown = replace(
+        PRICES, accelerator_usd=nan, host_usd=nan, nic_usd=nan, switch_port_usd=nan, cable_usd=nan,
+        server_usd=nan, extras=money.Extras(0.1, 5_000.0, 300.0),
+    )  # fmt: skip
+    found = money.cost(parts, unknown, EVERYTHING)
+    assert float(found.capital_usd) == 0.0, "what is not bought costs nothing, known or not"
+    assert float(found.tco_usd_per_hour) == pytest.approx(float(found.power_w) / 1000 * 0.1)
+    plain = money.cost(parts, PRICES)
+    assert found.power_w == plain.power_w
+
+
+def test_twice_the_cluster_buys_the_other_half() -> None:
+    parts = bill(128, 8, 1, 0, 64, False)
+    owned = money.Owned(64.0, 8.0, 8.0, 8.0, 1.0, 8.0, 3.0)
+    found = money.cost(parts, PRICES, owned)
+    assert float(found.capital_usd) == 64 * 10_000 + 8 * (20_000 + 500 + 100)
+    whole = money.cost(parts, PRICES)
+    assert float(whole.capital_usd - found.capital_usd) == (
+        64 * 10_000 + 8 * (20_000 + 500 + 100) + SWITCH_USD
+    )
+    priced = replace(PRICES, rack_usd=1000.0, extras=money.Extras(0.1, 5_000.0, 300.0))
+    found, racks = money.cost(parts, priced, owned), float(whole.racks)
+    hardware = 64 * 10_000 + 8 * 20_600 + (racks - 3) * 1000
+    assert float(found.capital_usd) == pytest.approx(hardware * 1.1 + 5_000 + 8 * 300)
+
+
+def test_arrays_are_the_points_one_by_one() -> None:
+    gpus = np.array([8, 64, 100, 128, 1024])
+    owned = money.Owned(64.0, 8.0, 9.0, 8.0, 1.0, 8.0, 0.0)
+    together = money.cost(bill(gpus, 8, 1, 3, 64, False), PRICES, owned).capital_usd
+    alone = [float(money.cost(bill(one, 8, 1, 3, 64, False), PRICES, owned).capital_usd)
+             for one in gpus]  # fmt: skip
+    assert together.tolist() == alone
+
+
+usd = st.floats(1.0, 1e9)
+
+
+def test_owning_by_hand() -> None:
+    # 350,400 USD over 4 years are 10 USD an hour; a quarter is left, and half of the hours used.
+    assert money.owned_usd_per_hour(350_400.0, 1.0, 4.0) == pytest.approx(11.0)
+    assert money.owned_usd_per_hour(350_400.0, 1.0, 4.0, 0.25 * 350_400.0, 0.5) == pytest.approx(
+        16.0
+    )
+    # 10 USD an hour of all hours against 21 - 1 in use.
+    assert money.break_even_utilisation(350_400.0, 1.0, 21.0, 4.0) == pytest.approx(0.5)
+    assert money.break_even_utilisation(350_400.0, 1.0, 6.0, 4.0) == pytest.approx(2.0)
+
+
+def test_a_rent_below_the_electricity_is_never_beaten() -> None:
+    found = money.break_even_utilisation(1000.0, [2.0, 2.0, 2.0], [1.0, 2.0, np.nan], 4.0)
+    assert np.isinf(found[:2]).all()
+    assert np.isnan(found[2])
+
+
+@given(usd, st.floats(0, 1e5), st.floats(1e-2, 1e5), st.floats(0.5, 10), st.floats(0, 0.9))
+def test_at_the_break_even_both_cost_the_same(
+    capital: float, electricity: float, more: float, years: float, residual: float
+) -> None:
+    rent = electricity + more
+    resold = residual * capital
+    share = float(money.break_even_utilisation(capital, electricity, rent, years, resold))
+    owned = money.owned_usd_per_hour(capital, electricity, years, resold, share)
+    assert float(owned) == pytest.approx(rent, rel=1e-6)
+    total = capital - resold + electricity * money.HOURS_PER_YEAR * years * share
+    assert total == pytest.approx(rent * money.HOURS_PER_YEAR * years * share, rel=1e-6)
+
+
+HOUR = 3600.0
+times = st.one_of(st.just(0.0), st.floats(1e-3, 1e10))
+spans = st.one_of(st.just(0.0), st.floats(1.0, 1e6))
+
+
+@given(st.lists(times, min_size=1, max_size=5), spans, spans, spans)
+def test_a_run_is_billed_whole_units_and_at_least_the_minimum(
+    held: list[float], minimum: float, unit: float, start: float
+) -> None:
+    found = money.billed_s(np.array(held), money.Billing(1.0, minimum, unit, start))
+    for at, seconds in enumerate(held):
+        due = max(seconds + start, minimum)
+        if unit:
+            due = math.ceil(due / unit * (1 - 1e-12)) * unit
+        assert found[at] == pytest.approx(due, rel=1e-12)
+    assert (
+        np.diff(money.billed_s(np.sort(held), money.Billing(1.0, minimum, unit, start))) >= 0
+    ).all()
+
+
+def test_what_is_billed_by_hand() -> None:
+    billing = money.Billing(1.0, HOUR, HOUR, 600.0)
+    # 5 min and 10 min of start are billed an hour; 50 min and 10 min one, 51 min and 10 min two.
+    held = np.array([300.0, 3000.0, 3060.0, np.inf])
+    assert money.billed_s(held, billing).tolist() == [HOUR, HOUR, 2 * HOUR, np.inf]
+    assert money.billed_s(100.0, money.Billing()).tolist() == 100.0

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from dse.pricing.bill_of_materials import Item
-from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills
+from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills, for_other_terms
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
-from dse.report import rents
+from dse.report import money
+from dse.report.check import checked
+from dse.study import Value
 from tests.pricing import studies
 from tests.pricing.priced import point
 
@@ -98,45 +100,31 @@ def test_a_commitment_holds_all_hours_of_its_years(
     (item,) = items
     assert item.rent is not None
     assert item.rent.committed_hours == (None if years is None else 8760 * years)
-    said = rents.commitment(items, use=1.0)
-    if years is None:
-        assert said == []
-        return
-    usd = item.quantity * (item.unit_usd or 0.0) * 8760 * years
-    over = "the year" if years == 1 else "the 3 years"
-    assert said[0].startswith(f"USD {usd:,.0f} are committed over {over}, of which this run is ")
-    assert said[0].endswith(": other work must fill the rest of the time, else its rent is lost.")
-    busy = rents.commitment(items, use=0.4)
-    assert busy[0].endswith(", as machines are in use 40 % of the time: other work pays the rest.")
+    usd = item.quantity * (item.unit_usd or 0.0) * 8760 * (years or 0)
+    told = money.commitment(items)
+    assert [line.partition(" are ")[0] for line in told] == ([f"USD {usd:,.0f}"] if years else [])
 
 
 @pytest.mark.parametrize(
     ("hours", "years", "usd", "said"),
     [
-        (2.0, 1, 70_080, "the year, of which this run is charged 2 h: other work"),
-        (8_760.0, 1, None, ""),
-        (13_140.0, 1, 140_160, "2 terms of a year each at today's price, of which this run is "
-         "charged 548 days: other work"),  # 18 months
-        (17_520.0, 1, 140_160, "2 terms of a year each at today's price, which this run takes "
-         "whole."),
-        (17_521.0, 1, 210_240, "3 terms of a year each at today's price, of which"),
-        (17_520.0, 3, 210_240, "the 3 years, of which this run is charged 730 days: other work"),
-        (35_040.0, 3, 420_480, "2 terms of 3 years each at today's price, of which this run is "
-         "charged 1,460 days: other work"),
+        (2.0, 1, 70_080, "1 year, of which this run is charged 2 h."),
+        (13_140.0, 1, 140_160, "2 years, of which this run is charged 548 days."),
+        (17_520.0, 1, 140_160, "2 years, of which this run is charged 730 days."),
+        (17_521.0, 1, 210_240, "3 years, of which"),
+        (17_520.0, 3, 210_240, "3 years, of which this run is charged 730 days."),
+        (35_040.0, 3, 420_480, "6 years, of which this run is charged 1,460 days."),
     ],
-)  # fmt: skip
+)
 def test_a_run_longer_than_a_commitment_takes_several(
-    tmp_path: Path, hours: float, years: int, usd: int | None, said: str
+    tmp_path: Path, hours: float, years: int, usd: int, said: str
 ) -> None:
     """By hand: 2 machines at USD 4.00 an hour are USD 70,080 a year. A run pays for its hours."""
     (item,) = bill_of_rent(found := rented(tmp_path, "per_run", "rental: 1-year\n"), point(found))
     assert item.rent is not None
     rent = replace(item.rent, hours=hours, training_hours=hours, committed_hours=8_760.0 * years)
-    told = rents.commitment([replace(item, quantity=2, unit_usd=4.0, rent=rent)], use=1.0)
-    if usd is None:
-        assert told == []
-        return
-    assert told[0].startswith(f"USD {usd:,} are committed over {said}")
+    (told,) = money.commitment([replace(item, quantity=2, unit_usd=4.0, rent=rent)])
+    assert told.startswith(f"USD {usd:,} are committed over {said}")
 
 
 def test_a_run_of_18_months_is_charged_18_months_of_two_terms(tmp_path: Path) -> None:
@@ -154,8 +142,8 @@ def test_a_run_of_18_months_is_charged_18_months_of_two_terms(tmp_path: Path) ->
     assert item.rent.hours == pytest.approx(13_140, rel=0.01)
     an_hour = item.quantity * (item.unit_usd or 0.0)
     assert item.usd == pytest.approx(an_hour * item.rent.hours)
-    (said,) = rents.commitment([item], use=1.0)
-    assert said.startswith(f"USD {an_hour * 2 * 8_760:,.0f} are committed over 2 terms of a year")
+    (said,) = money.commitment([item])
+    assert said.startswith(f"USD {an_hour * 2 * 8_760:,.0f} are committed over 2 years")
 
 
 def test_accelerators_are_rented_in_whole_machines(tmp_path: Path) -> None:
@@ -225,3 +213,56 @@ def test_a_run_of_unknown_length_has_no_sum() -> None:
     (item,) = bill_of_rent(problem, point(problem, node="aws-p3.16xlarge", precision="bf16"))
     assert item.rent is not None
     assert (item.rent.hours, item.unit_usd, item.usd) == (None, 24.48, None)
+
+
+HOURLY = studies.SMALL.replace("minimize: capital", "minimize: hourly").replace(
+    '"capital <= 200 kUSD", ', ""
+)
+TERMS = """\
+prices:
+  accelerators:
+    p100-sxm2-16gb:
+      hourly: [{value: 3 USD/hour}, {value: 2 USD/hour, term: 1-year, vendor: Acme}]
+    v100-sxm2-16gb: {hourly: {value: 1 USD/hour, term: 3-year}}
+"""
+
+
+def test_a_rent_of_the_term_is_paid_whole_and_certain(tmp_path: Path) -> None:
+    """By hand: 4 P100 for a year at USD 2, whatever others take off; on demand at USD 3, of which
+    45 % are paid for three years."""
+
+    def rented(term: str) -> tuple[Problem, dict[str, Value | None]]:
+        text = f"{HOURLY}{TERMS}rental: {term}\n"
+        problem = load(studies.written(tmp_path, text, f"{term}.yaml"))
+        return problem, {**problem.study.baseline.values}
+
+    for term, each, certain in (("1-year", 2.0, True), ("on-demand", 3.0, True),
+                                ("3-year", 3 * 0.45, False)):  # fmt: skip
+        problem, values = rented(term)
+        hourly = problem.point(values)["hourly"]
+        item, *_ = bill_of_rent(problem, values)
+        assert item.usd == pytest.approx(4 * each), term
+        assert item.unit_usd == pytest.approx(each)
+        whole = float(np.ravel(hourly)[0])
+        drawn = np.ravel(problem.sampled.point(values, speedup=False)["hourly"])
+        spread = float(drawn.std()) / whole
+        assert (spread < 0.1) is certain, term
+    problem, values = rented("3-year")
+    v100 = {**values, "accelerator": "v100-sxm2-16gb"}
+    item, *_ = bill_of_rent(problem, v100)
+    assert (item.usd, item.price_class) == (4.0, "quote")
+
+
+def test_a_rent_for_another_term_alone_is_not_used_and_that_is_said(tmp_path: Path) -> None:
+    text = f"{HOURLY}{TERMS}rental: 1-year\n"
+    problem = load(studies.written(tmp_path, text))
+    without = load(studies.written(tmp_path, f"{HOURLY}rental: 1-year\n", "without.yaml"))
+    values = {**problem.study.baseline.values, "accelerator": "v100-sxm2-16gb"}
+    item, listed = (bill_of_rent(one, values)[0] for one in (problem, without))
+    assert item == listed, "the catalogue's"
+    (said,) = for_other_terms(problem)
+    for fact in ("v100-sxm2-16gb", "3-year", "1-year", "not used"):
+        assert fact in said
+    assert said in checked(problem).caveats
+    bought = load(studies.written(tmp_path, f"{studies.SMALL}{TERMS}", "bought.yaml"))
+    assert for_other_terms(bought) == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dse.catalog.price_terms import USED
-from dse.pricing import constraints, price_doubts, rents
+from dse.pricing import constraints, price_doubts
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import caveats
 from dse.pricing.load import load
@@ -112,57 +112,6 @@ def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
         "Past their validity on 2026-11-20: a10 (quotation Q-3, study.yaml, valid until "
         "2026-10-31). Ask for new offers."
     ], "the H100 is not of this study, the host's offer is valid"
-
-
-def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None:
-    text = BOTH.replace("minimize: capital", "minimize: hourly")
-    problem = problem_of(tmp_path, text)
-    (line,) = rents.of_two_sellers(problem, priced.point(problem, accelerator="a10"))
-    (machine,) = rents.notes(problem, priced.point(problem, accelerator="a10"))
-    assert machine.startswith("The rent of the recommended point is by the accelerator")
-    assert line == (
-        "The rent of the recommended point is a price of Lambda of 2022-08-05, the baseline's "
-        "a price of Azure of 2018-12-30: they are of two clouds and they lie 3.6 years apart. Ask "
-        "one seller for both."
-    )
-    assert rents.notes(problem, problem.study.baseline.values) == [machine]
-    bought = load(studies.written(tmp_path, BOTH, "bought.yaml"))
-    assert rents.of_two_sellers(bought, priced.point(bought, accelerator="a10")) == []
-    assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
-
-
-def test_rents_without_a_date_are_told(tmp_path: Path) -> None:
-    own = "prices: {accelerators: {a10: {hourly: 1 USD/hour}%s}}\n"
-    text = BOTH.replace("minimize: capital", "minimize: hourly")
-    for other, said in (
-        ("", "not both have a date"),
-        (", p100-sxm2-16gb: {hourly: 1.5 USD/hour}", "neither has a date"),
-    ):
-        problem = problem_of(tmp_path, text, own % other)
-        (line,) = rents.of_two_sellers(problem, priced.point(problem, accelerator="a10"))
-        assert f": {said}. Ask one seller for both." in line
-
-
-def test_what_others_ask_for_the_same_accelerator_is_told(tmp_path: Path) -> None:
-    """In the catalogue eight H200 cost USD 28 or 84.8 an hour as machines, 83.5 one by one."""
-    text = BOTH.replace("minimize: capital", "minimize: hourly").replace(
-        "-16gb, a10]", "-16gb, a10, h200-sxm]"
-    )
-    problem = problem_of(tmp_path, text)
-    (line,) = (
-        line
-        for line in rents.notes(problem, priced.point(problem, accelerator="h200-sxm"))
-        if line.startswith("The bill's rent")
-    )
-    assert line == (
-        "The bill's rent is USD 10.44 an hour for one NVIDIA H200 SXM 141 GB; the catalogue also "
-        "has USD 3.50 (hgx-h200, no date) to USD 10.60 (aws-p5en.48xlarge, 2025-03-17). Ask "
-        "several sellers."
-    )
-    own = "prices: {accelerators: {h200-sxm: {hourly: 4 USD/hour}}}\n"
-    mine = problem_of(tmp_path, text, own)
-    found = rents.notes(mine, priced.point(mine, accelerator="h200-sxm"))
-    assert not [line for line in found if line.startswith("The bill's rent")]
 
 
 def test_what_one_quotation_offers_is_told_together(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Owned hardware in the report: the answer, the bills, the payback, and what costs nothing."""
+"""Owned hardware in the report: the answer, the bills, and what costs nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,17 +22,14 @@ from dse.report import (
     figures,
     json_form,
     offers,
-    payback,
     scales,
 )
 from dse.report.answer import answer
 from dse.report.assembly import build
 from dse.report.comparison_of_runs import compared
 from dse.report.document import RunDocument
-from dse.report.explain import lines
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
-from dse.report.points import explained
 from dse.search.run import run
 from tests.pricing import priced, studies
 from tests.pricing.test_owned import CABLE, GROW, HOST, NIC, OURS, V100
@@ -47,7 +43,7 @@ def found(folder: Path, *more: str) -> RunDocument:
     return searched(folder, "".join((GROW, OURS, *more))).document
 
 
-def test_the_answer_says_what_is_added_and_when_it_pays_back(tmp_path: Path) -> None:
+def test_the_answer_says_what_is_added(tmp_path: Path) -> None:
     document = found(
         tmp_path, "market: used\n", 'constraints: ["gpus == 128", "gpus_per_node == 8"]\n'
     )
@@ -55,7 +51,6 @@ def test_the_answer_says_what_is_added_and_when_it_pays_back(tmp_path: Path) -> 
     assert "to add, up from 0, since the baseline stands there already." in said
     assert "unknown" not in said
     assert "Its purchase price" not in said
-    assert re.search(r"(Payback in [\d.]+ months \(90 % range|No payback: )", said)
     assert document.owned == ("64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 100 Gbps Ethernet",)
 
 
@@ -82,7 +77,6 @@ def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -
     assert document.recommended.objectives["capital"] == 0.0
     said = " ".join(answer(document))
     assert "All of it stands there already." in said
-    assert "Nothing is added, so nothing has to pay back." in said
     text = render_markdown(document)
     assert "NaN" not in text
     assert "inf" not in re.findall(r"\b(?:inf|nan)\b", text)
@@ -117,152 +111,16 @@ def test_the_head_says_how_many_of_the_machines_are_bought(tmp_path: Path) -> No
 
 def test_a_study_that_owns_nothing_has_no_such_columns(tmp_path: Path) -> None:
     document = searched(tmp_path, GROW).document
-    assert (document.owned, document.payback) == (None, None)
+    assert document.owned is None
     assert "To buy" not in render_markdown(document)
     assert '"owned"' not in json_form.text(document)
 
 
-def test_documents_keep_it_and_older_ones_do_not_have_it(tmp_path: Path) -> None:
+def test_documents_keep_it(tmp_path: Path) -> None:
     document = found(tmp_path)
     plain = json_form.plain(document)
     assert json_form.parsed(RunDocument, plain) == document
     assert plain["bills"]["baseline"][0]["owned"] == 64
-    for key in ("owned", "payback"):
-        del plain[key]
-    for items in plain["bills"].values():
-        for item in items:
-            item.pop("owned", None)
-    older: Any = json_form.parsed(RunDocument, plain)
-    assert older.payback is None
-
-
-def test_explain_has_the_bill_and_the_payback(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, GROW + OURS))
-    text = "\n".join(lines(explained(problem, priced.point(problem, gpus=128))))
-    assert "64 owned, 64 to buy" in text
-    assert re.search(r"payback +(Payback in|No payback)", text)
-    base = "\n".join(lines(explained(problem, priced.point(problem))))
-    assert "Nothing is added" in base
-
-
-def test_what_resale_pays_for_pays_back_at_once(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, GROW + OURS))
-    found = payback.of_point(problem, priced.point(problem, gpus=128))
-    assert found is not None
-    said = payback.said(
-        replace(found, months=0.0, interval=(0.0, 8.9), resale_usd=2 * found.added_usd,
-                saved_usd_per_month=1e4)
-    )  # fmt: skip
-    assert said.startswith("Payback at once (90 % range: 0 to 8.9): adding costs USD ")
-    assert "sold at the study's price, which is no less, and saves USD 10 k a month" in said
-
-
-def test_the_payback_is_as_by_hand(tmp_path: Path) -> None:
-    more = "prices: {electricity: 0.2 USD/kWh}\nownership: {utilisation: 0.5}\n"
-    problem = load(studies.written(tmp_path, GROW + OURS + more))
-    values = priced.point(problem, gpus=128, batch_per_gpu=128)
-    result = payback.of_point(problem, values)
-    assert result is not None
-    own, point = problem.point(priced.point(problem, batch_per_gpu=128)), problem.point(values)
-    one = {name: float(np.ravel(own[name])[0]) for name in ("speedup", "power")}
-    two = {name: float(np.ravel(point[name])[0]) for name in ("speedup", "power", "hourly")}
-    times = two["speedup"] / one["speedup"]
-    saved = two["hourly"] * (1 - 1 / times) + (one["power"] - two["power"]) / 1000 * 0.2
-    assert result.added_usd == ADDED
-    assert result.times == pytest.approx(times)
-    assert result.saved_usd_per_month == pytest.approx(saved * 730 * 0.5)
-    assert result.months == pytest.approx(ADDED / (saved * 365))
-    assert result.interval is not None
-    low, high = result.interval
-    assert low is not None
-    assert low <= (result.months or 0)
-    assert high is None or high >= (result.months or 0)
-
-
-def test_what_is_not_used_is_sold_at_the_study_s_price(tmp_path: Path) -> None:
-    sold = OURS.replace("gpus: 64", "gpus: 64, resale: 1.5 kUSD")
-    assert sold != OURS
-    problem, kept = (
-        load(studies.written(tmp_path, f"{GROW}{ours}market: used\n", name))
-        for ours, name in ((sold, "sold.yaml"), (OURS, "kept.yaml"))
-    )
-    grown, replaced = (
-        priced.point(problem, gpus=128, batch_per_gpu=128, accelerator=name)
-        for name in ("v100-sxm2-16gb", "a100-sxm4-80gb")
-    )
-    assert payback.resale_usd(problem, grown) == 0.0  # it uses all of them
-    assert payback.resale_usd(problem, replaced) == 64 * 1500
-    assert payback.resale_usd(kept, replaced) is None
-    mine, other = payback.of_point(problem, replaced), payback.of_point(kept, replaced)
-    assert mine is not None
-    assert other is not None
-    assert mine.added_usd == other.added_usd  # no cost counts it
-    assert mine.months is not None
-    assert other.months is not None
-    assert mine.months == pytest.approx(other.months * (1 - 64 * 1500 / mine.added_usd))
-    assert mine.interval is not None
-    assert other.interval is not None
-    low, other_low = mine.interval[0], other.interval[0]
-    assert low is not None
-    assert other_low is not None
-    assert low < other_low
-    assert "USD 96 k come back for owned machines that it does not use" in payback.said(mine)
-    assert "come back" not in payback.said(other)
-
-
-def test_software_gains_are_no_savings(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, GROW + OURS))
-    slow, quick = (priced.point(problem, gpus=128, batch_per_gpu=b) for b in (64, 128))
-    one, two = payback.of_point(problem, slow), payback.of_point(problem, quick)
-    assert one is not None
-    assert two is not None
-    assert (one.times or 0) < (two.times or 0), "what stands there has the best software in both"
-
-
-def test_where_nothing_is_saved_or_known_it_says_so(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, GROW + OURS))
-    slower = payback.of_point(problem, priced.point(problem, gpus=32, gpus_per_node=4,
-                                                    inter_node="ib-ndr"))  # fmt: skip
-    assert slower is not None
-    if slower.months is None:
-        assert payback.said(slower).startswith("No payback: adding costs USD ")
-    never = replace(slower, saved_usd_per_month=-5.0, months=None, missing="")
-    assert "saves nothing against" in payback.said(never)
-    loose = load(studies.written(tmp_path, f"{GROW}owned: {{hosts: 4}}\n", "loose.yaml"))
-    nobody = payback.of_point(loose, priced.point(loose))
-    assert nobody is not None
-    assert payback.said(nobody) == (
-        "Payback is not computed: no owned machines can train without something being added."
-    )
-    plain = load(studies.written(tmp_path, GROW, "plain.yaml"))
-    assert payback.of_point(plain, priced.point(plain)) is None
-
-
-def test_owned_machines_without_a_network_are_asked_for_it(tmp_path: Path) -> None:
-    """Also where the baseline, of one of their hosts, stands there already."""
-    text = GROW.replace("gpus: 64, gpus_per_node: 8", "gpus: 8, gpus_per_node: 8")
-    text = text.replace("gpus: [32,", "gpus: [8, 32,")
-    document = searched(
-        tmp_path, text + OURS.replace(", inter_node: 100gbe", "") + "recommend: fastest\n"
-    ).document
-    said = " ".join(answer(document))
-    assert "the baseline stands there already" in said
-    assert "no owned machines can train" not in said
-    assert (
-        "Payback is not computed: the study does not say what network joins the owned machines; "
-        "add inter_node to the entry under owned."
-    ) in said
-
-
-def test_a_baseline_of_two_entries_is_what_stands_there(tmp_path: Path) -> None:
-    halves = OURS.replace("gpus: 64", "gpus: 32") + OURS.replace("gpus: 64", "gpus: 32")[7:]
-    problem = load(studies.written(tmp_path, GROW + halves))
-    result = payback.of_point(problem, priced.point(problem, gpus=128, batch_per_gpu=128))
-    whole = load(studies.written(tmp_path, GROW + OURS, "whole.yaml"))
-    other = payback.of_point(whole, priced.point(whole, gpus=128, batch_per_gpu=128))
-    assert result is not None
-    assert other is not None
-    assert (result.stands, result.times) == ("the baseline", other.times)
 
 
 def test_what_costs_nothing_is_a_choice_by_itself() -> None:
@@ -324,8 +182,6 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
     document = build(outcome, "dse run", 0, 1.0, {})
     assert document.front[0].objectives["capital"] == 0.0
-    assert document.payback is not None
-    assert document.payback.months is not None
     values = priced.point(problem, gpus=128)
     assert float(np.ravel(problem.point(values)["capital"])[0]) == ADDED == 850_496
 

@@ -772,7 +772,7 @@ def test_whoever_signs_a_commitment_is_told_its_sum(tmp_path: Path) -> None:
     renting = studies.SMALL.replace("minimize: capital", "minimize: per_run")
     renting += "target: {samples: 1e8}\nrental: 1-year\n"
     found = built(studies.written(tmp_path, renting))
-    (said,) = [line for line in answer.said(found) if " are committed over the year" in line]
+    (said,) = [line for line in answer.said(found) if " are committed over 1 year" in line]
     assert readiness.conditions(found)[0] == said.removesuffix(".")
     assert said in signature(found).prices
     assert said in render_markdown(found)

@@ -10,7 +10,7 @@ import pytest
 
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.catalog.prices import NEVER
-from dse.pricing import caveats, market, price_doubts, rents
+from dse.pricing import caveats, market, price_doubts
 from dse.pricing.bill_of_materials import OF_SITE, UNSOLD, Item, Terms, bill_of_materials
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -20,9 +20,9 @@ from dse.report.certainty import price_flips
 from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
-from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, by_weight
+from dse.report.notes import EXPIRED, LEFT_OUT, Note, by_weight
 from dse.report.page import render_page
-from tests.pricing import priced, studies
+from tests.pricing import studies
 from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document
 from tests.report.test_bills import GPU, HOST, MACHINES, RENT
@@ -49,7 +49,6 @@ class Notes(NamedTuple):
     past: Note
     gone: Note
     apart: Note
-    rented: Note
     old: Note
     few: Note
     per_sample: Note
@@ -57,17 +56,12 @@ class Notes(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
+def notes(problem: Problem) -> Notes:
     (past,) = price_doubts.expired(problem)
     gone = bill_of_materials(problem.points_at(problem.study.baseline.values))[0]
     base = replace(document().baseline, misses=baseline_misses(problem))
     short = answer.notes(replace(document(), baseline=base))[0]
     (remark,) = bill_notes.remark_notes(bought(gone))
-    hourly = studies.SMALL.replace("minimize: capital", "minimize: hourly")
-    rented = load(studies.written(
-        tmp_path_factory.mktemp("rented"), hourly.replace(", v100-sxm2-16gb]", ", a10]")
-    ))  # fmt: skip
-    (sellers,) = rents.of_two_sellers(rented, priced.point(rented, accelerator="a10"))
     old, few = bill_notes.price_notes(bought(replace(GPU, usd=1e6), HOST))
     (apart,) = bill_notes.price_notes(
         replace(document(), bills={"recommended": (replace(GPU, usd=1e6, age_years=0.1),),
@@ -76,7 +70,7 @@ def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
     (left,) = caveats.unsupported(problem)
     (per_sample,) = training_runs.per_sample(document())
     return Notes(
-        short, Note(past, EXPIRED), remark, apart, Note(sellers, COMPARED), old, few,
+        short, Note(past, EXPIRED), remark, apart, old, few,
         Note(per_sample), Note(left, LEFT_OUT),
     )  # fmt: skip
 
@@ -110,7 +104,7 @@ def test_what_is_only_for_rent_weighs_as_what_is_gone(notes: Notes) -> None:
     machine = Mock(sold_until=Mock(text=NEVER))
     item = replace(GPU, remark=market.remark(machine), obstacle=UNSOLD)
     (note,) = bill_notes.remark_notes(bought(item))
-    assert by_weight([notes.rented, note])[0] == note
+    assert by_weight([notes.apart, note])[0] == note
 
 
 def test_notes_are_read_as_they_were_written(notes: Notes) -> None:

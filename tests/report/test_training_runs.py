@@ -51,10 +51,7 @@ def test_what_a_run_costs_to_own_is_told_though_its_rent_is_unknown() -> None:
     unknown = replace(best, costs=costs, run=replace(best.run, per_run=None))
     assert unknown.quantity("per_run") is None
     run = replace(run, recommended=unknown)
-    own = (
-        "USD 691 to own if the machines are busy for all the years that their price is spread over"
-    )
-    told = f"{own} (what they rent for is unknown)"
+    told = "USD 691 to own (what they rent for is unknown)"
     (line,) = (one for one in answer(run) if one.startswith("Training to"))
     assert f"takes 3.2 days, costs {told} and uses 2 MWh (the baseline's: 33 days, USD" in line
     assert "(USD 1.23 k to rent)" in line, "the baseline's is known"
@@ -65,8 +62,8 @@ def test_what_a_run_costs_to_own_is_told_though_its_rent_is_unknown() -> None:
 def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     said = answer(timed(512, 128))
     assert (
-        "Training to accuracy 0.9 takes 3.2 days, costs USD 691 to own if the machines are busy "
-        "for all the years that their price is spread over (USD 1.23 k to rent) and uses 2 MWh "
+        "Training to accuracy 0.9 takes 3.2 days, costs USD 691 to own (USD 1.23 k to rent) and "
+        "uses 2 MWh "
         "(the baseline's: 33 days, USD 1.58 k to own (USD 1.23 k to rent) and 2 MWh)." in said
     )
     assert any(
@@ -152,8 +149,7 @@ def test_time_cost_and_energy_stand_beside_every_speed() -> None:
     facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
     took = facts["Time of the run"]
     assert (took.value, took.note) == (
-        "3.2 days", "USD 691 to own if the machines are busy for all the years that their price is "
-        "spread over (USD 1.23 k to rent) and 2 MWh",
+        "3.2 days", "USD 691 to own (USD 1.23 k to rent) and 2 MWh",
     )  # fmt: skip
 
     header, rows = tables.front_rows(run)

@@ -17,7 +17,7 @@ from dse.errors import StudyError
 from dse.pricing.load import known_names
 from dse.study import AXES, read_study, study_schema
 from dse.study.failures import TERMS as FAILURES
-from dse.study.rental import NUMBERS as RENTAL
+from dse.study.money import NUMBERS as RENTAL
 from dse.yaml_source import parse_yaml
 
 from .conftest import NAMES, VALID

@@ -23,8 +23,6 @@ def test_an_entry_alone_and_a_list(read: Reader) -> None:
     assert first == OwnedHardware("accelerator", "v100-sxm2-16gb", 4)
     assert second == OwnedHardware(parts={"hosts": 2})
     assert read(text=VALID).owned == ()
-    (sold,) = read(text=VALID + OURS.replace("gpus: 8", "gpus: 8, resale: 0 USD")).owned
-    assert (entry.resale_usd, sold.resale_usd) == (None, 0.0)
 
 
 def test_machines_sold_whole_are_counted(read: Reader) -> None:
@@ -52,15 +50,13 @@ BAD = {
     "cards of no network": ("owned: {nics: 8}",
         ("it is not said which network these nics belong to", "add inter_node")),
     "nodes of accelerators": ("owned: {accelerator: p100-sxm2-16gb, nodes: 2}",
-        ("nodes does not go with accelerator", "write gpus: 8")),
+        ("nodes does not go with accelerator", "drop it; write gpus: 8")),
     "other machines than the space": ("owned: {node: dgx-h100, nodes: 2}",
         ("the space has accelerator, not node", "write accelerator, gpus and gpus_per_node")),
     "both": ("owned: {node: dgx-h100, accelerator: p100-sxm2-16gb, gpus: 2}",
-        ("both node and accelerator", "keep one")),
-    "resale without a unit": ("owned: {accelerator: p100-sxm2-16gb, gpus: 8, resale: 2}",
-        ("2 has no unit", "write for example 2 kUSD")),
-    "resale of parts": ("owned: {hosts: 2, resale: 2 kUSD}",
-        ("resale does not go with spare parts", "name the machines")),
+        ("node does not go with accelerator", "drop it")),
+    "accelerators of a node": ("owned: {node: dgx-h100, nodes: 2, gpus_per_node: 8}",
+        ("gpus_per_node does not go with node", "write nodes: 8")),
     "text": ("owned: eight V100s", ("is not a mapping",)),
 }  # fmt: skip
 

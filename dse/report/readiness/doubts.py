@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dse.catalog.price_spread import DAYS_PER_YEAR, Standing
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import Item
-from dse.report import bills, rents, words
+from dse.report import bills, money, words
 from dse.report.certainty import knowledge, price_flips
 from dse.report.certainty.advice import DECIDES, OF_AIM
 from dse.report.certainty.facts import Certainty, Knowledge, PriceFlip, Turn
@@ -214,7 +214,7 @@ def _large_items(document: RunDocument, told: Set[str]) -> Iterator[Reason]:
         yield Reason(
             kind="doubtful sum",
             action=f"Get a quote for {renting}{bills.ordered(item)} "
-            f"({words.percent(share)} of the {rents.sum_of(item.rent).lower()})",
+            f"({words.percent(share)} of the {money.sum_of(item.rent).lower()})",
             because=f"{kind} {price} is {_age(stands)}",
         )
 

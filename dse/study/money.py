@@ -1,4 +1,4 @@
-"""How a study rents: a term, and what of it differs from the catalogue."""
+"""How a study rents, and how it owns what it buys: ``rental`` and ``ownership``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dse import units
 from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
@@ -39,6 +40,12 @@ RENTAL_SCHEMA: dict[str, Any] = {
         },
     ]
 }
+_SHARES = ("residual_value", "utilisation")
+OWNERSHIP_SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {key: {"type": ["string", "number"]} for key in _SHARES},
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,15 @@ class StudyRental:
     def committed_years(self) -> int:
         """The years of a commitment; 0 of another term."""
         return COMMITMENTS.get(self.term, 0)
+
+
+@dataclass(frozen=True)
+class StudyOwnership:
+    """residual_value: share of the hardware's price that is left after the years of amortisation,
+    in [0, 1]. utilisation: share of all hours in which the cluster is used, in (0, 1]."""
+
+    residual_value: float = 0.0
+    utilisation: float = 1.0
 
 
 def read_rental(at: Cursor) -> StudyRental:
@@ -95,3 +111,22 @@ def _number(place: Cursor, key: str) -> float:
     if key == "rented_in" and number % 1:
         raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")
     return number
+
+
+def read_ownership(at: Cursor) -> StudyOwnership:
+    """Shares, of which what is left out is as when the cluster runs until it is worth nothing."""
+    mistakes = Mistakes()
+    at = at.keys(_SHARES, (), mistakes)
+    shares = mistakes.by_key(lambda key: _share(at.at(key), key), at.given())
+    mistakes.told()
+    return StudyOwnership(**{key: share() for key, share in shares.items()})
+
+
+def _share(place: Cursor, key: str) -> float:
+    share = place.quantity("share", 1e18, zero=key == "residual_value")
+    if share > 1:
+        example = units.DIMENSIONS["share"][1]
+        raise place.wrong(
+            f"{key}: {place.shown} is more than 1", f"write a share, such as {example}"
+        )
+    return share
