@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dse.commands.compare import print_differences
 from dse.commands.options import Json
 from dse.commands.study_names import studies_beginning
 from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
+    from dse.report.differences import SideBySide
     from dse.study import Value
 
 
@@ -77,11 +79,10 @@ def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bo
     """Print a point of a finished run term by term, or two of them side by side. row: None is the
     recommended point."""
     from dse.report import json_form
+    from dse.report.differences import side_by_side
     from dse.report.document_files import read_document
     from dse.report.explain import lines
     from dse.report.front_row import Rows, recommended_row
-    from dse.report.side_by_side import lines as lines_of_two
-    from dse.report.side_by_side import side_by_side
 
     document = read_document(folder)
     asked, row = row, recommended_row(document) if row is None else row
@@ -90,7 +91,7 @@ def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bo
     if against is not None:
         other = rows.explained(against, "--against")
         both = side_by_side(document.study.name, (row, against), (point, other), rows.note)
-        print(json_form.text(both) if as_json else "\n".join(lines_of_two(both)))
+        print(json_form.text(both)) if as_json else _print_two(both)
         return
     if as_json:
         print(json_form.text(point))
@@ -101,6 +102,16 @@ def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bo
         what = f"The recommended point of {document.study.name}, row {row} {others}"
     first = f"{what}: {point.workload} at these values"
     print("\n".join([first, *filter(None, [rows.note]), *lines(point)[1:]]))
+
+
+def _print_two(both: SideBySide) -> None:
+    """Print what tells two points apart."""
+    print(f"Front of {both.study}, row {both.row} and row {both.against_row}")
+    if both.note:
+        print(both.note)
+    if both.per_samples:
+        print(f"The terms of the time are of {both.per_samples:,} samples.")
+    print_differences((f"row {both.row}", f"row {both.against_row}"), both.lines)
 
 
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:

@@ -299,7 +299,6 @@ def change(ratio: float) -> str:
 
 
 FROM_NOTHING = "up from 0"  # what is said of a number over one that is 0, which has no ratio
-TO_NOTHING = "down to 0"
 
 
 def compared(value: float, base: float) -> str:

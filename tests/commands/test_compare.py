@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ OTHERS = {
     "more-spares": SMALL
     + "prices: {currencies: {EUR: 1.08 USD}, host: {value: 9000 EUR, discount: 10 %, "
     "quote: Q-1}, extras: {spares: 5 %, installation: 1000 EUR}}\n",
-    "cheap-ports": SMALL + "prices: {fabrics: {10gbe: {switch_port: 50 USD}}}\n",
     "own-host": SMALL + "prices: {accelerators: {p100-sxm2-16gb: {host: 15 kUSD}}}\n",
     "dearer-host": SMALL + "prices: {accelerators: {p100-sxm2-16gb: {host: 18 kUSD}}}\n",
     "few": SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1, 4]"),
@@ -50,129 +50,64 @@ def compared(runs: Path, a: str, b: str) -> tuple[dict[str, Any], str]:
     return found, dse("compare", a, b, cwd=runs).stdout
 
 
+def by_name(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {line["name"]: line for line in lines}
+
+
 def test_another_quote_is_named_with_both_prices_and_what_it_changes(runs: Path) -> None:
     found, text = compared(runs, "plain", "quote")
-    then, now = document(runs / "plain"), document(runs / "quote")
-    assert found["same_point"] == (then["recommended"]["config"] == now["recommended"]["config"])
-    measures = {one["name"]: one for one in found["measures"]}
-    for name, of in (("speedup", "speedup"), ("capital", "capital")):
-        assert measures[name]["a"] == then["recommended"][of]
-        assert measures[name]["b"] == now["recommended"][of]
-    assert measures["points of the front"]["b"] == len(now["front"])
-    (price,) = (one for one in found["prices"] if "P100" in one["item"])
-    assert price["b_usd"] == 20000.0
-    assert (price["a_class"], price["b_class"]) == ("estimate", "quote")
-    assert price["a_date"] == "2018-07-01"
-    assert "(estimate, 2018-07-01) in A, USD 20,000.00 (quote, no date) in B" in text
-    assert any(QUOTE.strip() in line for line in found["study"])
-    assert f"  +{QUOTE.strip()}" in text
-    assert "the prices, or the workload's layers (quote.yaml in B)" in found["inputs"]
-    (fact,) = (one for one in found["facts"] if "p100" in one["fact"])
-    assert (fact["item"], fact["fact"]) == ("prices", "p100-sxm2-16gb")
-    assert (fact["a"], fact["b"]) == ("7400 USD", "20000 USD")
+    then, now = (document(runs / name)["recommended"] for name in ("plain", "quote"))
+    answer, inputs = by_name(found["answer"]), by_name(found["inputs"])
+    for name in ("speedup", "capital"):
+        assert (answer[name]["value"], answer[name]["against"]) == (then[name], now[name])
+        assert answer[name]["interval"] == (
+            then["interval"]["costs"].get(name) or then["interval"]["speedup"]
+        )
+    assert answer["gpus"]["value"] == then["config"]["gpus"]
+    assert {name for name, line in answer.items() if line["value"] == line["against"]} == set()
+    price = inputs["Price, p100-sxm2-16gb"]
+    assert (price["value"], price["against"]) == ("7400 USD (2018-07-01)", "20000 USD")
+    assert (inputs["study"]["value"], inputs["study"]["against"]) == (None, QUOTE.strip())
+    assert "workload or prices" not in inputs  # a fact of it is told
+    (row,) = (line for line in text.splitlines() if line.startswith("Price, p100-sxm2-16gb"))
+    assert row.split()[2:] == ["7400", "USD", "(2018-07-01)", "20000", "USD"]
 
 
-def test_prices_of_what_is_not_recommended_are_compared_and_switches_by_part(runs: Path) -> None:
-    found, text = compared(runs, "plain", "cheap-ports")
-    ports = [one for one in found["prices"] if "witch" in one["item"]]
-    assert ports
-    assert len({one["item"] for one in ports}) == len(ports)
-    for one in ports:
-        assert one["item"].startswith("Switch of ")
-        assert one["a_usd"] is not None
-        assert one["b_usd"] is not None
-        assert one["a_usd"] != one["b_usd"]
-    assert "no price" not in text
+def test_the_number_that_changed_most_is_named_first(runs: Path) -> None:
+    """By its ratio, of those that mean the same in both."""
+    for pair in (("plain", "quote"), ("plain", "few"), ("plain", "rent")):
+        found, text = compared(runs, *pair)
+        aims = [line for line in found["answer"] if line["comparable"] and line["unit"]
+                and isinstance(line["value"], float) and line["unit"] not in ("B", "share")
+                and isinstance(line["against"], float)]  # fmt: skip
+        ratios = [abs(math.log(line["against"] / line["value"])) for line in aims]
+        most = max(zip(ratios, aims, strict=True), key=lambda one: one[0], default=None)
+        third = text.splitlines()[2]
+        assert third == found["most"]
+        assert third.startswith(f"{most[1]['title']} changed most" if most else "No number of the")
 
 
-def test_the_price_of_the_hosts_of_one_accelerator_is_compared_by_its_name(runs: Path) -> None:
-    found, text = compared(runs, "own-host", "dearer-host")
-    (price,) = found["prices"]
-    assert price["item"] == "Host for NVIDIA Tesla P100 SXM2 16 GB"
-    assert (price["a_usd"], price["b_usd"]) == (15_000.0, 18_000.0)
-    assert "prices, p100-sxm2-16gb host: 15 kUSD in A, 18 kUSD in B" in text
-
-
-def test_extras_are_compared_by_their_rates_and_prices_with_their_currency(runs: Path) -> None:
-    found, text = compared(runs, "spares", "more-spares")
-    assert found["extras"] == [
-        {"name": "Spares", "a": "3 % of the hardware", "b": "5 % of the hardware",
-         "a_usd": extra(runs / "spares", "Spares"), "b_usd": extra(runs / "more-spares", "Spares")},
-        {"name": "Installation", "a": "", "b": "USD 1,080.00", "a_usd": None, "b_usd": 1080.0},
-    ]  # fmt: skip
-    assert "  Spares: 3 % of the hardware (USD " in text
-    assert "  Installation: none in A, USD 1,080.00 in B" in text
-    assert not any("Spares" in one["item"] for one in found["prices"])
-    (host,) = (one for one in found["prices"] if one["item"].startswith("Host"))
-    assert (host["a_terms"], host["b_terms"]) == ("", "quotation Q-1, 10 % off, EUR at USD 1.08")
-    assert (host["a_usd"], host["b_usd"]) == (9000.0, 8748.0)
-    (fact,) = (one for one in found["facts"] if one["fact"] == "host")
-    assert (fact["a"], fact["b"]) == ("9000 USD", "9000 EUR, 10 % off (EUR at USD 1.08)")
-
-
-def extra(run: Path, name: str) -> float:
-    """What an extra comes to in the recommended point's bill."""
-    bill = document(run)["bills"]["recommended"]
-    (usd,) = (float(item["usd"]) for item in bill if item["item"].startswith(name))
-    return usd
-
-
-def test_the_point_of_one_run_is_looked_up_in_the_other(runs: Path) -> None:
-    found, text = compared(runs, "plain", "few")
-    assert not found["same_point"]
-    then, now = document(runs / "plain"), document(runs / "few")
-    gpus = then["recommended"]["config"]["gpus"]
-    assert found["of_a"]["where"] == "absent"
-    assert f"its space does not have gpus {gpus}" in found["of_a"]["instead"]
-    assert f"A's recommended point in B: not on its front; its space does not have gpus {gpus}" in (
-        text
-    )
-    mine = now["recommended"]["config"]
-    rows = [at for at, point in enumerate(then["front"], 1) if point["config"] == mine]
-    assert found["of_b"]["row"] == (rows[0] if rows else None)
-
-
-def test_values_under_a_condition_are_of_the_space(runs: Path, tmp_path: Path) -> None:
-    """An axis under `when` has a row for each condition."""
-    for name in ("a", "b"):
-        shutil.copytree(runs / "plain", tmp_path / name)
-    there, here = (document(tmp_path / name) for name in ("a", "b"))
-    (row,) = (one for one in here["axes"] if one["name"] == "gpus")
-    here["axes"].remove(row)
-    here["axes"] += [{**row, "values": row["values"][:1]}, {**row, "values": row["values"][1:]}]
-    there["recommended"]["config"] |= {"gpus": row["values"][-1], "aggregation": "ring-nccl"}
-    for name, document_ in (("a", there), ("b", here)):
-        (tmp_path / name / "run.json").write_text(sealed(document_))
-    assert "gpus" not in compared(tmp_path, "a", "b")[0]["of_a"]["instead"]
+def test_hosts_and_extras_are_compared_as_their_prices_are_written(runs: Path) -> None:
+    inputs = by_name(compared(runs, "own-host", "dearer-host")[0]["inputs"])
+    host = inputs["Price, p100-sxm2-16gb.host"]
+    assert (host["value"], host["against"]) == ("15 kUSD", "18 kUSD")
+    inputs = by_name(compared(runs, "spares", "more-spares")[0]["inputs"])
+    assert inputs["Price, extras.spares"]["against"].startswith("5 %")
+    assert inputs["Price, extras.installation"]["value"] is None
+    assert inputs["Price, host"]["against"] == "9000 EUR, 10 % off (EUR at USD 1.08)"
 
 
 def test_a_run_is_the_same_as_itself(runs: Path) -> None:
     found, text = compared(runs, "plain", "plain")
-    assert found["identical"]
-    assert found["inputs"] == found["prices"] == found["facts"] == found["study"] == []
-    assert "Nothing that they follow from differs." in text
-    assert "Both recommend" in text
-    # What is the same in both is no row of a table.
-    (same,) = (line for line in text.splitlines() if line.startswith("The same in both: "))
-    assert f"feasible points {document(runs / 'plain')['counts']['feasible']:,}" in same
-    assert "Recommended point  " not in text
+    assert found["inputs"] == found["answer"] == []
+    assert text.splitlines()[2:] == ["Nothing differs."]
 
 
-def test_other_workloads_are_said_to_be_so_and_prices_still_compared(runs: Path) -> None:
-    found, text = compared(runs, "plain", "other")
-    assert "The workloads differ, resnet50 and vgg16: their speeds cannot be compared" in text
-    measures = {one["name"]: one for one in found["measures"]}
-    assert not measures["speedup"]["comparable"]
-    assert not measures["throughput"]["comparable"]
-    assert measures["capital"]["comparable"]
-    assert "not comparable" in text
-    assert found["of_a"] is None
-
-
-def test_other_objectives_are_said_to_be_so(runs: Path) -> None:
-    found, text = compared(runs, "plain", "rent")
-    assert "They have different objectives" in text
-    assert {"capital", "hourly"} <= {one["name"] for one in found["measures"]}
+def test_speeds_of_other_workloads_are_not_comparable_and_prices_are(runs: Path) -> None:
+    answer = by_name(compared(runs, "plain", "other")[0]["answer"])
+    assert not answer["speedup"]["comparable"]
+    assert not answer["throughput"]["comparable"]
+    assert all(line["comparable"] for name, line in answer.items() if name == "capital")
 
 
 def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> None:
@@ -181,25 +116,26 @@ def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> N
     path = tmp_path / "old" / "run.json"
     old = document(path.parent)
     old["hashes"]["catalogue"] = "another"
+    path.write_text(sealed(old))
+    inputs = by_name(compared(tmp_path, "old", "plain")[0]["inputs"])
+    assert inputs["catalogue"]["value"] == "another"  # nothing else tells
     old["versions"]["dse"] = "0.0.9"
     row = next(one for one in old["sources"] if one["date"])
-    value, row["value"], row["date"] = row["value"], "1 USD", "2001-02-03"
+    value, row["value"], row["date"] = f"{row['value']} ({row['date']})", "1 USD", "2001-02-03"
     old["baseline"]["throughput_samples_per_s"] *= 2
+    old["recommended"]["speedup"] /= 2
     path.write_text(sealed(old))
     found, text = compared(tmp_path, "old", "plain")
-    (fact,) = found["facts"]
-    assert (fact["a"], fact["a_date"], fact["b"]) == ("1 USD", "2001-02-03", value)
-    part = row["fact"].split(".")[1]
-    assert f"prices, {part}: 1 USD (2001-02-03) in A, {value}" in text
-    assert "the catalogue" in found["inputs"]
-    assert any(line.startswith("dse: 0.0.9 and ") for line in found["inputs"])
-    assert "The same baseline trains" in text
+    (fact,) = (one for one in found["inputs"] if one["value"] == "1 USD (2001-02-03)")
+    assert fact["against"] == value
+    assert by_name(found["inputs"])["dse"]["value"] == "0.0.9"
+    assert not by_name(found["answer"])["speedup"]["comparable"]
+    assert "not comparable" in text
 
 
 def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "plain", tmp_path / "a")
-    path = tmp_path / "a" / "run.json"
-    found = document(path.parent)
+    found = document(tmp_path / "a")
     row = {
         "name": "mine", "transport": "mpi", "library": "Open MPI 5", "machine": {}, "path": "x",
         "date": "2026-01-01", "link": "", "ranks": [2, 8], "message_bytes": [1.0, 2.0],
@@ -208,13 +144,9 @@ def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     for name, date, digest in (("a", "2026-01-01", "one"), ("b", "2026-05-01", "two")):
         found["calibration"] = [{**row, "date": date, "hash": digest}]
-        found["hashes"]["calibration"] = digest
         (tmp_path / name / "run.json").write_text(sealed(found))
-    answer, text = compared(tmp_path, "a", "b")
-    assert answer["profiles"] == [
-        "mine: measured 2026-01-01 in A and 2026-05-01 in B, or fitted anew"
-    ]
-    assert "the calibration profiles" in text
+    line = by_name(compared(tmp_path, "a", "b")[0]["inputs"])["mine"]
+    assert ("2026-01-01" in line["value"], "2026-05-01" in line["against"]) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from dse.report import (
     alternatives,
     answer,
-    comparison_words,
     figures,
     offers,
-    side_by_side,
     words,
 )
-from dse.report.comparison_of_runs import Measure
 from dse.report.design_point import Alternative, Interval, Paid, Point
 from tests.report.documents import document
 
@@ -224,9 +221,3 @@ def test_what_is_compared_with_nothing_reads_alike_everywhere() -> None:
     (line,) = [line for line in answer.said(free) if "as fast as" in line]
     assert "costs USD 0 to buy, the same as the baseline." in line
     assert "(up from 0) and" in offers.given_up(free, run.fastest)
-    table = side_by_side.Line(name="capital", title="", unit="USD", value=0.0, against=3.0)
-    assert side_by_side.ratio(table) == "up from 0"
-    assert side_by_side.ratio(replace(table, against=0.0)) == "the same"
-    measure = Measure(name="capital", unit="USD", a=0.0, b=3.0)
-    assert comparison_words.difference(measure) == "up from 0"
-    assert comparison_words.difference(replace(measure, a=12_500.0, b=0.0)) == "down to 0"
