@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from dse.calibration.files import write_text
 from dse.catalog import Workload, workload_text
-from dse.errors import DseError, OutputError
-from dse.report.table_files import write_text
+from dse.errors import DseError
 
 HALF = 2  # bytes of an element in 16 bits
 _KINDS = {"Linear": "linear", "Conv1d": "conv", "Conv2d": "conv", "Conv3d": "conv",
@@ -85,10 +85,7 @@ def workload_from(
     read = sum(one.numel() * one.element_size() for one in tensors)
     found = _workload(model, seen, samples, read, name or type(model).__name__)
     if out is not None:
-        try:
-            write_text(workload_text(found), Path(out))
-        except OSError as cause:
-            raise OutputError(f"{out}: cannot be written: {cause.strerror}") from cause
+        write_text(Path(out), workload_text(found), "out")
     return found
 
 

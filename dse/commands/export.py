@@ -57,7 +57,10 @@ def export(
     if Path(out).suffix in TABLES and "://" not in out:
         if front and every:
             raise ArgumentError("--front", "contradicts --all", "drop one")
-        print(export_to_table(folder, Path(out), every))
+        from dse.report.document_files import read_document
+        from dse.report.export_table import export_table
+
+        print(export_table(read_document(folder), Path(out), every))
         return
     if "://" not in out:
         ending = Path(out).suffix
@@ -71,10 +74,10 @@ def export(
 
 def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> None:
     """Print, or write to a file, what starts a point of a finished run."""
+    from dse.calibration.files import write_text
     from dse.report.document_files import read_document
     from dse.report.front_row import point_at
     from dse.report.launch import FORMATS, launch_file
-    from dse.report.table_files import write_text
 
     if form not in FORMATS:
         remedy = meant(form, FORMATS, f"use {', '.join(FORMATS)}")
@@ -86,16 +89,8 @@ def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> 
     if out is None:
         print(text, end="")
         return
-    write_text(text, Path(out))
+    write_text(out, text, "OUT")
     print(f"wrote {name} for {form} to {out}")
-
-
-def export_to_table(folder: Path, path: Path, every: bool) -> str:
-    """Write a finished run as a table; returns a line about it."""
-    from dse.report.document_files import read_document
-    from dse.report.export_table import export_table
-
-    return export_table(read_document(folder), path, every)
 
 
 def export_run(folder: Path, storage: str, only_front: bool) -> str:

@@ -1,43 +1,86 @@
-"""A finished run as a table: its front with every quantity, or every feasible point."""
+"""A finished run as one table, of its front or of every feasible point.
+
+It is a pyarrow table, written as CSV, Parquet or a spreadsheet. A file is complete or not there: it
+is written beside its place and renamed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from importlib import import_module
+from itertools import chain
+from math import isfinite
 from pathlib import Path
+from typing import Any, Protocol
 
-from dse.errors import ArgumentError, StudyError
-from dse.pricing.bill_of_rent import RENTED
-from dse.report import every_point, origin
-from dse.report.bills import COLUMNS, total
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.errors import ArgumentError, DseError, OutputError, StudyError
+from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
+from dse.pricing.gradient_format import summed_format
+from dse.pricing.problem import Problem
+from dse.report import origin
 from dse.report.document import RunDocument
-from dse.report.front_columns import front_columns
-from dse.report.table_files import WRITERS, Block, Sheet, check_rows, first_of
+from dse.report.front_columns import Column, axis_column, front_columns, quantity_column
+from dse.search import cells, exhaustive
+from dse.study.axes import GRADIENT
+from dse.study.quantities import QUANTITIES
+from dse.study.space import Box
 
 SPREADSHEET = ".xlsx"
-_POINTS = {
-    "baseline": "Baseline",
-    "recommended": "Recommended",
-    "cheapest_within_5_percent": "Within 5 % of the fastest",
-    "fastest": "Fastest",
-}
-_POINTS |= {f"{name}{RENTED}": f"{title}, rented" for name, title in _POINTS.items()}
+LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    ".csv": ("pyarrow",),
+    ".parquet": ("pyarrow",),
+    SPREADSHEET: ("pyarrow", "xlsxwriter"),
+}  # by the ending of a file
+_EXTRAS = {"pyarrow": "parquet", "xlsxwriter": "xlsx"}
+SHEET_ROWS = 1_048_576  # of a sheet, header included: the limit of the format
+_NARROWEST = 10  # characters of a column of a sheet
 
 
 def export_table(document: RunDocument, path: Path, every: bool = False) -> str:
-    """Write the front, or every feasible point, as its name says; returns a line about it."""
-    blocks: Iterable[Block] = [front_columns(document)]
-    if every:
-        if path.suffix == SPREADSHEET:
-            check_rows(document.counts.feasible, path)
-        blocks = _every(document)
-    count = WRITERS[path.suffix](first_of(blocks), path, _sheets(document))
+    """Write the front, or every feasible point, as its name says; returns a line about it.
+
+    Raises :class:`DseError` where a library is missing, all points are not known any more, or a
+    spreadsheet has no room for them.
+    """
+    for name in LIBRARIES[path.suffix]:
+        _library(name, path)
+    tables = map(_table, _every(document, path) if every else iter([front_columns(document)]))
+    first, count = next(tables), 0
+    with _beside(path) as place, closing(_writer(path.suffix, place, first.schema)) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+            count += table.num_rows
     if every:
         return f"wrote {count:,} feasible points to {path}, by their best estimates (no intervals)"
     return f"wrote {count:,} points of the front to {path}"
 
 
-def _every(document: RunDocument) -> Iterable[Block]:
-    """Raises :class:`ArgumentError` where they are not known, or not as they were."""
+def _library(name: str, path: Path) -> None:
+    try:
+        import_module(name)
+    except ImportError:
+        raise DseError(
+            f"{path}: writing it needs {name}; pip install 'cluster-dse[{_EXTRAS[name]}]', or take "
+            "front.csv beside the report"
+        ) from None
+
+
+def _every(document: RunDocument, path: Path) -> Iterator[list[Column]]:
+    """Every feasible point, a block at a time. Raises :class:`DseError` where they are not known,
+    not as they were, or too many for the file."""
+    count = document.counts.feasible
+    if path.suffix == SPREADSHEET and count >= SHEET_ROWS:
+        raise DseError(
+            f"{path}: {count:,} points are more than the {SHEET_ROWS - 1:,} rows of a spreadsheet; "
+            "write a .csv or a .parquet file"
+        )
     if document.engine != "exhaustive":
         raise ArgumentError(
             "--all",
@@ -53,45 +96,135 @@ def _every(document: RunDocument) -> Iterable[Block]:
             "do it in the folder where the run was made, or run the study again",
         ) from cause
     if changed := origin.changed(document, problem):
-        problem_text = (
-            f"prices every point again, and since that run {' and '.join(changed)} changed"
-        )
+        names = " and ".join(changed)
+        problem_text = f"prices every point again, and since that run {names} changed"
         raise ArgumentError("--all", problem_text, "run the study again")
-    return every_point.blocks(problem)
+    return _blocks(problem)
 
 
-def _sheets(document: RunDocument) -> Sequence[Sheet]:
-    """What a spreadsheet has beside its points."""
-    return (
-        Sheet("Bill of materials", [*_bills(document)]),
-        Sheet("Prices and facts", [*_facts(document)]),
-        Sheet("Assumptions", [["Assumption"], *([text] for text in document.assumptions)]),
-        Sheet("Run", [["What", "Value"], *_run(document)]),
-    )
+def _blocks(problem: Problem) -> Iterator[list[Column]]:
+    """Every feasible point in the order of the space: axes, then quantities by their best estimate.
+
+    There are no intervals: drawing them takes hundreds of times as long.
+    """
+    for box in problem.space.boxes(exhaustive.BOX_POINTS):
+        for piece in box.pieces(cells.PRICED_POINTS):
+            evaluation = problem.box(piece)
+            met = np.ones(piece.shape, dtype=bool)
+            for _, mask in constraints.demands(evaluation, problem.study):
+                met &= mask
+            if len(at := np.flatnonzero(met)):
+                axes = [*_axes(problem, piece, at)]
+                yield [*axes, *_quantities(problem, evaluation, {axis.name for axis in axes},
+                                           piece.shape, at)]  # fmt: skip
 
 
-def _bills(document: RunDocument) -> Iterable[Sequence[object]]:
-    yield ("Point", *(column.title for column in COLUMNS))
-    for name, items in document.bills.items():
-        for item in items:
-            yield (_POINTS.get(name, name), *(column.cell(item) for column in COLUMNS))
-        yield (_POINTS.get(name, name), "Sum", None, None, total(items))
+def _axes(problem: Problem, box: Box, at: NDArray[np.intp]) -> Iterator[Column]:
+    """The values of the axes, as the study writes them."""
+    slab, study = problem.space.slabs[box.slab], problem.study
+    labels = {name: [label] * len(at) for name, label in slab.labels.items()}
+    if GRADIENT in labels:
+        labels[GRADIENT] = [summed_format(slab.fixed)] * len(at)
+    places = np.unravel_index(at, box.shape) if box.shape else ()
+    for axis, part, place in zip(slab.axes, box.slices, places, strict=True):
+        labels[axis.name] = np.array(axis.labels[part], dtype=object)[place].tolist()
+    of_axis: dict[str, set[str]] = {}
+    for axis in (*study.axes, *study.defaults):
+        of_axis.setdefault(axis.name, set()).update(axis.labels)
+    for condition in study.conditions:
+        of_axis.setdefault(condition.axis, set()).update(condition.labels)
+    for name, its_labels in of_axis.items():
+        yield axis_column(name, labels[name], its_labels)
 
 
-def _facts(document: RunDocument) -> Iterable[Sequence[object]]:
-    yield ("Item", "Fact", "Value", "Date", "Status", "Read on", "Source", "Address", "Detail")
-    for row in document.sources:
-        yield (row.item, row.fact, row.value, row.date, row.status, row.accessed, row.source,
-               row.url, row.detail)  # fmt: skip
+def _quantities(
+    problem: Problem,
+    evaluation: Evaluation,
+    axes: Collection[str],
+    shape: tuple[int, ...],
+    at: NDArray[np.intp],
+) -> Iterator[Column]:
+    """Every quantity that is no axis, of the points ``at`` of a box; None where it is unknown."""
+    for row in QUANTITIES.values():
+        if row.name in axes or (row.needs_target and problem.study.target is None):
+            continue
+        numbers = np.broadcast_to(evaluation[row.name], shape).ravel()[at]
+        values = [value if isfinite(value) else None for value in numbers.tolist()]
+        yield quantity_column(row, values)
 
 
-def _run(document: RunDocument) -> Iterable[Sequence[object]]:
-    yield "Study", document.study.name
-    yield "Workload", document.study.workload_title or document.study.workload
-    yield "Created", document.created
-    yield "Command", document.command
-    yield "dse", document.versions.get("dse", "")
-    for constraint in document.constraints:
-        yield "Constraint", constraint
-    for name, label in document.baseline.config.items():
-        yield f"Baseline: {name}", label
+def _table(columns: list[Column]) -> Any:
+    """A pyarrow table; titles and units stand in the metadata of its fields."""
+    import pyarrow
+
+    kinds = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(),
+             bool: pyarrow.bool_()}  # fmt: skip
+    schema = pyarrow.schema([
+        pyarrow.field(column.name, kinds[column.kind],
+                      metadata={"title": column.title, "unit": column.unit})
+        for column in columns
+    ])  # fmt: skip
+    return pyarrow.table([pyarrow.array(c.values, kinds[c.kind]) for c in columns], schema=schema)
+
+
+class _Writer(Protocol):
+    def write_table(self, table: Any) -> None: ...
+    def close(self) -> None: ...
+
+
+def _writer(ending: str, place: Path, schema: Any) -> _Writer:
+    """What writes tables of one schema, one after the other, into a file."""
+    from pyarrow import csv, parquet
+
+    if ending == SPREADSHEET:
+        return _Sheet(place, schema)
+    writer: _Writer = (csv.CSVWriter if ending == ".csv" else parquet.ParquetWriter)(place, schema)
+    return writer
+
+
+class _Sheet:
+    """A workbook of one sheet. Rows go to the file as they come, so that memory stays flat. Text is
+    text: what begins with = is no formula."""
+
+    def __init__(self, place: Path, schema: Any) -> None:
+        import xlsxwriter
+
+        self._book = xlsxwriter.Workbook(place, {
+            "constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
+        })  # fmt: skip
+        self._sheet = self._book.add_worksheet("Points")
+        self._sheet.freeze_panes(1, 0)
+        self._rows = 0
+        bold = self._book.add_format({"bold": True})
+        for at, field in enumerate(schema):
+            title, unit = (field.metadata[key].decode() for key in (b"title", b"unit"))
+            heading = f"{title} ({unit})" if unit else title
+            self._sheet.set_column(at, at, max(len(heading), _NARROWEST) + 2)
+            self._sheet.write_string(0, at, heading, bold)
+
+    def write_table(self, table: Any) -> None:
+        """Append the rows of a table; a missing value is an empty cell."""
+        for row in zip(*table.to_pydict().values(), strict=True):
+            self._rows += 1
+            self._sheet.write_row(self._rows, 0, row)
+
+    def close(self) -> None:
+        """Complete the file. Raises OSError where that fails."""
+        from xlsxwriter.exceptions import FileCreateError
+
+        try:
+            self._book.close()
+        except FileCreateError as cause:
+            raise cause.args[0] from None  # the OSError that it is made of
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name to write under, which becomes ``path`` when all is written."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+            place = Path(folder) / path.name
+            yield place
+            os.replace(place, path)
+    except OSError as cause:
+        raise OutputError(f"{path}: cannot be written: {cause.strerror or cause}") from cause

@@ -5,6 +5,8 @@ What front.csv, Parquet files and spreadsheets hold follows from these.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeAlias
@@ -33,11 +35,6 @@ class Column:
     unit: str
     values: Sequence[Value]
     kind: type[str | int | float | bool] = float
-
-    @property
-    def heading(self) -> str:
-        """The title with its unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
 def axis_title(axis: str) -> str:
@@ -176,17 +173,17 @@ def _step_ends(point: Point) -> Bounds | None:
     return point.interval.step_s if point.interval else None
 
 
-def as_text(value: Value) -> object:
+def _as_text(value: Value) -> object:
     """A value as CSV has it: nothing for None, true and false in lower case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else value
 
 
-def csv_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
-    """(header, rows) of front.csv."""
-    columns = front_columns(document)
-    rows = [
-        [as_text(column.values[row]) for column in columns] for row in range(len(document.front))
-    ]
-    return [column.name for column in columns], rows
+def csv_text(columns: Sequence[Column]) -> str:
+    """A table as CSV, the names of the columns first."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+    writer.writerows(zip(*(map(_as_text, column.values) for column in columns), strict=True))
+    return out.getvalue()

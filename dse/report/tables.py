@@ -1,4 +1,4 @@
-"""The tables of the answer: the named points side by side, the front, and the rows of front.csv."""
+"""The tables of the answer: the named points side by side, and the front."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from dse.report import choices, front_columns, training_runs, words
+from dse.report import choices, training_runs, words
 from dse.report.deal import deal
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
@@ -110,11 +110,6 @@ def role(document: RunDocument, point: Point) -> str:
         ("fastest", fastest),
     )
     return ", ".join(name for name, is_so in roles if is_so)
-
-
-def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
-    """(header, rows) of front.csv: every axis, then every quantity with its interval."""
-    return front_columns.csv_rows(document)
 
 
 def comparison(document: RunDocument) -> Comparison:

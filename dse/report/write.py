@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -13,9 +11,10 @@ from itertools import count
 from pathlib import Path
 
 from dse.errors import OutputError
-from dse.report import bills, json_form, markdown, page, runners_up, tables
+from dse.report import bills, json_form, markdown, page, runners_up
 from dse.report.document import RunDocument
 from dse.report.document_files import FLEET, RUN, sealed
+from dse.report.front_columns import csv_text, front_columns
 from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
@@ -36,7 +35,7 @@ def write_report(document: RunDocument, folder: Path) -> Path:
     """
     contents = {
         RUN: sealed(json_form.plain(document)),
-        "front.csv": front_csv(document),
+        "front.csv": csv_text(front_columns(document)),
         BILLS: bills.bills_csv(document),
         "report.md": markdown.render_markdown(document),
         PAGE: page.render_page(document),
@@ -125,13 +124,3 @@ def _copy(folder: Path, target: Path, files: Iterable[str]) -> None:
         os.replace(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-
-
-def front_csv(document: RunDocument) -> str:
-    """The front as CSV: a column per axis, then the objectives and what a planner asks next."""
-    header, rows = tables.front_rows(document)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()

@@ -11,6 +11,7 @@ from typing import Any
 
 from dse.report.design_point import Point
 from dse.report.document import SCHEMA_VERSION, RunDocument
+from dse.report.front_columns import front_columns
 from dse.report.json_form import parsed
 from dse.report.words import CATALOGUE, SILENT
 
@@ -112,6 +113,13 @@ def read_point(item: dict[str, Any]) -> Point:
 def document(gain: str = "speedup", cost: str = "capital", also: str | None = None) -> RunDocument:
     """The document that :func:`written` has."""
     return read(written(gain, cost, also))
+
+
+def front_rows(run: RunDocument) -> tuple[list[str], list[list[Any]]]:
+    """(header, rows) of front.csv, before values are text."""
+    columns = front_columns(run)
+    rows = zip(*(column.values for column in columns), strict=True)
+    return [column.name for column in columns], [*map(list, rows)]
 
 
 def configs() -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from dse.report.document import Choice
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.search import pareto
-from tests.report.documents import document, read, written
+from tests.report.documents import document, front_rows, read, written
 
 VALUES = st.lists(
     st.tuples(
@@ -132,7 +132,7 @@ def test_a_row_names_what_varies_and_marks_every_named_point() -> None:
     page = render_page(found)
     places = [f'id="point-{number}"' for number in range(1, len(front) + 1)]
     assert [page.count(place) for place in places] == [1] * len(front)  # links lead somewhere
-    assert len(tables.front_rows(found)[1]) == len(front)  # front.csv has the exact front
+    assert len(front_rows(found)[1]) == len(front)  # front.csv has the exact front
 
 
 @pytest.mark.parametrize(

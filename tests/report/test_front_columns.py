@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
 
 import dse
-from dse.report import tables
 from dse.report.document import RunDocument
-from dse.report.front_columns import axis_column, front_columns
+from dse.report.front_columns import axis_column, csv_text, front_columns
 from tests.pricing.studies import SMALL
 
 
@@ -44,11 +46,10 @@ def test_columns_have_one_name_each_and_say_their_unit(document: RunDocument) ->
     columns = front_columns(document)
     names = [column.name for column in columns]
     assert len(names) == len(set(names))
-    headings = {column.name: column.heading for column in columns}
-    assert headings["capital_usd"] == "Purchase price (USD)"
-    assert headings["capital_usd_low"] == "Purchase price, low end of 90 % (USD)"
-    assert headings["gpus_per_node"] == "GPUs per node"
-    assert headings["throughput_samples_per_s"] == "Throughput (samples/s)"
+    units = {column.name: column.unit for column in columns}
+    assert units["capital_usd"] == units["capital_usd_low"] == "USD"
+    assert units["gpus_per_node"] == ""
+    assert units["throughput_samples_per_s"] == "samples/s"
 
 
 def test_whole_numbers_are_whole_and_what_does_not_apply_is_nothing(document: RunDocument) -> None:
@@ -68,8 +69,12 @@ def test_an_axis_with_a_word_among_its_numbers_is_text() -> None:
 
 
 def test_csv_has_these_columns_as_text(document: RunDocument) -> None:
-    header, rows = tables.front_rows(document)
-    assert header == [column.name for column in front_columns(document)]
-    for row in rows:
-        assert None not in row
-        assert row[header.index("extrapolated")] in ("true", "false")
+    columns = front_columns(document)
+    header, *rows = csv.reader(io.StringIO(csv_text(columns)))
+    assert header == [column.name for column in columns]
+    assert len(rows) == len(document.front)
+    for at, row in enumerate(rows):
+        for text, column in zip(row, columns, strict=True):
+            value = column.values[at]
+            flags = {"true": True, "false": False, "": None}
+            assert flags.get(text, text) == (value if text in flags else str(value))

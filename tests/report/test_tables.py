@@ -7,13 +7,22 @@ import pytest
 from dse.report import tables, words
 from dse.report.document import ALSO
 from dse.study.quantities import QUANTITIES
-from tests.report.documents import AXES, COSTS, THREE, document, read, read_point, written
+from tests.report.documents import (
+    AXES,
+    COSTS,
+    THREE,
+    document,
+    front_rows,
+    read,
+    read_point,
+    written,
+)
 
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
     run = document("speedup", cost)
-    header, rows = tables.front_rows(run)
+    header, rows = front_rows(run)
     column = QUANTITIES[cost].column
     results = ["speedup", column, "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
                "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
@@ -23,20 +32,20 @@ def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
     assert header[: len(AXES) + len(results)] == [*AXES, *results]
     assert len(rows) == len(run.front)
     for row, item in zip(rows, run.front, strict=True):
-        assert [*map(str, row[: len(AXES)])] == [item.config[axis] for axis in AXES]
+        labels = [item.config[axis] or None for axis in AXES]
+        assert [text and str(text) for text in row[: len(AXES)]] == labels
         assert row[len(AXES)] == item.speedup
         row = row[: len(AXES) + len(results)]
-        assert row[-6] == ("true" if item.extrapolated else "false")
+        assert row[-6] == item.extrapolated
         assert row[-5] == item.evidence
-        ends = (*item.interval.speedup, *item.interval.step_s) if item.interval else ("",) * 4
+        ends = (*item.interval.speedup, *item.interval.step_s) if item.interval else (None,) * 4
         assert tuple(row[-4:]) == ends
-        assert None not in row
 
 
 @pytest.mark.parametrize(("cost", "also"), THREE)
 def test_csv_has_a_column_for_each_cost(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
-    header, rows = tables.front_rows(run)
+    header, rows = front_rows(run)
     columns = [QUANTITIES[name].column for name in (cost, also)]
     assert header[len(AXES) : len(AXES) + 3] == ["speedup", *columns]
     found = [row[len(AXES) + 1 : len(AXES) + 3] for row in rows]
@@ -58,8 +67,8 @@ def test_csv_leaves_an_unknown_cost_empty() -> None:
     run = written()
     first = run["front"][0]
     first["capital"] = first["costs"]["capital"] = None
-    header, rows = tables.front_rows(read(run))
-    assert rows[0][header.index("capital_usd")] == ""
+    header, rows = front_rows(read(run))
+    assert rows[0][header.index("capital_usd")] is None
 
 
 def test_comparison_marks_what_differs_from_the_baseline() -> None:
@@ -116,7 +125,7 @@ def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
     assert words.matters(read_point(alone), "accelerator")
     several = next(p for p in run["front"] if p["nodes"] > 1)
     assert words.label(read_point(several), "inter_node") == several["config"]["inter_node"] != ""
-    assert tables.front_rows(read(run))[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
+    assert front_rows(read(run))[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
         "the file has all"
     )
 

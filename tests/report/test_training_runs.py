@@ -13,7 +13,7 @@ from dse.report.answer import answer
 from dse.report.design_point import Run
 from dse.report.document import RunDocument
 from tests.pricing import studies
-from tests.report.documents import document
+from tests.report.documents import document, front_rows
 
 FITTED = (64.0, 1024.0)
 
@@ -152,7 +152,7 @@ def test_time_cost_and_energy_stand_beside_every_speed() -> None:
         "3.2 days", "USD 691 to own (USD 1.23 k to rent) and 2 MWh",
     )  # fmt: skip
 
-    header, rows = tables.front_rows(run)
+    header, rows = front_rows(run)
     for name in ("time_to_target_s", "run_usd", "run_energy_j", "samples_to_target",
                  "batch_extrapolated"):  # fmt: skip
         assert name in header
@@ -165,16 +165,16 @@ def test_time_cost_and_energy_stand_beside_every_speed() -> None:
 def test_without_a_target_nothing_of_a_run_is_shown() -> None:
     run = document()
     assert training_runs.beside(run) == {}
-    assert not {"run_energy_j", "batch_extrapolated"} & set(tables.front_rows(run)[0])
+    assert not {"run_energy_j", "batch_extrapolated"} & set(front_rows(run)[0])
 
 
 def test_points_beyond_the_observed_batches_are_marked() -> None:
     run = timed(512, 128)
     marked = [point.run is not None and point.run.extrapolated for point in run.front]
     assert any(marked)
-    header, rows = tables.front_rows(run)
+    header, rows = front_rows(run)
     at = header.index("batch_extrapolated")
-    assert [row[at] == "true" for row in rows] == marked
+    assert [row[at] for row in rows] == marked
     rows = dict(tables.comparison(timed(2048, 32)).rows)
     assert [cell.note for cell in rows["Global batch"]][:2] == [
         "outside of the observed 64 to 1,024"
