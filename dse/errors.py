@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 OPTIONS = frozenset((
     "accumulation", "address", "against", "algorithm", "all", "budget", "bytes", "collective",
     "confidence", "deadline", "device", "engine", "executor",
-    "expect", "facts", "fleet", "force", "format", "from", "front", "gpus", "hostfile",
+    "expect", "fleet", "force", "format", "from", "front", "gpus", "hostfile",
     "install-completion", "interface", "json", "library", "link", "link-bandwidth", "max-nodes",
     "max-ranks", "max-ranks-per-node", "measured", "minimize", "mpi", "name", "network", "nodes",
     "on", "open", "out", "pdf", "plot", "points", "port", "power", "prices", "quality", "ranks",

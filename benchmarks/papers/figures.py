@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from benchmarks.approaches import judge
 from benchmarks.papers import tf_piz_daint
 from benchmarks.papers.pai import FLEET, JOBS, PS_WORKERS, SEED
+from benchmarks.papers.pai_assumptions import assumptions
 from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS
 from benchmarks.papers.tf_machines import EDR_CLUSTER, samples_per_s
 from benchmarks.papers.tf_table import RANKS, ablation_s
@@ -121,7 +122,7 @@ def upgrades(axes: Axes, jobs: int) -> None:
 def gain_by_assumption(axes: Axes, jobs: int) -> None:
     """The share of jobs that gain, under each assumption, beside the published one."""
     recipe = fleet.read_recipe(fleet.population_path(PS_WORKERS))
-    rows = [row for row in fleet.assumptions(recipe, jobs, SEED) if row.gain is not None]
+    rows = [row for row in assumptions(recipe, jobs, SEED) if row.gain is not None]
     shown = [fill(row.assumption, LABEL_WIDTH) for row in rows]
     axes.barh(shown, [row.gain or 0.0 for row in rows], color=[ACCENT] + [QUIET] * (len(rows) - 1))
     axes.axvline(PUBLISHED_GAIN, color=MARK, linestyle="--")
@@ -211,7 +212,7 @@ def _base(name: str) -> Hardware:
 
 def _priced(name: str, jobs: int) -> Sequence[fleet.Priced]:
     recipe = fleet.read_recipe(fleet.population_path(name))
-    return fleet.priced(fleet.draw(recipe, jobs, SEED), _base(name), False)
+    return fleet.priced(fleet.draw(recipe, jobs, SEED).groups, _base(name), False)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How wide a fitted price is: one formula for studies, `calibrate predict` and fleets.
+"""How wide a fitted price is: one formula for studies and `calibrate predict`.
 
 The logarithm of a predicted time is taken as normal. Its standard deviation joins in quadrature
 what the fit was off on what it had not seen, and PER_OCTAVE for every doubling between the point

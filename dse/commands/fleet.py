@@ -33,15 +33,11 @@ def fleet(
             parser=folder, metavar="PATH", help="Folder of the report [default: reports/FLEET]."
         ),
     ] = None,
-    facts: Annotated[
-        bool,
-        typer.Option("--facts", help="Also compare with what the Alibaba-PAI paper published."),
-    ] = False,
     json: Json = False,
     open: Open = False,
 ) -> None:
     """Analyse a fleet of jobs: its time, and gains from upgrades and other architectures."""
-    page = run_fleet(study, out, facts, json, command_line())
+    page = run_fleet(study, out, json, command_line())
     if open:
         open_page(page)
 
@@ -60,17 +56,14 @@ def fleet_path(given: str) -> Path:
     return path
 
 
-def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> Path:
+def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> Path:
     """Answer a fleet study, write its report, print the answer; returns the page's path."""
     from importlib import metadata
 
     from dse.calibration.files import check_writable
     from dse.fleet import answer, plain, read_fleet
-    from dse.report import fleet_side_by_side
     from dse.report.document_files import RUN
-    from dse.report.fleet_facts import fact_lines
-    from dse.report.fleet_readiness import lines, turns
-    from dse.report.fleet_words import UNUSED, answer_lines, decision, rests_on_profiles, terms
+    from dse.report.fleet_words import answer_lines
     from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.words import many
     from dse.report.write import check_free_of
@@ -81,9 +74,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     check_writable(folder)
     check_free_of(RUN, folder)
     versions = {"dse": __version__, "numpy": metadata.version("numpy")}
-    document = answer(
-        study, with_facts=with_facts, command=command, versions=versions, started=started
-    )
+    document = answer(study, command=command, versions=versions, started=started)
     earlier = earlier_fleet(folder, document)
     page = write_fleet(document, folder)
     if as_json:
@@ -91,20 +82,11 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         return page
     for line in study.told:
         print(f"Note: {line}.")
-    print("{}. {}".format(*decision(document)))
-    answered = (*fleet_side_by_side.lines(document), *answer_lines(document))
-    for line in filter(None, (*answered, turns(document), *lines(document))):
+    for line in answer_lines(document):
         print(line)
-    print(terms(document))
-    if with_facts:
-        print()
-        for line in fact_lines(document):
-            print(line)
-    if document.profiles and not rests_on_profiles(document):
-        print(f"Note: {UNUSED}.")
     timing = document.timings
     print(
-        f"{many(document.population.jobs, 'job')} in {timing.total_s:.1f} s "
+        f"{many(document.population.jobs, 'job')} priced in {timing.total_s:.1f} s "
         f"({timing.population_s:.1f} s to draw or read them, "
         f"{timing.model_s:.1f} s to price them)"
     )

@@ -4,12 +4,9 @@ The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a 
 """
 
 from dse.fleet.answers import answer
-from dse.fleet.assumptions import assumptions
 from dse.fleet.breakdown import Priced, breakdown, priced
-from dse.fleet.document import Assumption, FleetDocument, PaperFact, from_plain, plain
-from dse.fleet.facts import facts
+from dse.fleet.document import FleetDocument, from_plain, plain
 from dse.fleet.job_table import read_table
-from dse.fleet.model_comparison import compare_models
 from dse.fleet.population import Group, Population
 from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
@@ -18,20 +15,15 @@ from dse.fleet.schema import fleet_schema
 from dse.fleet.study import FleetStudy
 
 __all__ = [
-    "Assumption",
     "FleetDocument",
     "FleetStudy",
     "Group",
-    "PaperFact",
     "Population",
     "Priced",
     "Recipe",
     "answer",
-    "assumptions",
     "breakdown",
-    "compare_models",
     "draw",
-    "facts",
     "fleet_schema",
     "from_plain",
     "plain",

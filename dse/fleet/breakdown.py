@@ -6,13 +6,13 @@ counts by what it holds of the fleet (its GPU-hours, or its cNodes where these a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dse.fleet.document import ALL, Breakdown, CNodes, Level, Levels
-from dse.fleet.population import Group, Population
+from dse.fleet.population import Group
 from dse.fleet.recipe import COMPONENTS
 from dse.model.arrays import Array
 from dse.model.pai import Hardware, StepTimes, step_times
@@ -30,10 +30,10 @@ class Priced:
     total_s: Array
 
 
-def priced(population: Population, hardware: Hardware, overlapped: bool) -> list[Priced]:
+def priced(groups: Sequence[Group], hardware: Hardware, overlapped: bool) -> list[Priced]:
     """Every class on ``hardware``."""
     out = []
-    for group in population.groups:
+    for group in groups:
         times = step_times(group.architecture, group.jobs, hardware)
         out.append(Priced(group, times, times.total_s(overlapped)))
     return out
@@ -58,24 +58,31 @@ def breakdown(found: Sequence[Priced]) -> tuple[Breakdown, ...]:
     """One entry a class and one for all: sizes, and by level mean shares and their distributions,
     in :data:`STEPS` steps.
     """
-    jobs = sum(entry.group.size for entry in found)
-    hours = sum(float(entry.group.gpu_hours.sum()) for entry in found)
-    rows, sums = [], {level: _Sums() for level in LEVELS}
-    for entry in found:
-        own = {level: _Sums() for level in LEVELS}
-        parts = shares(entry.times)
-        for level in LEVELS:
-            own[level].add(parts, weights(entry.group, level))
-            sums[level].merge(own[level])
-        rows.append(_row(entry.group.architecture, [entry.group], own, jobs, hours))
-    if len(rows) > 1:
-        rows.append(_row(ALL, [entry.group for entry in found], sums, jobs, hours))
-    return tuple(rows)
+    groups = [entry.group for entry in found]
+    counts = [_counts(entry) for entry in found]
+    jobs = sum(group.size for group in groups)
+    hours = sum(float(group.gpu_hours.sum()) for group in groups)
+    own = list(zip([group.architecture for group in groups], ([one] for one in groups), counts,
+                   strict=True))  # fmt: skip
+    whole = [(ALL, groups, np.sum(counts, axis=0))] if len(groups) > 1 else []
+    return tuple(_row(*parts, jobs, hours) for parts in (*own, *whole))
 
 
-def _row(
-    name: str, groups: Sequence[Group], sums: Mapping[str, _Sums], jobs: int, hours: float
-) -> Breakdown:
+def _counts(entry: Priced) -> Array:
+    """Of a class by level and component what all jobs count, their weighted sum of shares, and what
+    those count whose share is in each step, (levels, components, 3 + STEPS)."""
+    out = np.zeros((len(LEVELS), len(COMPONENTS), 3 + STEPS))
+    for level, rows in zip(LEVELS, out, strict=True):
+        weight = weights(entry.group, level)
+        for row, share in zip(rows, shares(entry.times).values(), strict=True):
+            # Rounding must not lift a share of exactly k / STEPS into the next bin.
+            at = np.ceil(share * STEPS - 1e-9).astype(np.intp)
+            row[:2] = weight.sum(), share @ weight
+            row[2:] = np.bincount(at, weight, STEPS + 1)[: STEPS + 1]
+    return out
+
+
+def _row(name: str, groups: Sequence[Group], counts: Array, jobs: int, hours: float) -> Breakdown:
     cnodes = np.concatenate([group.cnodes for group in groups])
     own = sum(float(group.gpu_hours.sum()) for group in groups)
     return Breakdown(
@@ -84,35 +91,15 @@ def _row(
         job_share=len(cnodes) / jobs,
         resource_share=own / hours,
         cnodes=CNodes(float(cnodes.mean()), float(np.median(cnodes)), float(cnodes.max())),
-        levels=Levels(sums["job"].result(), sums["cnode"].result()),
+        levels=Levels(*map(_level, counts)),
     )
 
 
-class _Sums:
-    """Weighted sums and histograms of shares, which add up over classes."""
-
-    def __init__(self) -> None:
-        self.weight = 0.0
-        self.sums = dict.fromkeys(COMPONENTS, 0.0)
-        self.bins = {name: np.zeros(STEPS + 1) for name in COMPONENTS}
-
-    def add(self, parts: Mapping[str, Array], weight: Array) -> None:
-        self.weight += float(weight.sum())
-        for name, share in parts.items():
-            self.sums[name] += float(share @ weight)
-            # Rounding must not lift a share of exactly k / STEPS into the next bin.
-            at = np.ceil(share * STEPS - 1e-9).astype(np.intp)
-            self.bins[name] += np.bincount(at, weight, STEPS + 1)[: STEPS + 1]
-
-    def merge(self, other: _Sums) -> None:
-        self.weight += other.weight
-        for name in COMPONENTS:
-            self.sums[name] += other.sums[name]
-            self.bins[name] = self.bins[name] + other.bins[name]
-
-    def result(self) -> Level:
-        cdf = {name: np.cumsum(counts) / self.weight for name, counts in self.bins.items()}
-        return Level(
-            mean={name: self.sums[name] / self.weight for name in COMPONENTS},
-            cdf={name: tuple(round(float(v), 5) for v in values) for name, values in cdf.items()},
-        )
+def _level(counts: Array) -> Level:
+    """The shares of one level. counts: (components, 3 + STEPS)."""
+    rows = dict(zip(COMPONENTS, counts, strict=True))
+    cdf = {name: (np.cumsum(row[2:]) / row[0]).tolist() for name, row in rows.items()}
+    return Level(
+        mean={name: float(row[1] / row[0]) for name, row in rows.items()},
+        cdf={name: tuple(round(value, 5) for value in values) for name, values in cdf.items()},
+    )

@@ -9,19 +9,17 @@ together as :data:`ALL`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from dse.catalog import Citation
-from dse.fleet.log_summary import LogSummary
 
 if TYPE_CHECKING:  # it takes a while to import
     from pydantic import TypeAdapter
 
-FORMAT = "dse-fleet-2"
+FORMAT = "dse-fleet-3"
 ALL = "all"
-_IF_ANY = ("facts", "assumptions", "models", "log")  # keys that are absent where None
 _KEYS = {"architecture": "class", "source": "from", "target": "to"}
 
 
@@ -101,26 +99,11 @@ class Breakdown:
 
 
 @dataclass(frozen=True)
-class OwnModel:
-    """One job by dse's own model: the step, all communication, and that which nothing hides.
-
-    measured: whether a profile prices it; extrapolated: beyond the range of what was measured.
-    """
-
-    step_s: float
-    comm_s: float
-    exposed_s: float
-    measured: bool
-    extrapolated: bool
-
-
-@dataclass(frozen=True)
 class NamedJob:
-    """One job by the paper's model, and by dse's own.
+    """One job that has a name.
 
-    gpu_hours: what it holds of the fleet, its cNodes where nobody told; None in documents of before
-    it was told. speedups, own_speedups: upgrade -> of this job, by the paper's model and by dse's
-    own. moves: port -> samples per second after it over those before, where the job can move.
+    gpu_hours: what it holds of the fleet, its cNodes where nobody told. speedups: upgrade -> of
+    this job. moves: port -> samples per second after it over those before, where the job can move.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("architecture")
@@ -133,27 +116,9 @@ class NamedJob:
     memory_s: float
     weights_s: float
     step_s: float
-    own_model: OwnModel
-    gpu_hours: float | None = None
-    speedups: Mapping[str, float] = field(default_factory=dict)
-    own_speedups: Mapping[str, float] = field(default_factory=dict)
-    moves: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ProfilePart:
-    """What a profile has measured of a fleet's jobs, with what, and how far off it was.
-
-    device: the accelerators it holds for; None for parameter servers.
-    """
-
-    part: str
-    profile: str
-    library: str
-    date: str
-    source: str
-    device: str | None
-    error: float
+    gpu_hours: float
+    speedups: Mapping[str, float]
+    moves: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -175,20 +140,6 @@ class UpgradeSpeedup:
 
 
 @dataclass(frozen=True)
-class Bin:
-    """Jobs with ``above < value <= upto``, and the shares of them that gain.
-
-    upto: None where the bin is open.
-    """
-
-    above: float
-    upto: float | None
-    jobs: int
-    gain_per_cnode: float
-    gain_throughput: float
-
-
-@dataclass(frozen=True)
 class Port:
     """The jobs of one class, moved to another architecture: see :func:`dse.fleet.ports.port`."""
 
@@ -206,37 +157,12 @@ class Port:
     mean_throughput_ratio: float | None
     largest_speedup_per_cnode: float | None
     speedup_if_those_move_that_gain_per_cnode: Speedup
-    by_cnodes: tuple[Bin, ...]
-    by_weight_share: tuple[Bin, ...]
     fleet_speedup_by_gpu_hours: float
 
 
 @dataclass(frozen=True)
-class WorthAfterMove:
-    """What an upgrade saves beside what the move to ``target`` has saved
-    (:mod:`dse.fleet.moved_jobs`), and leaves after its cost; None where it has no price.
-
-    speedup: of all jobs, by GPU-hours, over that after the move.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("target")
-
-    target: str
-    speedup: float
-    saved_usd_per_year: float
-    worth_usd_per_gpu: float
-    net_usd_per_year: float | None
-    payback_years: float | None
-
-
-@dataclass(frozen=True)
 class UpgradeWorth:
-    """What an upgrade costs and saves; None where it has no price. basis: how that adds up.
-
-    after_move: what it does after the move that frees most GPU-hours; None where none frees any,
-    and in documents of before that was asked. price_doubt: why its price is hardly meant, as a
-    clause; empty where it may well be (:mod:`dse.catalog.plausibility`).
-    """
+    """What an upgrade costs and saves; None where it has no price. basis: how that adds up."""
 
     name: str
     capital_usd: float | None
@@ -247,8 +173,6 @@ class UpgradeWorth:
     cost_usd_per_year: float | None
     net_usd_per_year: float | None
     payback_years: float | None
-    after_move: WorthAfterMove | None = None
-    price_doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -280,22 +204,6 @@ class Worth:
     ports: tuple[PortWorth, ...]
 
 
-@dataclass(frozen=True)
-class ByModel:
-    """An upgrade by another model than the fleet's (:mod:`dse.fleet.other_models`).
-
-    model: ``ideal`` or ``none``, the paper's with the other overlap; ``own``, dse's, or
-    ``own-unhidden``, without overlap. speedup: of all jobs, by GPU-hours. net_usd_per_year: None
-    where it has no price. after_move: see :class:`UpgradeWorth`.
-    """
-
-    model: str
-    upgrade: str
-    speedup: float
-    net_usd_per_year: float | None
-    after_move: WorthAfterMove | None = None
-
-
 Ends: TypeAlias = tuple[float, float]  # of a 90 % interval
 
 
@@ -318,15 +226,8 @@ class Band:
 
 @dataclass(frozen=True)
 class MoneyBand:
-    """90 % intervals of what an upgrade or a port is worth; None where a price is not known.
-
-    kind: of an upgrade, of an upgrade after the move of :class:`WorthAfterMove`, or of a port.
-
-    payback_years: the upper end None where it may never be paid back. pays: with what probability
-    it saves more than it costs; leads: that it leaves most of all whose price is known.
-    mean_net_usd_per_year: over the simulated outcomes; None also in documents of before it was
-    told.
-    """
+    """90 % intervals of what an upgrade or a port, the kind, is worth; None where a price is not
+    known. payback_years: the upper end None where it may never be paid back."""
 
     kind: str
     name: str
@@ -335,9 +236,6 @@ class MoneyBand:
     capital_usd: Ends | None = None
     net_usd_per_year: Ends | None = None
     payback_years: tuple[float, float | None] | None = None
-    pays: float | None = None
-    leads: float | None = None
-    mean_net_usd_per_year: float | None = None
 
 
 @dataclass(frozen=True)
@@ -356,6 +254,44 @@ class FleetIntervals:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Jobs of one kind, and what share of what all jobs of the log held."""
+
+    name: str
+    jobs: int
+    share: float
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """What a scheduler's log told.
+
+    form: of the log. columns: what a column tells -> its name. unread: columns that look like what
+    no column tells -> what that is. left_out: reason -> jobs, no_jobs: what rows are that are no
+    jobs -> how many. jobs, gpus, gpu_hours: of all that held GPUs and were not left out; hours None
+    where the log has no times. workloads: what is priced. unmatched: jobs whose name no pattern of
+    the study matches, which are not priced; unmatched_names: the commonest, with their jobs.
+    batch_per_gpu: of ``without_batch`` priced jobs. failed: jobs that failed or were cancelled and
+    count; None where the log does not tell.
+    """
+
+    form: str
+    columns: Mapping[str, str]
+    unread: Mapping[str, str]
+    left_out: Mapping[str, int]
+    no_jobs: Mapping[str, int]
+    jobs: int
+    gpus: float
+    gpu_hours: float | None
+    workloads: tuple[Held, ...]
+    unmatched: Held
+    unmatched_names: Mapping[str, int]
+    batch_per_gpu: float
+    without_batch: int
+    failed: Held | None
+
+
+@dataclass(frozen=True)
 class Timings:
     """Seconds to have the jobs, to price them, and in all."""
 
@@ -364,67 +300,14 @@ class Timings:
     total_s: float
 
 
-@dataclass(frozen=True)
-class PaperFact:
-    """One published number or name, and ours; from low to high they agree.
-
-    source: where it was read. why: what set it, or what it follows from. role: empty where no
-    agreement is expected. ok: None where what was assumed decides it, or nothing does.
-    """
-
-    paper: str
-    fact: str
-    published: float | str
-    computed: float | str
-    low: float | None
-    high: float | None
-    role: str
-    source: str
-    why: str
-    ok: bool | None
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """The facts under one other assumption; None where that does not change the fact's meaning.
-
-    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from the recipe's
-    Ethernet to 100 Gbps.
-    """
-
-    assumption: str
-    gain: float | None
-    speedup: float | None
-
-
-@dataclass(frozen=True)
-class ModelRow:
-    """The paper's two facts about PS/Worker jobs by one model.
-
-    communication: mean share of the step that it takes, hidden parts left out. speedup: from the
-    hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
-    per second as AllReduce-Local. extrapolated: part of the jobs beyond what was measured; None
-    where nothing measured counts.
-    """
-
-    model: str
-    communication: float
-    speedup: float
-    gain: float
-    extrapolated: float | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class FleetDocument:
     """Everything about a fleet.
 
-    hashes: sha256 of the study, population, price list and profiles. whole: the class under which
-    all jobs stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast.
-    overlap_told: whether the study says what overlaps. by_model: upgrades by other models; empty in
-    documents of before these were asked.
-    intervals: None in documents of before there were any. log: None where the jobs come from no
-    scheduler. facts, assumptions, models: what the paper published, beside this; None where nobody
-    asked.
+    hashes: sha256 of the study, population and price list. whole: the class under which all jobs
+    stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast. log: None
+    where the jobs come from no scheduler; where no job of one has a known workload nothing is
+    priced: all from ``classes`` to ``intervals`` is empty or None.
     """
 
     format: str
@@ -440,21 +323,15 @@ class FleetDocument:
     whole: str
     classes: tuple[Breakdown, ...]
     named: tuple[NamedJob, ...]
-    profiles: tuple[ProfilePart, ...]
     sensitivity: Mapping[str, Mapping[str, float]]
     most_sensitive: Mapping[str, str]
     upgrades: tuple[UpgradeSpeedup, ...]
     ports: tuple[Port, ...]
     money: Worth | None
+    intervals: FleetIntervals | None
+    log: LogSummary | None = None
     sources: tuple[Citation, ...]
     timings: Timings
-    intervals: FleetIntervals | None = None
-    facts: tuple[PaperFact, ...] | None = None
-    assumptions: tuple[Assumption, ...] | None = None
-    models: tuple[ModelRow, ...] | None = None
-    log: LogSummary | None = None
-    overlap_told: bool = False
-    by_model: tuple[ByModel, ...] = ()
     command: str
     created: str
     versions: Mapping[str, str]
@@ -474,7 +351,7 @@ def _adapter() -> TypeAdapter[FleetDocument]:
 
 def plain(document: FleetDocument) -> dict[str, Any]:
     """The document as fleet.json holds it."""
-    absent = {key for key in _IF_ANY if getattr(document, key) is None}
+    absent = {"log"} if document.log is None else set()
     found: dict[str, Any] = _adapter().dump_python(
         document, mode="json", by_alias=True, exclude=absent
     )

@@ -19,16 +19,17 @@ numbers for shares. In money, prices of the catalogue are drawn as well (:mod:`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.fleet.breakdown import LEVELS, Priced, shares, weights
+from dse.fleet.breakdown import LEVELS, Priced, priced, shares, weights
+from dse.fleet.document import Band, FleetIntervals, MoneyBand
 from dse.fleet.population import Group
-from dse.fleet.ports import Move, move
+from dse.fleet.ports import move
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import FIELDS
 from dse.model.arrays import Array, ArrayLike
@@ -44,10 +45,10 @@ SPREADS = {"gpu": SHARES_SPREAD, "memory": SHARES_SPREAD,
            "pcie": LINKS_SPREAD, "ethernet": LINKS_SPREAD, "nvlink": LINKS_SPREAD}  # fmt: skip
 # Kinds of numbers, and the names of those that have several.
 TIME, UPGRADE, PORT = "time", "upgrade", "port"
-AFTER_MOVE = "after move"  # an upgrade, once the jobs have moved that gain from it
 COMPUTING = "computing"  # compute-bound and memory-bound work together
 MEAN_OF_RATIOS, AGGREGATE, GPU_HOURS = "mean_of_ratios", "aggregate", "gpu_hours"
 GAIN_PER_CNODE, GAIN_THROUGHPUT, FLEET = "gain_per_cnode", "gain_throughput", "fleet_speedup"
+SPEEDUPS = (MEAN_OF_RATIOS, AGGREGATE, GPU_HOURS, FLEET)
 
 
 class Number(NamedTuple):
@@ -97,25 +98,19 @@ def ends(best: float, draws: Array) -> tuple[float, float]:
 
 
 def drawn(
-    study: FleetStudy,
-    found: Sequence[Priced],
-    hardware: Hardware,
-    draws: int = DRAWS,
-    moving: str = "",
+    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int = DRAWS
 ) -> dict[Number, Drawn]:
     """Every headline number of a fleet: shares of time, speedups by upgrade, gains by port.
 
-    found: its jobs priced on ``hardware``. moving: the architecture after a move to which upgrades
-    are priced as well (:mod:`.moved_jobs`); empty for none.
+    found: its jobs priced on ``hardware``.
     """
-    best, jobs = _over_jobs(study, found, hardware, draws, moving)
-    constants = _over_constants(study, [entry.group for entry in found], hardware, draws, moving)
+    best, jobs = _over_jobs(study, found, hardware, draws)
+    constants = _over_constants(study, [entry.group for entry in found], hardware, draws)
     out = {}
     for number, value in best.items():
-        way: Callable[[Array], Array] = _ratio if _is_speedup(number) else _share
-        off = constants[number]
+        way, off = (np.log if number.way in SPEEDUPS else np.asarray), constants[number]
         departed = way(jobs[number]) + way(off[1:]) - way(off[:1])
-        both = np.exp(departed) if way is _ratio else np.clip(departed, 0.0, 1.0)
+        both = np.exp(departed) if way is np.log else np.clip(departed, 0.0, 1.0)
         out[number] = Drawn(value, jobs[number], both)
     return out
 
@@ -125,12 +120,11 @@ def parts(
     study: FleetStudy,
     hardware: Hardware,
     factors: dict[str, Array] | None = None,
-    moving: str = "",
 ) -> Iterator[Part]:
     """What the jobs of a class add to each number.
 
     entry: priced on ``hardware`` at these factors. factors: by resource, by what it is slower,
-    (draws, 1). moving: see :func:`drawn`.
+    (draws, 1).
     """
     group, before = entry.group, entry.total_s
     found = shares(entry.times)
@@ -141,12 +135,6 @@ def parts(
             yield Part(Number(TIME, component, level), share * counted, counted)
     hours, run_hours, ones = group.gpu_hours, group.run_hours, np.ones(group.size)
     place = slowed(hardware, factors)
-
-    def moved(step_s: Array, to: str, on: Hardware) -> Move:
-        return move(group, step_s, to, on, study.overlapped, study.gpu_memory_bytes)
-
-    moves = bool(moving) and group.architecture == PS_WORKER
-    stay = moved(before, moving, place).gpu_hours_left if moves else ones
     for upgrade in study.upgrades:
         faster = slowed(upgrade.applied(hardware), factors)
         after = step_times(group.architecture, group.jobs, faster).total_s(study.overlapped)
@@ -155,13 +143,10 @@ def parts(
         yield Part(Number(UPGRADE, name, MEAN_OF_RATIOS), 1 / left, ones)
         yield Part(Number(UPGRADE, name, AGGREGATE), run_hours, run_hours * left)
         yield Part(Number(UPGRADE, name, GPU_HOURS), hours, hours * left)
-        if moving:
-            both = left * moved(after, moving, faster).gpu_hours_left if moves else left
-            yield Part(Number(AFTER_MOVE, name, GPU_HOURS), hours * stay, hours * both)
     for to in study.ports:
         left = ones
         if group.architecture == PS_WORKER:
-            gains = moved(before, to, place)
+            gains = move(group, before, to, place, study.overlapped, study.gpu_memory_bytes)
             yield Part(Number(PORT, to, GAIN_PER_CNODE), gains.gains_per_cnode.astype(float), ones)
             more = gains.gains_throughput.astype(float)
             yield Part(Number(PORT, to, GAIN_THROUGHPUT), more, ones)
@@ -191,7 +176,7 @@ def factors_of(hardware: Hardware, draws: int) -> dict[str, Array]:
 
 
 def _over_jobs(
-    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int, moving: str
+    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int
 ) -> tuple[dict[Number, float], dict[Number, Array]]:
     """Best estimates, and draws over which jobs were seen, (draws,)."""
     size = sum(entry.group.size for entry in found)
@@ -202,7 +187,7 @@ def _over_jobs(
     sums: dict[Number, Array] = {}
     for entry, first in zip(found, ends, strict=False):
         block = order[first : first + entry.group.size]
-        for number, *columns in parts(entry, study, hardware, None, moving):
+        for number, *columns in parts(entry, study, hardware, None):
             own = np.stack([_by_block(column, block, count) for column in columns])
             sums[number] = sums.get(number, 0.0) + own
     picked = random.multinomial(count, np.full(count, 1 / count), draws).astype(float)
@@ -218,7 +203,7 @@ def _by_block(values: ArrayLike, block: NDArray[np.intp], count: int) -> Array:
 
 
 def _over_constants(
-    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, draws: int, moving: str
+    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, draws: int
 ) -> dict[Number, Array]:
     """On some of the jobs: at the best constants, and by draws of them, (1 + draws,)."""
     factors = {
@@ -228,8 +213,8 @@ def _over_constants(
     place = slowed(hardware, factors)
     sums: dict[Number, Array] = {}
     for group, stands_for in followed(groups, FOLLOWED):
-        entry = _priced(group, study, place)
-        for number, *columns in parts(entry, study, hardware, factors, moving):
+        (entry,) = priced([group], place, study.overlapped)
+        for number, *columns in parts(entry, study, hardware, factors):
             shape = (1 + draws, group.size)
             own = stands_for * np.stack([
                 np.broadcast_to(np.asarray(c, dtype=np.float64), shape).sum(axis=1)
@@ -262,23 +247,24 @@ def _only(group: Group, at: NDArray[np.intp]) -> Group:
     return Group(group.architecture, some, of(group.gpu_hours), of(group.state_bytes))
 
 
-def _priced(group: Group, study: FleetStudy, hardware: Hardware) -> Priced:
-    times = step_times(group.architecture, group.jobs, hardware)
-    return Priced(group, times, times.total_s(study.overlapped))
-
-
 def _quotient(above: Array, below: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):  # no job of the class was drawn
         return np.asarray(above / below)
 
 
-def _is_speedup(number: Number) -> bool:
-    return number.way in (MEAN_OF_RATIOS, AGGREGATE, GPU_HOURS, FLEET)
-
-
-def _ratio(values: Array) -> Array:
-    return np.asarray(np.log(values))
-
-
-def _share(values: Array) -> Array:
-    return values
+def intervals(
+    found: Mapping[Number, Drawn], groups: Sequence[Group], money: tuple[MoneyBand, ...]
+) -> FleetIntervals:
+    """The draws of every headline number for the document. groups: the jobs; money: its own."""
+    moving = any(group.architecture == PS_WORKER for group in groups)
+    return FleetIntervals(
+        draws=DRAWS,
+        spreads=dict(SPREADS),
+        few_jobs=sum(group.size for group in groups) < FEW,
+        numbers=tuple(
+            Band(*number, own.best, *own.of_both, *own.of_jobs)
+            for number, own in found.items()
+            if moving or number.kind != PORT
+        ),
+        money=money,
+    )

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.catalog import Fact
-from dse.fleet.log_summary import LogSummary
-from dse.model.arrays import Array, Mask
+from dse.fleet.document import LogSummary
+from dse.model.arrays import Array
 from dse.model.pai import Hardware, Jobs
-
-LONGEST_JOB_HOURS = 20 * 365 * 24.0
 
 
 @dataclass(frozen=True)
@@ -21,8 +19,7 @@ class Group:
     architecture: one of ``dse.model.pai.ARCHITECTURES``. jobs: every array of shape (jobs,).
     gpu_hours: shape (jobs,), what each job holds of the fleet; where nobody has told, its cNodes,
     as if all ran equally long. state_bytes: weights, tables and optimizer state of a replica,
-    shape (jobs,), 0 where not known. names: of the jobs, or empty. assumed: shape (jobs,), which of
-    them stand for jobs whose work nobody told; None for none.
+    shape (jobs,), 0 where not known. names: of the jobs, or empty.
     """
 
     architecture: str
@@ -30,7 +27,6 @@ class Group:
     gpu_hours: Array
     state_bytes: Array
     names: tuple[str, ...] = ()
-    assumed: Mask | None = None
 
     @property
     def size(self) -> int:
@@ -54,8 +50,8 @@ class Population:
 
     base: the hardware on which drawn jobs have the shares they were drawn with; None for a table,
     whose FLOPs and bytes hold on any. hours_given: whether GPU-hours were told, state_given:
-    whether state_bytes were. facts: what a drawn population rests on. path: the file. log: what
-    stands behind jobs that a scheduler logged.
+    whether state_bytes were. facts: what a drawn population rests on. path: the file. log: what a
+    scheduler's log told.
     """
 
     name: str

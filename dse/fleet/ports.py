@@ -11,25 +11,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.fleet.breakdown import Priced, shares
-from dse.fleet.document import Bin, Port
+from dse.fleet.breakdown import Priced
+from dse.fleet.document import Port
 from dse.fleet.population import Group
-from dse.fleet.upgrades import SpeedupSums
+from dse.fleet.upgrades import speedup, sums
 from dse.model.arrays import Array, Mask
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,
     ALLREDUCE_LOCAL,
     PS_WORKER,
     Hardware,
-    Jobs,
     placed_cnodes,
     step_times,
     throughput_ratio,
 )
 
 REPLICATED = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER)  # every cNode holds all weights and tables
-SIZES = (2, 4, 8, 16, 32, 64, 128)  # upper ends of bins of cNodes
-WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0)  # upper ends of bins of the share of weights
 # A job gains where it is faster by more than rounding.
 GAIN = 1 + 1e-9
 
@@ -74,7 +71,8 @@ def move(
     Peaks of the hardware may be draws, (draws, 1); seconds and speedups are (draws, jobs) then.
     """
     placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
-    after = step_times(to, moved_to(group.jobs, placed), hardware).total_s(overlapped)
+    elsewhere = replace(group.jobs, cnodes=placed, per_server=np.inf)  # servers as full as can be
+    after = step_times(to, elsewhere, hardware).total_s(overlapped)
     return Move(
         cnodes=placed,
         step_s=after,
@@ -82,11 +80,6 @@ def move(
         throughput=throughput_ratio(step_s, after, group.cnodes, placed),
         fits=state_fits(group, to, placed, gpu_memory_bytes),
     )
-
-
-def moved_to(jobs: Jobs, placed: Array) -> Jobs:
-    """Jobs on ``placed`` cNodes, (jobs,), in servers that are as full as they can be."""
-    return replace(jobs, cnodes=placed, per_server=np.inf)
 
 
 def port(
@@ -115,17 +108,11 @@ def port(
     after, placed, fits = to_move.step_s, to_move.cnodes, to_move.fits
     per_cnode, throughput = to_move.per_cnode, to_move.throughput
     faster, more = to_move.gains_per_cnode, to_move.gains_throughput
-    weight_share = np.minimum(shares(entry.times)["weights"], 1.0)  # of rounding
     later = faster & (throughput * GAIN < 1)
-    moved = SpeedupSums()
-    moved.add(
-        entry.total_s,
-        np.where(faster, after, entry.total_s),
-        group.run_hours,
-        group.gpu_hours,
+    gained = speedup(sums(
+        entry.total_s, np.where(faster, after, entry.total_s), group.run_hours, group.gpu_hours,
         np.where(faster, placed / group.cnodes, 1.0),
-    )
-    speedup = moved.result()
+    ))  # fmt: skip
     return Port(
         source=group.architecture,
         target=to,
@@ -138,10 +125,8 @@ def port(
         mean_speedup_per_cnode=float(per_cnode[fits].mean()) if fits.any() else None,
         mean_throughput_ratio=float(throughput[fits].mean()) if fits.any() else None,
         largest_speedup_per_cnode=float(per_cnode[fits].max()) if fits.any() else None,
-        speedup_if_those_move_that_gain_per_cnode=speedup,
-        by_cnodes=_bins(group.cnodes, SIZES, faster, more),
-        by_weight_share=_bins(weight_share, WEIGHTS, faster, more),
-        fleet_speedup_by_gpu_hours=1 / (1 - fleet_share * (1 - 1 / speedup.gpu_hours)),
+        speedup_if_those_move_that_gain_per_cnode=gained,
+        fleet_speedup_by_gpu_hours=1 / (1 - fleet_share * (1 - 1 / gained.gpu_hours)),
     )
 
 
@@ -151,24 +136,6 @@ def state_fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | N
         return np.ones(group.size, dtype=bool)
     parted = (np.asarray(group.jobs.embedding_bytes) > 0) & (to not in REPLICATED)
     return np.asarray(group.state_bytes / np.where(parted, placed, 1.0) <= gpu_memory_bytes)
-
-
-def _bins(values: Array, ends: Sequence[float], faster: Mask, more: Mask) -> tuple[Bin, ...]:
-    """Jobs by bins of ``ends``, those that have any; the last is open where a value lies beyond."""
-    at = np.searchsorted(ends, values)
-    out = []
-    for number in range(int(at.max()) + 1):
-        inside = at == number
-        count = int(inside.sum())
-        if count:
-            out.append(Bin(
-                above=float(ends[number - 1]) if number else 0.0,
-                upto=float(ends[number]) if number < len(ends) else None,
-                jobs=count,
-                gain_per_cnode=float(faster[inside].mean()),
-                gain_throughput=float(more[inside].mean()),
-            ))  # fmt: skip
-    return tuple(out)
 
 
 def ports(

@@ -101,13 +101,13 @@ def read_recipe(path: Path) -> Recipe:
     title = entry.text("title", path.stem)
     hardware = entry.section("base")
     base: dict[str, Any] = {
-        field: _positive(hardware, key, dimension) for key, (field, dimension) in HARDWARE.items()
+        field: hardware.positive(key, dimension) for key, (field, dimension) in HARDWARE.items()
     }
     if base["efficiency"] > 1:
         raise hardware.wrong("efficiency above 1", "write a share of the peak", "efficiency")
     hardware.finish()
     step = entry.section("step")
-    median, sigma = _positive(step, "median", "seconds"), _number(step, "sigma")
+    median, sigma = step.positive("median", "seconds"), step.known("sigma", "count")
     step.finish()
     listed = entry.section("classes")
     if not listed.labels():
@@ -151,7 +151,7 @@ def _class(listed: Entry, name: str) -> ClassRecipe:
     if not MEDIA[name] and mean["weights"] > 0:
         problem = f"weights of {name}, which exchanges none"
         raise means.wrong(problem, "write 0, and share it among the others", "weights")
-    concentration = _positive(own, "concentration", "count")
+    concentration = own.positive("concentration", "count")
     data = _data_share(own.section("data_share")) if own.has("data_share") else None
     sizes = _sizes(own.section("cnodes")) if own.has("cnodes") else Sizes()
     coupling = _share(own, "size_coupling") if own.has("size_coupling") else 0.0
@@ -172,14 +172,14 @@ def _check_size(listed: Entry, found: ClassRecipe, gpus_per_server: float) -> No
 def _data_share(own: Entry) -> DataShare:
     if own.has("mean"):
         found = DataShare(
-            mean=_share(own, "mean"), concentration=_positive(own, "concentration", "count")
+            mean=_share(own, "mean"), concentration=own.positive("concentration", "count")
         )
         if not 0 < found.mean < 1:
             raise own.wrong("mean of 0 or 1", "write a share between them", "mean")
     else:
         found = DataShare(
-            median=_positive(own, "median", "count"),
-            sigma=_number(own, "sigma"),
+            median=own.positive("median", "count"),
+            sigma=own.known("sigma", "count"),
             most=_share(own, "most"),
         )
     own.finish()
@@ -190,10 +190,10 @@ def _sizes(own: Entry) -> Sizes:
     counts = [label for label in own.labels() if label.isdigit()]
     if not counts:
         found = Sizes(
-            _positive(own, "median", "count"),
-            _number(own, "sigma"),
-            _positive(own, "least", "count"),
-            _positive(own, "most", "count"),
+            own.positive("median", "count"),
+            own.known("sigma", "count"),
+            own.positive("least", "count"),
+            own.positive("most", "count"),
         )
         own.finish()
         if found.most < found.least or found.least < 1:
@@ -206,22 +206,8 @@ def _sizes(own: Entry) -> Sizes:
     return Sizes(shares=shares)
 
 
-def _number(own: Entry, key: str, dimension: str = "count") -> float:
-    value = own.number(key, dimension).value
-    if value is None:
-        raise own.wrong(f"{key} is unknown", "write a number: jobs are drawn by it", key)
-    return value
-
-
-def _positive(own: Entry, key: str, dimension: str) -> float:
-    value = _number(own, key, dimension)
-    if value <= 0:
-        raise own.wrong(f"{key} is zero", "write a value above 0", key)
-    return value
-
-
 def _share(own: Entry, key: str) -> float:
-    value = _number(own, key, "share")
+    value = own.known(key, "share")
     if value > 1:
         raise own.wrong(f"{key} of {value:g} is not a share", "write a value from 0 to 1", key)
     return value

@@ -10,32 +10,23 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from dse.fleet.log_columns import NAMES
 from dse.fleet.sampling import MOST_JOBS
-from dse.study.schema import QUANTITY, Section, json_schema, one_or_list, shown_as, whole
+from dse.fleet.traces import TOLD
+from dse.study.schema import QUANTITY, Fraction, Section, json_schema, one_or_list, shown_as, whole
 
 DEFAULT_JOBS = 200_000
 # What to write for a key of a fleet study where it is missing or of another kind.
 EXAMPLES = {
     "fleet": "fleet: my-fleet",
-    "description": "description: a sentence",
     "population": "population: pai-fleet",
-    "jobs": "jobs: 100000",
     "hardware": "hardware: {ethernet: 25 Gbps}",
-    "node": "node: dgx-a100-80gb",
-    "precision": "precision: bf16",
-    "gpus_per_server": "gpus_per_server: 8",
     "upgrades": "upgrades: [{ethernet: 100 Gbps}]",
-    "name": "name: a name",
     "money": "money: {gpus: 1000, gpu_hour: 2 USD/hour}",
     "gpus": "gpus: 1000",
-    "accelerator": "accelerator: v100-sxm2-16gb",
-    "prices": "prices: my-prices.yaml",
-    "calibration": "calibration: the name or path of a profile",
+    "efficiency": "efficiency: 0.7",
+    "busy": "busy: 60 %",
     "columns": "columns: {gpus: the name of a column}",
-    "workloads": "workloads: {ranker: bert-base-s128}",
-    "batch_per_gpu": "batch_per_gpu: 64",
-    "failed_jobs": "failed_jobs: leave out",
+    "workloads": 'workloads: {"bert-*": bert-large-s512}',
 }
 
 
@@ -60,7 +51,7 @@ Whole = BeforeValidator(whole)
 Target = Literal["allreduce-local", "allreduce-cluster", "pearl"]
 _COLUMNS = {
     "type": "object",
-    "properties": {tells: {"type": "string", "minLength": 1} for tells in NAMES},
+    "properties": {tells: {"type": "string", "minLength": 1} for tells in TOLD},
     "additionalProperties": False,
 }
 _ONE_OF_EACH = "a list: one upgrade of each"
@@ -76,7 +67,7 @@ class HardwareFile(Section):
     pcie: Quantity = absent("such as 10 GB/s")
     ethernet: Quantity = absent("such as 25gbe, or 25 Gbps")
     nvlink: Quantity = absent("such as 50 GB/s")
-    efficiency: Quantity = absent("0.7, or 70 %: the share of every peak that is reached")
+    efficiency: Fraction = absent("0.7, or 70 %: the share of every peak that is reached")
     gpus_per_server: Annotated[int, Field(ge=1, le=1024), Whole] = absent(
         "accelerators of a server, such as 8"
     )
@@ -112,7 +103,7 @@ class MoneyFile(Section):
     gpus: Annotated[int, Field(ge=1, le=10**8), Whole] = Field(
         description="accelerators of the fleet"
     )
-    busy: Quantity = Field(
+    busy: Fraction = Field(
         default=1.0, description="the share of hours in which they work, such as 0.6 or 60 %"
     )
     gpu_hour: Quantity = absent("price of a GPU-hour, such as 2 USD/hour")
@@ -136,10 +127,11 @@ class FleetFile(Section):
         "file, or of what a scheduler logged"
     )
     columns: Annotated[dict[Text, Text], shown_as(_COLUMNS)] = absent(
-        "of a scheduler's log: what a column tells, and its name, such as {workload: Tag}"
+        "of a scheduler's log: what a column tells, and its name, such as {gpus: Cards}"
     )
     workloads: dict[Text, Text] = absent(
-        "of a scheduler's log: what jobs are called, and which workload of the catalogue that is"
+        "of a scheduler's log: patterns of what jobs are called, such as bert-*, and which "
+        "workload of the catalogue these are; the first that matches counts"
     )
     batch_per_gpu: Annotated[float, Field(gt=0, le=1e6)] = absent(
         "of a scheduler's log: samples that a GPU takes in a step, for jobs whose batch it does "
@@ -175,15 +167,6 @@ class FleetFile(Section):
         shown_as(one_or_list({"enum": list(get_args(Target))})),
     ] = absent("architectures that PS/Worker jobs may move to")
     money: MoneyFile = absent("what upgrades and ports are worth")
-    calibration: Annotated[
-        list[Text],
-        Field(min_length=1),
-        BeforeValidator(_listed),
-        shown_as(one_or_list({"type": "string"})),
-    ] = absent(
-        "names or paths of profiles that measured parameter servers, or NCCL on one "
-        "node: what dse's own model takes in place of the catalogue's costs",
-    )
 
 
 def fleet_schema() -> dict[str, Any]:

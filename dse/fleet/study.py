@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dse.calibration.profile import Profile
 from dse.fleet.logged_jobs import LogTerms
 from dse.fleet.machine import Machine
 from dse.fleet.upgrades import Upgrade
@@ -39,11 +38,9 @@ class FleetStudy:
     that is a scheduler's log; else None. jobs, seed: of a drawn population.
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
-    wrote them; of a drawn population the others are its own. profiles: measured parameter servers
-    and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie. told: what
-    words of the file are taken to mean that could mean several things. overlap_told: whether the
-    file says what overlaps. machine: of the catalogue, whose peaks ``hardware`` has where the file
-    gives no others; None where it names none.
+    wrote them; of a drawn population the others are its own. told: what words of the file are
+    taken to mean that could mean several things. machine: of the catalogue, whose peaks
+    ``hardware`` has where the file gives no others; None where it names none.
     """
 
     name: str
@@ -61,10 +58,7 @@ class FleetStudy:
     upgrades: tuple[Upgrade, ...]
     ports: tuple[str, ...]
     money: Money | None
-    profiles: tuple[Profile, ...]
-    profile_paths: tuple[Path, ...]
     content_hash: str
     source: Source = field(repr=False)
     told: tuple[str, ...] = ()
-    overlap_told: bool = False
     machine: Machine | None = None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dse import catalog
-from dse.fleet.machine import Machine, accelerator_peaks, formats, peak_facts
-from dse.fleet.money_reader import FleetRates, given
+from dse.fleet.machine import ACCELERATOR, NODE, Machine, machine_at
 from dse.fleet.recipe import HARDWARE
 from dse.fleet.upgrades import FIELDS, Upgrade
 from dse.mistakes import Mistakes, Unread, each
@@ -17,7 +14,6 @@ from dse.study.links import is_bandwidth
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
           "nvlink": "NVLink"}  # fmt: skip
 LOWEST, HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
-NODE, ACCELERATOR = "node", "accelerator"  # of the catalogue, which an upgrade may name
 
 
 def peak_of(at: Cursor, resource: str) -> tuple[float, str]:
@@ -38,13 +34,13 @@ def peak_of(at: Cursor, resource: str) -> tuple[float, str]:
     return peak, ""
 
 
-def upgrades_of(top: Cursor, machine: Machine | None, rates: FleetRates) -> tuple[Upgrade, ...]:
+def upgrades_of(top: Cursor, machine: Machine | None) -> tuple[Upgrade, ...]:
     """The upgrades of a fleet study; mistakes raise :class:`~dse.errors.StudyError`."""
     found: list[Upgrade] = []
     mistakes = Mistakes()
 
     def keep(at: Cursor, places: dict[str, Cursor]) -> None:
-        upgrade = _upgrade(at, places, machine, rates)
+        upgrade = _upgrade(at, places, machine)
         if upgrade.name in (other.name for other in found):
             place = next(iter(places.values()))
             raise place.wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
@@ -53,10 +49,10 @@ def upgrades_of(top: Cursor, machine: Machine | None, rates: FleetRates) -> tupl
     def read(at: Cursor) -> None:
         resources = [key for key in at.given() if key in (NODE, ACCELERATOR, *FIELDS)]
         _check_upgrade(at, resources)
-        rows = zip(*(_some(at.at(key)) for key in resources), strict=True)
+        rows = zip(*(at.at(key).each() for key in resources), strict=True)
         each(lambda places: keep(at, dict(zip(resources, places, strict=True))), rows)
 
-    mistakes.parts(read, top.at("upgrades").each() if given(top, "upgrades") else [])
+    mistakes.parts(read, top.at("upgrades").each() if top.has("upgrades") else [])
     mistakes.told()
     return tuple(found)
 
@@ -71,20 +67,26 @@ def _check_upgrade(at: Cursor, resources: list[str]) -> None:
     if NODE in resources and ACCELERATOR in resources:
         problem = f"both {NODE} and {ACCELERATOR} in an upgrade"
         raise at.at(ACCELERATOR).wrong(problem, "leave one of them out", key=True)
-    listed = [key for key in resources if isinstance(at.value[key], list)]
-    if listed and len(resources) > 1:
-        problem = f"{listed[0]}: several values in an upgrade of several resources"
-        raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-    if listed and len(at.value) > 1:
-        problem = f"{listed[0]}: several values under one name or price"
-        raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
+    for key in (key for key in resources if isinstance(at.value[key], list)):
+        place = at.at(key)
+        if not at.value[key]:
+            raise place.wrong(f"{key}: an empty list", f"write one entry, or drop {key}")
+        if len(at.value) > 1:
+            problem = f"{key}: several values beside other keys of an upgrade"
+            raise place.wrong(problem, "write one upgrade for each")
 
 
-def _upgrade(
-    at: Cursor, places: dict[str, Cursor], machine: Machine | None, rates: FleetRates
-) -> Upgrade:
-    base = _catalogued(places, machine)
-    changes, labels, fabric = dict(base.changes), dict(base.labels), ""
+def _upgrade(at: Cursor, places: dict[str, Cursor], fleet: Machine | None) -> Upgrade:
+    """One upgrade; its peaks are those of a machine, but for what is given. fleet: the machine in
+    whose format that computes, if it can, else in its own, which its name then says."""
+    precision, new, named = "" if fleet is None else fleet.precision, None, list[str]()
+    changes, labels, fabric = dict[str, float](), dict[str, str](), ""
+    for key in {NODE, ACCELERATOR} & set(places):
+        new = machine_at(places[key], key, precision)
+        same = new.precision == precision
+        named = [new.title if same else f"{new.title} in {new.precision}"]
+        changes = {name: peak for name, peak in new.peaks().items() if name in FIELDS}
+        labels = {name: f"{TITLES[name]} of {named[0]}" for name in changes}
     resources = [resource for resource in places if resource in FIELDS]
     peaks = each(lambda resource: peak_of(places[resource], resource), resources)
     for resource, (peak, found) in zip(resources, peaks, strict=True):
@@ -92,59 +94,15 @@ def _upgrade(
         labels[resource] = f"{TITLES[resource]} {str(places[resource].value).strip()}"
         if found:
             fabric, labels[resource] = found, catalog.fabric(found).title
-    named = [base.name] if base.name else []
     written = " and ".join([*named, *(labels[resource] for resource in resources)])
-    price, terms = None, None
-    if at.has("price_per_gpu"):
-        price, terms = rates.usd(at.at("price_per_gpu"), "usd", 1e9, "9 kUSD")
-    name = at.at("name").text() if at.has("name") else written
-    return replace(
-        base,
-        name=name,
+    price = at.at("price_per_gpu")
+    return Upgrade(
+        name=at.at("name").text() if at.has("name") else written,
         changes=changes,
         labels=labels,
-        price_per_gpu_usd=price,
-        price_terms=terms,
+        price_per_gpu_usd=price.quantity("usd", 1e9, example="9 kUSD")
+        if at.has("price_per_gpu")
+        else None,
         fabric=fabric,
+        machine=new,
     )
-
-
-def _catalogued(places: dict[str, Cursor], machine: Machine | None) -> Upgrade:
-    """What the machine or accelerator of the catalogue changes that an upgrade names; nothing where
-    it names none. Its GPUs compute in the format of the fleet's machine, if they can, else in the
-    first that they have, which its title then says."""
-    key = next((one for one in (NODE, ACCELERATOR) if one in places), "")
-    if not key:
-        return Upgrade("", {}, {})
-    kind = f"{key}s"
-    listing, aliases = f"see `dse catalog {kind}`", known_names().aliases.get(kind, {})
-    name = places[key].named(key, catalog.names(kind), listing, aliases)
-    node = catalog.node(name) if key == NODE else None
-    board = catalog.accelerator(name if node is None else node.accelerator)
-    known = formats(board)
-    same = machine is not None and machine.precision in known
-    precision = machine.precision if machine is not None and same else known[0]
-    if node is None:
-        peaks, facts = accelerator_peaks(board, precision), peak_facts(board, precision)
-    else:
-        new = Machine(node, precision)
-        peaks, facts = new.peaks(), new.facts()
-    title = board.title if node is None else node.title
-    title = title if same else f"{title} in {precision}"
-    changes = {resource: peak for resource, peak in peaks.items() if resource in FIELDS}
-    return Upgrade(
-        name=title,
-        changes=changes,
-        labels={resource: f"{TITLES[resource]} of {title}" for resource in changes},
-        node=name if key == NODE else "",
-        accelerator=name if key == ACCELERATOR else "",
-        facts=tuple(facts),
-    )
-
-
-def _some(at: Cursor) -> list[Cursor]:
-    """The entries of a list that has some; a single value counts as a list of one."""
-    found = at.each()
-    if not found:
-        raise at.wrong(f"{at.label}: an empty list", f"write one entry, or drop {at.label}")
-    return found

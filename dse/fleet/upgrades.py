@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from dse.catalog import Fact
-from dse.catalog.price_terms import PriceTerms
 from dse.fleet.breakdown import Priced
 from dse.fleet.document import ALL, Speedup, UpgradeSpeedup
+from dse.fleet.machine import Machine
 from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import RESOURCES, Hardware, step_times
 
@@ -39,21 +38,16 @@ class Upgrade:
     """Hardware of which some peaks are other than in the base.
 
     changes: resource -> new peak. labels: the same as written. price_per_gpu_usd: None where not
-    told. price_terms: of that price, None where it is in USD. fabric: of the catalogue, whose parts
-    then have prices; empty for none. node, accelerator: of the catalogue, which replaces those of
-    the fleet and has a price there; empty for none. facts: what its peaks rest on, each with the
-    entry of the catalogue that it is of.
+    told. fabric: of the catalogue, whose parts then have prices; empty for none. machine: which
+    replaces those of the fleet and has a price in the catalogue; None for none.
     """
 
     name: str
     changes: Mapping[str, float]
     labels: Mapping[str, str]
     price_per_gpu_usd: float | None = None
-    price_terms: PriceTerms | None = None
     fabric: str = ""
-    node: str = ""
-    accelerator: str = ""
-    facts: tuple[tuple[str, Fact], ...] = ()
+    machine: Machine | None = None
 
     def applied(self, base: Hardware) -> Hardware:
         """The base with this upgrade."""
@@ -61,59 +55,44 @@ class Upgrade:
         return replace(base, **peaks)
 
 
-class SpeedupSums:
-    """Sums of all three kinds of speedup, which add up over classes."""
+def sums(
+    before_s: Array,
+    after_s: Array,
+    run_hours: Array,
+    gpu_hours: Array,
+    kept: ArrayLike = 1.0,
+) -> Array:
+    """What jobs of one class, every array of shape (jobs,), add to each kind of speedup: jobs,
+    ratios, and run hours and GPU-hours, before and after, (6,).
 
-    def __init__(self) -> None:
-        self.jobs, self.ratios = 0, 0.0
-        self.hours = np.zeros((2, 2))  # run hours and GPU-hours; before and after
+    kept: the part of its cNodes that a job keeps. With ``1 / kept`` times the steps it does the
+    same work, since the batch of a cNode stays: its GPU-hours change as its step does, its run time
+    by ``1 / kept`` more.
+    """
+    gpu_left = after_s / before_s
+    run_left = gpu_left / kept
+    return np.array([
+        len(gpu_left), (1 / run_left).sum(),
+        run_hours.sum(), run_hours @ run_left, gpu_hours.sum(), gpu_hours @ gpu_left,
+    ])  # fmt: skip
 
-    def add(
-        self,
-        before_s: Array,
-        after_s: Array,
-        run_hours: Array,
-        gpu_hours: Array,
-        kept: ArrayLike = 1.0,
-    ) -> None:
-        """Jobs of one class, every array of shape (jobs,).
 
-        kept: the part of its cNodes that a job keeps. With ``1 / kept`` times the steps it does the
-        same work, since the batch of a cNode stays: its GPU-hours change as its step does, its run
-        time by ``1 / kept`` more.
-        """
-        gpu_left = after_s / before_s
-        run_left = gpu_left / kept
-        self.jobs += len(gpu_left)
-        self.ratios += float((1 / run_left).sum())
-        both = ((run_hours, run_left), (gpu_hours, gpu_left))
-        for row, (hours, left) in enumerate(both):
-            self.hours[row] += float(hours.sum()), float(hours @ left)
-
-    def merge(self, other: SpeedupSums) -> None:
-        """Add the jobs of another."""
-        self.jobs += other.jobs
-        self.ratios += other.ratios
-        self.hours = self.hours + other.hours
-
-    def result(self) -> Speedup:
-        """All three."""
-        run, gpu = (float(ratio) for ratio in self.hours[:, 0] / self.hours[:, 1])
-        return Speedup(self.ratios / self.jobs, run, gpu)
+def speedup(found: Array) -> Speedup:
+    """All three kinds, of such sums."""
+    jobs, ratios, run, run_after, gpu, gpu_after = found.tolist()
+    return Speedup(ratios / jobs, run / run_after, gpu / gpu_after)
 
 
 def speedups(found: Sequence[Priced], hardware: Hardware, overlapped: bool) -> dict[str, Speedup]:
     """Class (and "all") -> speedup on ``hardware`` over what ``found`` was priced on."""
-    whole, out = SpeedupSums(), {}
+    own = {}
     for entry in found:
-        own, group = SpeedupSums(), entry.group
+        group = entry.group
         after = step_times(group.architecture, group.jobs, hardware).total_s(overlapped)
-        own.add(entry.total_s, after, group.run_hours, group.gpu_hours)
-        whole.merge(own)
-        out[group.architecture] = own.result()
+        own[group.architecture] = sums(entry.total_s, after, group.run_hours, group.gpu_hours)
     if len(found) > 1:
-        out[ALL] = whole.result()
-    return out
+        own[ALL] = np.sum(list(own.values()), axis=0)
+    return {name: speedup(values) for name, values in own.items()}
 
 
 def speedups_by_upgrade(

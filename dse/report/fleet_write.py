@@ -1,5 +1,4 @@
-"""Writing a fleet's report: report.html, report.md, fleet.json and, where jobs have names,
-jobs.csv; all or none."""
+"""Writing a fleet's report: report.html, report.md and fleet.json, all or none."""
 
 from __future__ import annotations
 
@@ -10,14 +9,11 @@ from dse.errors import StudyError
 from dse.fleet.document import FORMAT, FleetDocument, from_plain, plain
 from dse.report.document_files import FLEET as DOCUMENT
 from dse.report.document_files import checked_document, document_path, sealed
-from dse.report.fleet_jobs import CSV, table
 from dse.report.fleet_page import render_markdown, render_page
 from dse.report.pdf import PDF
 from dse.report.write import PAGE, free_name, put
 
-_EARLIER_PAGE = "index.html"  # as earlier versions called it
-
-FILES = (DOCUMENT, CSV, "report.md", PAGE, PDF, _EARLIER_PAGE)
+FILES = (DOCUMENT, "report.md", PAGE, PDF)
 
 
 def write_fleet(document: FleetDocument, folder: Path) -> Path:
@@ -31,8 +27,6 @@ def write_fleet(document: FleetDocument, folder: Path) -> Path:
         "report.md": render_markdown(document),
         PAGE: render_page(document),
     }
-    if jobs := table(document):
-        contents[CSV] = jobs
     put(contents, FILES, folder, earlier_fleet(folder, document))
     return folder / PAGE
 

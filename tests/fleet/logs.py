@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from dse.fleet.job_log import JobLog, read_job_log
@@ -22,10 +23,32 @@ JobID,JobName,AllocGRES,Elapsed,NNodes
 7,vgg16,gpu:4,1-02:00:00,2
 8,gpt2-medium,gpu:a100:2,30:00,1
 """
-KUBERNETES = """\
-name,namespace,replicas,gpus_per_pod,gpu_type,model,batch_per_gpu,start_time,completion_time
-train-a,vision,4,8,NVIDIA-A100-SXM4-80GB,resnet50,128,2026-05-01T08:00:00Z,2026-05-01T18:00:00Z
-train-b,nlp,1,1,NVIDIA-A100-SXM4-80GB,ranker-v2,,2026-05-01T08:00:00Z,2026-05-01T09:30:00Z
+SACCT_JSON = json.dumps({"meta": {}, "errors": [], "jobs": [
+    {"job_id": 7, "name": "vgg16", "nodes": "n1", "allocation_nodes": 2,
+     "state": {"current": ["COMPLETED"], "reason": "None"},
+     "time": {"elapsed": 7200, "start": 1770000000, "end": 1770007200},
+     "tres": {"allocated": [{"type": "cpu", "name": "", "count": 8},
+                            {"type": "gres", "name": "gpu", "count": 12},
+                            {"type": "gres", "name": "gpu:a100", "count": 12}]}},
+    {"job_id": 8, "name": "gpt2", "allocation_nodes": {"set": True, "number": 1},
+     "state": {"current": "CANCELLED"}, "time": {"elapsed": 1800, "start": 1770000000},
+     "tres": {"allocated": [{"type": "gres", "name": "gpu:a100", "count": 2}]}},
+    {"job_id": 9, "name": "later", "allocation_nodes": 0, "state": {"current": ["PENDING"]},
+     "time": {"elapsed": 0, "start": 0}, "tres": {"allocated": []}},
+]})  # fmt: skip
+HELIOS = """\
+job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue
+1,u0,vc0,8,32,8,COMPLETED,2020-06-09 18:41:06,2020-06-09 18:41:36,2020-06-09 19:41:36,3600,30
+2,u0,vc0,0,1,1,COMPLETED,2020-06-09 18:41:07,2020-06-09 18:41:42,2020-06-09 18:50:02,500,35
+3,u1,vc1,2,8,1,CANCELLED,2020-06-09 18:41:09,2020-06-09 18:41:54,2020-06-09 20:41:54,7200,45
+"""
+# openb_pod_list
+PODS = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+pod-0,8000,16384,1,250,,LS,Running,0,7200,0
+pod-1,8000,16384,4,1000,A10,LS,Failed,100,3700,100
+pod-2,8000,16384,0,0,,LS,Succeeded,0,7200,0
+pod-3,8000,16384,2,1000,,LS,Pending,50,90,
 """
 # pai_task_table: job_name, task_name, inst_num, status, start_time, end_time, plan_cpu, plan_mem,
 # plan_gpu, gpu_type
@@ -56,11 +79,14 @@ population: {log}
 hardware: {{gpu: 15.7 TFLOP/s, memory: 900 GB/s, pcie: 12 GB/s, ethernet: 25gbe, nvlink: 150 GB/s,
            efficiency: 0.7, gpus_per_server: 8}}
 upgrades: [{{ethernet: 100gbe}}]
+workloads: {{"*resnet50*": resnet50, "bert_large*": bert-large-s512, "b*": bert-base-s128}}
 """
 
 
-def read(folder: Path, text: str, name: str = "log.txt", **columns: str) -> JobLog:
+def read(
+    folder: Path, text: str, file: str = "log.txt", columns: Mapping[str, str] | None = None
+) -> JobLog:
     """What is read of a file of this text; columns: as a study names them."""
-    path = folder / name
+    path = folder / file
     path.write_text(text, encoding="utf-8")
-    return read_job_log(path, columns)
+    return read_job_log(path, columns or {})

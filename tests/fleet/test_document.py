@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +18,8 @@ NAMED = "\n".join(
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> FleetDocument:
-    study = STUDY + "calibration: h100-node\n"
-    path = written(tmp_path_factory.mktemp("fleet"), study, NAMED)
-    return answer(read_fleet(path), with_facts=True, command="dse fleet", versions={"dse": "0"})
+    path = written(tmp_path_factory.mktemp("fleet"), STUDY, NAMED)
+    return answer(read_fleet(path), command="dse fleet", versions={"dse": "0"})
 
 
 def test_what_is_read_back_is_what_was_written(document: FleetDocument) -> None:
@@ -39,17 +37,15 @@ def test_keys_that_are_words_of_the_language_keep_their_names(document: FleetDoc
     assert found["money"]["ports"][0]["to"] == "allreduce-local"
 
 
-def test_what_nobody_asked_for_is_not_in_it(tmp_path: Path) -> None:
-    bare = plain(answer(read_fleet(written(tmp_path))))
-    assert not {"facts", "assumptions", "models"} & set(bare)
-    assert from_plain(bare).facts is None
+def test_what_comes_from_no_log_says_nothing_of_one(document: FleetDocument) -> None:
+    assert "log" not in plain(document)
+    assert from_plain(plain(document)).log is None
 
 
 @pytest.mark.parametrize(
     ("key", "problem"),
-    [("profiles", "has no 'profiles'"), ("classes", "has no 'classes'"),
-     ("command", "has no 'command'")],
-)  # fmt: skip
+    [("classes", "has no 'classes'"), ("command", "has no 'command'")],
+)
 def test_a_key_that_is_missing_is_named(document: FleetDocument, key: str, problem: str) -> None:
     found = plain(document)
     del found[key]

@@ -11,7 +11,7 @@ import pytest
 from dse.fleet import Group, Population
 from dse.fleet.answers import answer, base_hardware, load_population
 from dse.fleet.breakdown import priced
-from dse.fleet.document import FleetDocument, MoneyBand, from_plain, plain
+from dse.fleet.document import FleetDocument
 from dse.fleet.intervals import (
     FLEET,
     GAIN_PER_CNODE,
@@ -79,7 +79,7 @@ def sample_of(whole: Population, jobs: int, random: np.random.Generator) -> Popu
 
 
 def numbers(study: FleetStudy, population: Population, hardware: Hardware) -> dict[Number, Drawn]:
-    return drawn(study, priced(population, hardware, study.overlapped), hardware)
+    return drawn(study, priced(population.groups, hardware, study.overlapped), hardware)
 
 
 def truth(
@@ -88,7 +88,7 @@ def truth(
     """Every number of all jobs where resources are slower by these factors."""
     place = slowed(hardware, factors)
     sums: dict[Number, np.ndarray] = {}
-    for entry in priced(whole, place, study.overlapped):
+    for entry in priced(whole.groups, place, study.overlapped):
         wide = replace(entry, total_s=np.ravel(entry.total_s))
         for number, above, below in parts(wide, study, hardware, factors):
             own = np.array([np.sum(np.broadcast_to(np.ravel(part), wide.group.size))
@@ -175,7 +175,7 @@ def test_a_given_price_is_certain_and_a_network_of_the_catalogue_is_not(
     assert network[0] < network[1]
     without_price = rows["Ethernet 40 Gbps"]
     assert without_price.net_usd_per_year is None
-    assert without_price.pays is None
+    assert without_price.capital_usd is None
 
 
 def test_money_follows_from_the_speedup_draw_by_draw(found: FleetDocument) -> None:
@@ -217,20 +217,3 @@ def test_draws_without_a_value_do_not_count() -> None:
     low, high = ends(2.0, np.array([1.0, np.nan, 3.0, np.inf]))
     assert (low, high) == pytest.approx((1.1, 2.9))
     assert ends(2.0, np.array([np.nan])) == (2.0, 2.0)
-
-
-def test_a_document_of_before_has_none(found: FleetDocument) -> None:
-    old = plain(found)
-    assert from_plain(old) == found
-    del old["intervals"]
-    assert from_plain(old).intervals is None
-
-
-def test_an_upgrade_that_always_pays_is_told_so(found: FleetDocument) -> None:
-    assert found.intervals is not None
-    row: MoneyBand = next(row for row in found.intervals.money if row.name == "both")
-    assert row.pays == 1.0
-    assert row.payback_years is not None
-    assert row.payback_years[1] is not None
-    assert row.leads is not None
-    assert 0.5 < row.leads <= 1

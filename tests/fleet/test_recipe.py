@@ -25,7 +25,7 @@ def recipe() -> Recipe:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_drawn_jobs_have_the_mean_shares_of_their_recipe(name: str) -> None:
     found = read_recipe(population_path(name))
-    classes = priced(draw(found, 200_000, 3), found.base, False)
+    classes = priced(draw(found, 200_000, 3).groups, found.base, False)
     for entry, wanted in zip(classes, found.classes, strict=True):
         mean = {part: float(share.mean()) for part, share in shares(entry.times).items()}
         assert mean == pytest.approx(dict(wanted.mean_shares), abs=0.006)
@@ -53,7 +53,8 @@ def test_size_coupling_makes_large_jobs_exchange_more_and_changes_nothing_else(
     def drawn(coupling: float) -> tuple[np.ndarray, np.ndarray]:
         classes = tuple(replace(own, size_coupling=coupling) if own.architecture == "ps-worker"
                         else own for own in recipe.classes)  # fmt: skip
-        entry = priced(draw(replace(recipe, classes=classes), 100_000, 0), recipe.base, False)[-1]
+        groups = draw(replace(recipe, classes=classes), 100_000, 0).groups
+        entry = priced(groups, recipe.base, False)[-1]
         return entry.group.cnodes, shares(entry.times)["weights"]
 
     (sizes, weights), (coupled, same) = drawn(0.0), drawn(0.5)
@@ -70,7 +71,7 @@ def test_size_coupling_makes_large_jobs_exchange_more_and_changes_nothing_else(
         (("job_share: {value: 0.29", "job_share: {value: 0.5"), "job_share add up to 1.21"),
         (("weights: {value: 0.62", "weights: {value: 0.5"), "mean shares of ps-worker add up"),
         (("  ps-worker:", "  ps-workers:"), "unknown class 'ps-workers'; did you mean ps-worker?"),
-        (("concentration: {value: 1,", "concentration: {value: 0,"), "concentration is zero"),
+        (("concentration: {value: 1,", "concentration: {value: 0,"), "concentration is 0"),
         (("most: {value: 600", "most: {value: 1"), "1 <= least <= most"),
         (("  median: {value: 0.4 s", "  median: {value: unknown"), "median is unknown"),
         (("efficiency: {value: 0.7", "efficiency: {value: 7"), "efficiency above 1"),

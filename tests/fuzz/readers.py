@@ -49,8 +49,9 @@ IMPORT_RATES = ("calibrate", "import-throughput", "ours.csv")
 WORK = MODELS / "workloads" / "work" / "alexnet.csv"
 WATCH = ("watch", "train.log", "--expect", "run")
 OUTSIDE = 1  # how dse watch ends where nothing is wrong but the prediction
-LOGGED = {"Slurm": ("log.txt", logs.SACCT), "Kubernetes": ("log.csv", logs.KUBERNETES),
-          "PAI": ("log.csv", logs.PAI), "Philly": ("log.json", logs.PHILLY)}  # fmt: skip
+LOGGED = {"Slurm": ("log.txt", logs.SACCT), "Slurm, JSON": ("log.json", logs.SACCT_JSON),
+          "PAI": ("log.csv", logs.PAI), "Philly": ("log.json", logs.PHILLY),
+          "Helios": ("log.csv", logs.HELIOS), "pods": ("log.csv", logs.PODS)}  # fmt: skip
 NAMES = (
     "study", "prices", "quotes", "case", "own workload", "layers", "work", "profile", "rates",
     "run", "run, bytes", "fleet", "fleet study", "jobs", "training",

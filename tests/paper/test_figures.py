@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.approaches import judge
 from benchmarks.papers import figures, tf_piz_daint
+from benchmarks.papers.pai_assumptions import assumptions
 from benchmarks.papers.tf_table import ablation_s
 from dse import fleet
 
@@ -35,7 +36,7 @@ def test_bars_of_a_class_are_its_shares(drawn: dict[str, Figure]) -> None:
 
 def test_the_assumptions_are_drawn_as_computed(drawn: dict[str, Figure]) -> None:
     recipe = fleet.read_recipe(fleet.population_path("pai-ps-worker"))
-    gains = [row.gain for row in fleet.assumptions(recipe, JOBS, 0) if row.gain is not None]
+    gains = [row.gain for row in assumptions(recipe, JOBS, 0) if row.gain is not None]
     (bars,) = drawn["pai"].axes[3].containers
     assert [bar.get_width() for bar in bars] == pytest.approx(gains)
 

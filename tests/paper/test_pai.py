@@ -16,9 +16,9 @@ import pytest
 
 from benchmarks.papers import pai as rows
 from benchmarks.papers.fact import ASSUMED, CHECK, ROLES, Fact
+from benchmarks.papers.pai_assumptions import AS_ASSUMED, assumptions
+from benchmarks.papers.pai_facts import FITTED, IDENTITY, PaperFact, facts
 from dse import catalog, fleet
-from dse.fleet.assumptions import AS_ASSUMED
-from dse.fleet.facts import FITTED, IDENTITY
 from dse.model import pai
 from dse.model.pai import Hardware, Jobs
 
@@ -47,10 +47,10 @@ def test_what_faster_ethernet_leaves_of_communication() -> None:
     assert left == pytest.approx(0.4286, abs=5e-5)
 
 
-def drawn(name: str, seed: int = 0) -> list[fleet.PaperFact]:
+def drawn(name: str, seed: int = 0) -> list[PaperFact]:
     population = fleet.draw(fleet.read_recipe(fleet.population_path(name)), JOBS, seed)
     assert population.base is not None
-    return fleet.facts(fleet.priced(population, population.base, False), population.base)
+    return facts(fleet.priced(population.groups, population.base, False), population.base)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -91,7 +91,7 @@ def test_numbers_of_the_facts() -> None:
 def test_how_far_the_60_percent_hang_on_what_was_assumed() -> None:
     """Each as computed independently of this code (reference: paper_pai.yaml, sensitivity)."""
     recipe = fleet.read_recipe(fleet.population_path("pai-ps-worker"))
-    under = {row.assumption: row for row in fleet.assumptions(recipe, JOBS, 0)}
+    under = {row.assumption: row for row in assumptions(recipe, JOBS, 0)}
     gain = {name: row.gain for name, row in under.items()}
     assert gain[AS_ASSUMED] == pytest.approx(0.612, abs=0.006)
     alone = "accelerators of a server do not share PCIe for their input"
@@ -120,7 +120,7 @@ def test_the_grid_of_upgrades_as_predicted_elsewhere() -> None:
 
     recipe = fleet.read_recipe(fleet.population_path("pai-ps-worker"))
     population = fleet.draw(recipe, JOBS, 0)
-    found = fleet.priced(population, recipe.base, False)
+    found = fleet.priced(population.groups, recipe.base, False)
     for field, points in predicted.items():
         for peak, ratio in points:
             changed: dict[str, Any] = {field: peak}
@@ -130,7 +130,7 @@ def test_the_grid_of_upgrades_as_predicted_elsewhere() -> None:
 
 def test_shares_of_weights_spread_as_derived() -> None:
     recipe = fleet.read_recipe(fleet.population_path("pai-ps-worker"))
-    (entry,) = fleet.priced(fleet.draw(recipe, JOBS, 0), recipe.base, False)
+    (entry,) = fleet.priced(fleet.draw(recipe, JOBS, 0).groups, recipe.base, False)
     share = entry.times.weights_s / entry.total_s
     derived = [0.028, 0.083, 0.32, 0.721, 0.935, 0.983, 0.992]
     np.testing.assert_allclose(np.percentile(share, [5, 10, 25, 50, 75, 90, 95]), derived,

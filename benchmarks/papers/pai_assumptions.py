@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.papers.pai_facts import FASTER_ETHERNET
 from dse.fleet.breakdown import Priced, priced, shares
-from dse.fleet.document import Assumption
-from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.population import Population
 from dse.fleet.ports import port
 from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes
@@ -18,6 +17,19 @@ from dse.fleet.upgrades import speedups
 from dse.model.pai import ALLREDUCE_LOCAL, PS_WORKER, Hardware
 
 AS_ASSUMED = "as assumed"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """The facts under one other assumption; None where that does not change the fact's meaning.
+
+    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from the recipe's
+    Ethernet to 100 Gbps.
+    """
+
+    assumption: str
+    gain: float | None
+    speedup: float | None
 
 
 def assumptions(recipe: Recipe, jobs: int, seed: int) -> list[Assumption]:
@@ -129,7 +141,7 @@ def _drawn(
 
 
 def _priced(population: Population, hardware: Hardware, overlapped: bool = False) -> Priced:
-    return priced(population, hardware, overlapped)[0]
+    return priced(population.groups, hardware, overlapped)[0]
 
 
 def _gain(entry: Priced, hardware: Hardware) -> float:

@@ -10,12 +10,11 @@ number here was read in its source; some of what the populations rest on was not
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dse.fleet.breakdown import Priced, shares, weights
-from dse.fleet.document import PaperFact
 from dse.fleet.ports import port
 from dse.fleet.recipe import population_path, read_recipe
 from dse.fleet.upgrades import most_sensitive, sensitivity, speedups
@@ -29,6 +28,27 @@ from dse.model.pai import (
     Jobs,
     step_times,
 )
+
+
+@dataclass(frozen=True)
+class PaperFact:
+    """One published number or name, and ours; from low to high they agree.
+
+    source: where it was read. why: what set it, or what it follows from. ok: None where what was
+    assumed decides it.
+    """
+
+    paper: str
+    fact: str
+    published: float | str
+    computed: float | str
+    low: float | None
+    high: float | None
+    role: str
+    source: str
+    why: str
+    ok: bool | None
+
 
 PAPER = "Wang et al., Alibaba-PAI, IISWC 2019"
 ABSTRACT, NOTES, EQUATIONS = "abstract", "reading notes", "the equations"

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.fleet.assumptions import assumptions, median_of_mean
+from benchmarks.papers.pai_assumptions import assumptions, median_of_mean
+from benchmarks.papers.pai_facts import ASSUMED, FITTED, IDENTITY, facts, of_equations
 from dse.fleet.breakdown import priced, shares
-from dse.fleet.facts import ASSUMED, FITTED, IDENTITY, facts, of_equations
 from dse.fleet.recipe import population_path, read_recipe
 from dse.fleet.sampling import draw
 from dse.model.pai import Hardware
@@ -20,7 +20,7 @@ JOBS = 20_000
 
 def test_what_turns_on_recalled_values_neither_agrees_nor_fails() -> None:
     recipe = read_recipe(population_path("pai-fleet"))
-    found = facts(priced(draw(recipe, JOBS, 0), recipe.base, False), recipe.base)
+    found = facts(priced(draw(recipe, JOBS, 0).groups, recipe.base, False), recipe.base)
     roles = {fact.fact: fact.role for fact in found}
     assert set(roles.values()) == {IDENTITY, FITTED, ASSUMED}
     open_ones = [(fact.fact, fact.role, fact.ok) for fact in found if fact.ok is None]
@@ -45,7 +45,7 @@ def test_identities_hold_whatever_the_efficiency() -> None:
 def test_identities_are_of_the_papers_hardware_whatever_the_studys(change: dict[str, Any]) -> None:
     recipe = read_recipe(population_path("pai-fleet"))
     on = replace(recipe.base, **change)
-    found = facts(priced(draw(recipe, JOBS, 0), on, False), on)
+    found = facts(priced(draw(recipe, JOBS, 0).groups, on, False), on)
     identities = {fact.fact: fact.computed for fact in found if fact.role == IDENTITY}
     assert list(identities.values()) == pytest.approx([21.0, 1.2353, 0.42857], rel=1e-4)
     assert all(fact.ok for fact in found if fact.role == IDENTITY)
@@ -83,7 +83,7 @@ def test_weights_over_ethernet_alone_gain_what_the_links_say(gbps: int) -> None:
     base = replace(recipe.base, ethernet_bytes_per_s=gbps * 1e9 / 8)
     rows = assumptions(replace(recipe, base=base), JOBS, 0)
     row = next(row for row in rows if row.assumption == "weights go over Ethernet only")
-    (entry,) = priced(draw(replace(recipe, base=base), JOBS, 0), base, False)
+    (entry,) = priced(draw(replace(recipe, base=base), JOBS, 0).groups, base, False)
     share = shares(entry.times)["weights"]
     expected = float(np.mean(1 / ((1 - share) + share * gbps / 100)))
     assert row.speedup == pytest.approx(expected)

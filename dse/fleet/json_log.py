@@ -1,0 +1,86 @@
+"""Logs in JSON as tables: ``sacct --json`` under the columns of ``sacct``, and Philly's jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dse.errors import StudyError
+from dse.fleet.log_cells import moment
+from dse.fleet.table import Table
+from dse.fleet.traces import REMEDY
+
+SACCT = ("JobID", "JobName", "AllocTRES", "ElapsedRaw", "NNodes", "State", "Start")
+PHILLY = ("jobid", "status", "gpus of the last attempt", "servers", "gpu-hours of all attempts")
+
+
+def json_table(path: str, text: str) -> Table:
+    """The jobs in a text. Raises :class:`~dse.errors.StudyError` for JSON of another kind."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as cause:
+        problem = "the log breaks off here" if cause.pos >= len(text.rstrip()) else "is no JSON"
+        raise StudyError(path, cause.lineno, cause.colno, problem, "copy it again") from None
+    except (RecursionError, ValueError):
+        found = None
+    if isinstance(found, dict) and _are_jobs(found.get("jobs")):
+        return Table(path, SACCT, [list(_of_sacct(job)) for job in found["jobs"]])
+    if _are_jobs(found) and all("attempts" in job for job in found):
+        return Table(path, PHILLY, [list(_of_philly(job)) for job in found])
+    problem = "is JSON, but neither of sacct --json nor of Philly's cluster_job_log"
+    raise StudyError(path, 0, 0, problem, REMEDY)
+
+
+def _are_jobs(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and all(isinstance(job, dict) for job in found)
+
+
+def _of_sacct(job: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of a job, by :data:`SACCT`."""
+    time, state = _part(job, "time"), _part(job, "state").get("current", job.get("state"))
+    allocated = _part(job, "tres").get("allocated")
+    resources = [one for one in _listed(allocated) if one.get("type") == "gres"]
+    yield _text(job.get("job_id"))
+    yield _text(job.get("name"))
+    yield ",".join(f"gres/{one.get('name')}={_text(one.get('count'))}" for one in resources)
+    yield _text(time.get("elapsed"))
+    yield _text(job.get("allocation_nodes"))
+    yield _text(state[0] if isinstance(state, list) and state else state)
+    yield _text(time.get("start") or "")
+
+
+def _part(job: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = job.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _listed(found: Any) -> list[Mapping[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _text(value: Any) -> str:
+    """A cell; of a number that newer versions wrap, the number."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") else ""
+    return "" if value is None or isinstance(value, list) else str(value)
+
+
+def _of_philly(job: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of a job, by :data:`PHILLY`: GPUs and servers of the last attempt that had any,
+    hours of all."""
+    gpus = servers = held = 0.0
+    for attempt in _listed(job.get("attempts")):
+        detail = _listed(attempt.get("detail"))
+        own = float(sum(len(_lists(one.get("gpus"))) for one in detail))
+        start, end = (moment(_text(attempt.get(key))) for key in ("start_time", "end_time"))
+        if own:
+            gpus, servers = own, float(len(detail))
+            held += own * max(end - start, 0.0) / 3600 if start and end else 0.0
+    yield _text(job.get("jobid"))
+    yield _text(job.get("status"))
+    yield from (str(value) for value in (gpus, servers, held))
+
+
+def _lists(found: Any) -> Sequence[Any]:
+    return found if isinstance(found, list) else ()
