@@ -84,12 +84,8 @@ def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> Path
         print(f"Note: {line}.")
     for line in answer_lines(document):
         print(line)
-    timing = document.timings
-    print(
-        f"{many(document.population.jobs, 'job')} priced in {timing.total_s:.1f} s "
-        f"({timing.population_s:.1f} s to draw or read them, "
-        f"{timing.model_s:.1f} s to price them)"
-    )
+    jobs = many(document.population.jobs, "job")
+    print(f"{jobs} priced in {document.timings.total_s:.1f} s")
     if earlier is not None:
         print(
             "The earlier report there was of another study, version or population; it is kept in "

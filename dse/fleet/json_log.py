@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse.errors import StudyError
@@ -24,16 +24,14 @@ def json_table(path: str, text: str) -> Table:
         raise StudyError(path, cause.lineno, cause.colno, problem, "copy it again") from None
     except (RecursionError, ValueError):
         found = None
-    if isinstance(found, dict) and _are_jobs(found.get("jobs")):
-        return Table(path, SACCT, [list(_of_sacct(job)) for job in found["jobs"]])
-    if _are_jobs(found) and all("attempts" in job for job in found):
-        return Table(path, PHILLY, [list(_of_philly(job)) for job in found])
+    for columns, jobs, key, cells in (
+        (SACCT, found.get("jobs") if isinstance(found, dict) else None, "tres", _of_sacct),
+        (PHILLY, found, "attempts", _of_philly),
+    ):
+        if (read := _listed(jobs)) and all(key in job for job in read):
+            return Table(path, columns, [list(cells(job)) for job in read])
     problem = "is JSON, but neither of sacct --json nor of Philly's cluster_job_log"
     raise StudyError(path, 0, 0, problem, REMEDY)
-
-
-def _are_jobs(found: Any) -> bool:
-    return isinstance(found, list) and bool(found) and all(isinstance(job, dict) for job in found)
 
 
 def _of_sacct(job: Mapping[str, Any]) -> Iterator[str]:
@@ -72,7 +70,7 @@ def _of_philly(job: Mapping[str, Any]) -> Iterator[str]:
     gpus = servers = held = 0.0
     for attempt in _listed(job.get("attempts")):
         detail = _listed(attempt.get("detail"))
-        own = float(sum(len(_lists(one.get("gpus"))) for one in detail))
+        own = float(sum(len(one["gpus"]) for one in detail if isinstance(one.get("gpus"), list)))
         start, end = (moment(_text(attempt.get(key))) for key in ("start_time", "end_time"))
         if own:
             gpus, servers = own, float(len(detail))
@@ -80,7 +78,3 @@ def _of_philly(job: Mapping[str, Any]) -> Iterator[str]:
     yield _text(job.get("jobid"))
     yield _text(job.get("status"))
     yield from (str(value) for value in (gpus, servers, held))
-
-
-def _lists(found: Any) -> Sequence[Any]:
-    return found if isinstance(found, list) else ()

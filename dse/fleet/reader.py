@@ -22,7 +22,7 @@ from dse.fleet.study import FleetStudy, Money
 from dse.fleet.traces import TOLD
 from dse.fleet.upgrade_reader import HIGHEST, peak_of, upgrades_of
 from dse.fleet.upgrades import FIELDS
-from dse.mistakes import Mistakes, Part, each
+from dse.mistakes import Mistakes, Part
 from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study.aliases import Spelling, entries
@@ -70,7 +70,6 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     machine = part(lambda: _machine(top))
     hardware = part(lambda: _hardware(top, machine(), population()[1]))
     upgrades = part(lambda: upgrades_of(top, machine()))
-    ports = part(lambda: _ports(top))
     money = part(lambda: _money(top, file()))
     mistakes.told()
     said, (values, labels) = file(), hardware()
@@ -89,7 +88,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         machine=machine(),
         overlapped=said.overlap == "ideal",
         upgrades=upgrades(),
-        ports=ports(),
+        ports=tuple(dict.fromkeys(said.ports or ())),
         money=money(),
         content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
         source=source,
@@ -237,19 +236,6 @@ def _hardware(
         if key in HARDWARE:
             labels[key] = str(at.at(key).value)
     return values, labels
-
-
-def _ports(top: Cursor) -> tuple[str, ...]:
-    found: list[str] = []
-
-    def port(at: Cursor) -> str:
-        name: str = at.value.strip()
-        if name in found:
-            raise at.wrong(f"ports: '{name}' is there twice", "leave one of them out")
-        found.append(name)
-        return name
-
-    return each(port, top.at("ports").each() if top.has("ports") else [])
 
 
 def _money(top: Cursor, file: FleetFile) -> Money | None:

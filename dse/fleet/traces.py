@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dse.errors import StudyError
 from dse.fleet.table import Table
@@ -26,7 +26,7 @@ class Trace:
     columns: Mapping[str, str]
     whole_gpu: float = 1.0
     header: Sequence[str] = ()
-    statuses: Sequence[str] = field(default=())
+    statuses: Sequence[str] = ()
 
     def places(self, header: Sequence[str]) -> Places:
         """Where its columns stand; capitals, blanks and marks do not matter."""

@@ -146,12 +146,14 @@ def _of_time(document: FleetDocument) -> str:
     means = document.all_jobs.levels.cnode.mean
     shares = {part: sum(means[name] for name in names) for part, names in PARTS.items()}
     said = [
-        f"{percent(share)} to {part}{share_within(document, 'time', BANDS[part], 'cnode')}"
+        f"{part} with {percent(share)}{share_within(document, 'time', BANDS[part], 'cnode')}"
         for part, share in sorted(shares.items(), key=lambda item: -item[1])
         if share > 0
     ]
-    counted = document.population.counted_by
-    return f"By the Alibaba-PAI paper's formula the fleet's {counted} go {enumerated(said)}."
+    return (
+        f"By the Alibaba-PAI paper's formula, counted by {document.population.counted_by}, time "
+        f"goes to {enumerated(said)}."
+    )
 
 
 def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
@@ -167,8 +169,8 @@ def _of_port(document: FleetDocument, row: Port) -> str:
     jobs = many(row.jobs, f"{CLASSES[row.source]} job")
     sure = share_within(document, "port", row.target, "gain_throughput")
     text = (
-        f"As {CLASSES[row.target]} {percent(row.gain_throughput)} of {jobs} train more samples per "
-        f"second{sure}, and {percent(row.gain_per_cnode)} more per cNode"
+        f"{CLASSES[row.target]} trains more samples per second for {percent(row.gain_throughput)} "
+        f"of {jobs}{sure}, and more per cNode for {percent(row.gain_per_cnode)}"
     )
     if row.cannot:
         text += f"; {percent(row.cannot)} cannot move, since their state does not fit in memory"
@@ -202,16 +204,18 @@ def log_lines(document: FleetDocument, log: LogSummary) -> Iterator[str]:
         yield "The log tells no servers: jobs are priced on as few as they fit into."
     if log.failed is not None and log.failed.jobs:
         yield (
-            f"{many(log.failed.jobs, 'job')} that failed or were cancelled count like the others, "
-            f"{percent(log.failed.share)} of what is held (failed_jobs: leave out leaves them out)."
+            f"Failed or cancelled, and counted: {many(log.failed.jobs, 'job')} with "
+            f"{percent(log.failed.share)} of what is held (failed_jobs: leave out)."
         )
     if log.without_batch:
         yield (
-            f"{many(log.without_batch, 'job')} tell no batch: each GPU takes "
+            f"No batch is told of {many(log.without_batch, 'job')}: each GPU takes "
             f"{log.batch_per_gpu:g} samples a step (batch_per_gpu)."
         )
     if document.classes:
         yield "All jobs train in fp32 on the study's hardware, whatever they ran on."
+    else:
+        yield 'Say what jobs do, by their names: workloads: {"bert-*": bert-large-s512}.'
 
 
 def parts_of_step(means: Mapping[str, float]) -> list[str]:
