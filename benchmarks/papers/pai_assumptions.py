@@ -1,4 +1,4 @@
-"""How two facts of the PAI paper change with what is assumed about its jobs."""
+"""Two facts of the PAI paper under other assumptions about its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the PAI paper published, beside the same numbers of a population.
+"""Numbers that the PAI paper published, beside the same numbers of a population.
 
 ``role`` says how far a fact counts: an ``identity`` is what the equations say of any jobs on the
 paper's hardware, ``fitted`` facts set the equations or the populations that ship, or follow from
@@ -92,7 +92,7 @@ def paper_hardware() -> Hardware:
 
 
 def of_equations(hardware: Hardware) -> Iterator[PaperFact]:
-    """What follows from the equations alone, whatever the jobs; two accelerators a server or more.
+    """Facts that follow from the equations alone, for servers of two accelerators or more.
 
     hardware: the paper's, or one with the same links.
     """

@@ -56,7 +56,7 @@ def load_population(study: FleetStudy) -> Population:
 
 
 def base_hardware(study: FleetStudy, population: Population) -> Hardware:
-    """What the jobs run on: the study's word, the population's where it has none."""
+    """The hardware of the jobs: the study's word, the population's where it has none."""
     if population.base is None:
         return Hardware(**study.hardware)
     return replace(population.base, **study.hardware)
@@ -195,7 +195,7 @@ def _at(values: Array, index: int) -> float:
 
 
 def _facts(population: Population, priced_by: list[tuple[str, Fact]]) -> list[tuple[str, Fact]]:
-    """Of the population, also of a table that ships, and of prices."""
+    """Facts of the population, also of a table that ships, and of prices."""
     own = population.facts
     ships = population.name in population_names()
     if not own and ships and Path(population.path) == population_path(population.name):

@@ -50,7 +50,7 @@ def shares(times: StepTimes) -> dict[str, Array]:
 
 
 def weights(group: Group, level: str) -> Array:
-    """What each job counts at a level."""
+    """The weight of each job at a level."""
     return np.ones(group.size) if level == "job" else group.gpu_hours
 
 
@@ -69,8 +69,8 @@ def breakdown(found: Sequence[Priced]) -> tuple[Breakdown, ...]:
 
 
 def _counts(entry: Priced) -> Array:
-    """Of a class by level and component what all jobs count, their weighted sum of shares, and what
-    those count whose share is in each step, (levels, components, 3 + STEPS)."""
+    """By level and component the weight of all jobs of a class, their weighted sum of shares, and
+    the weight of those whose share is in each step, (levels, components, 3 + STEPS)."""
     out = np.zeros((len(LEVELS), len(COMPONENTS), 3 + STEPS))
     for level, rows in zip(LEVELS, out, strict=True):
         weight = weights(entry.group, level)

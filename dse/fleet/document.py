@@ -43,7 +43,7 @@ class PopulationSummary:
 
 @dataclass(frozen=True)
 class FleetHardware:
-    """What the jobs run on, as :class:`~dse.model.pai.Hardware` has it, and the memory if told."""
+    """The hardware of the jobs, by the fields of :class:`~dse.model.pai.Hardware`, with memory."""
 
     gpu_flops_per_s: float
     memory_bytes_per_s: float
@@ -123,7 +123,7 @@ class NamedJob:
 
 @dataclass(frozen=True)
 class Speedup:
-    """Of many jobs, summed up in the three ways of :mod:`dse.fleet.upgrades`."""
+    """A speedup of many jobs, summed up in the three ways of :mod:`dse.fleet.upgrades`."""
 
     mean_of_ratios: float
     aggregate: float
@@ -132,7 +132,7 @@ class Speedup:
 
 @dataclass(frozen=True)
 class UpgradeSpeedup:
-    """What one upgrade gains each class. changes: resource -> its new peak as written."""
+    """The gain of each class by an upgrade. changes: resource -> its new peak as written."""
 
     name: str
     changes: Mapping[str, str]
@@ -162,7 +162,7 @@ class Port:
 
 @dataclass(frozen=True)
 class UpgradeWorth:
-    """What an upgrade costs and saves; None where it has no price. basis: how that adds up."""
+    """Costs and savings of an upgrade; None where it has no price. basis: how that adds up."""
 
     name: str
     capital_usd: float | None
@@ -177,7 +177,7 @@ class UpgradeWorth:
 
 @dataclass(frozen=True)
 class PortWorth:
-    """What moving the jobs saves that gain per cNode. finish_later: how many of them do."""
+    """Savings by moving the jobs that gain per cNode. finish_later: how many of them do."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("target")
 
@@ -240,7 +240,7 @@ class MoneyBand:
 
 @dataclass(frozen=True)
 class FleetIntervals:
-    """How sure the numbers of all jobs are (:mod:`dse.fleet.intervals`).
+    """Intervals of the numbers of all jobs (:mod:`dse.fleet.intervals`).
 
     spreads: resource -> standard deviation of the logarithm of what it reaches. few_jobs: whether
     there are too few to tell how much jobs differ.
@@ -264,7 +264,7 @@ class Held:
 
 @dataclass(frozen=True)
 class LogSummary:
-    """What a scheduler's log told.
+    """The contents of a scheduler's log.
 
     form: of the log. columns: what a column tells -> its name. unread: columns that look like what
     no column tells -> what that is. left_out: reason -> jobs, no_jobs: what rows are that are no

@@ -61,7 +61,7 @@ class Number(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What the jobs of a class add to a number's two sums, each (jobs,) or (draws, jobs)."""
+    """The share of a class in a number's two sums, each (jobs,) or (draws, jobs)."""
 
     number: Number
     above: ArrayLike
@@ -121,7 +121,7 @@ def parts(
     hardware: Hardware,
     factors: dict[str, Array] | None = None,
 ) -> Iterator[Part]:
-    """What the jobs of a class add to each number.
+    """The parts of a class in the sums of each number.
 
     entry: priced on ``hardware`` at these factors. factors: by resource, by what it is slower,
     (draws, 1).

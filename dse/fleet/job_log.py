@@ -33,7 +33,7 @@ REMARKS, STEPS = "that begin with #", "of steps, such as 101.batch, which are pa
 
 @dataclass(frozen=True)
 class JobLog:
-    """What was read; arrays over its jobs, NaN where a number is not told.
+    """A log as read: arrays over its jobs, NaN where a number is not told.
 
     title: of the log. columns: what each column that was used tells -> its name. unread: columns
     that were not used and look like what was not told -> what that is. no_jobs: what rows are that
@@ -147,7 +147,7 @@ class _Cells:
         return _of_tasks(found, ids, self.texts("task")) if "task" in self.places else found
 
     def hours(self) -> Array:
-        """How long each ran."""
+        """The hours that each ran."""
         hours, seconds = self.numbers("hours"), self.numbers("seconds") / 3600
         between = np.maximum(self.numbers("end") - self.numbers("start"), 0.0) / 3600
         found = np.where(np.isnan(hours), np.where(np.isnan(seconds), between, seconds), hours)
@@ -156,7 +156,7 @@ class _Cells:
         return found
 
     def texts(self, tells: str) -> list[str]:
-        """What is told of each; empty where it is not."""
+        """The text that tells something of each; empty where none does."""
         if tells not in self.places:
             return [""] * len(self.rows)
         cells = [self.table.rows[row][self.places[tells]] for row in self.rows]

@@ -42,7 +42,7 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class Work:
-    """What jobs do, before it is checked. classes: as written, of every job. numbers: by column,
+    """The work of jobs, not checked yet. classes: as written, of every job. numbers: by column,
     (jobs,). per_server: see :class:`~dse.model.pai.Jobs`, (jobs,); None where nobody told. wrong:
     the error about a job's column, see :meth:`~dse.fleet.table.Table.wrong`."""
 
@@ -85,7 +85,7 @@ def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a CSV file has a column of such a table, so that no scheduler logged it."""
+    """True where a CSV file has a column of such a table, so that no scheduler logged it."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines = (line for line in file if line.strip() and not line.startswith("#"))
         names = re.split(r"[|,;\t]", next(lines, "")[:100_000])

@@ -1,4 +1,4 @@
-"""What the cells of a scheduler's log say: GPUs, moments, durations, how a job ended."""
+"""Cells of a scheduler's log: GPUs, moments, durations, the states of jobs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _RESOURCES = re.compile(r"[\w/:.-]+[=:][^,]+(?:,|$)")  # cpu=8,mem=64G
 
 
 def failed(status: str) -> bool:
-    """Whether a job with this word for how it ended has no result: ``CANCELLED by 1001``."""
+    """True of a word for a job that ended without a result: ``CANCELLED by 1001``."""
     return _FAILED.match(plain(status)) is not None
 
 
 def waits(status: str) -> bool:
-    """Whether a job with this word has not begun."""
+    """True of a word for a job that has not begun."""
     return _WAITS.match(plain(status)) is not None
 
 

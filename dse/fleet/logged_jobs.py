@@ -38,7 +38,7 @@ _LONGEST_NAME = 60  # characters of a name that are shown
 
 @dataclass(frozen=True)
 class LogTerms:
-    """What a study says of its log. columns: what a column tells -> its name. workloads: pattern of
+    """A study's words on its log. columns: what a column tells -> its name. workloads: pattern of
     names of jobs -> workload of the catalogue, the first that matches counts. batch_per_gpu: where
     the log has none. count_failed: whether jobs that failed or were cancelled count like the
     others."""
@@ -49,7 +49,7 @@ class LogTerms:
     count_failed: bool = True
 
     def workload(self, name: str) -> str:
-        """What a job of this name does, capitals aside; empty where no pattern matches it."""
+        """The workload of a job of this name, capitals aside; empty where no pattern matches it."""
         return next((workload for pattern, workload in self.workloads.items()
                      if fnmatchcase(name.lower(), pattern.lower())), "")  # fmt: skip
 
@@ -133,7 +133,7 @@ def _summary(
     left_out: Mapping[str, int],
     terms: LogTerms,
 ) -> LogSummary:
-    """What stands behind the jobs that held GPUs and count. found: their workloads."""
+    """A summary of the jobs that held GPUs and count. found: their workloads."""
     hours = log.gpu_hours[jobs]
     timed = bool(np.isfinite(hours).any())
     weights: Array = hours if timed else log.cnodes[jobs]

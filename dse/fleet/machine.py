@@ -29,12 +29,11 @@ class Machine:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Its name for people."""
         return self.accelerator.title if self.node is None else self.node.title
 
     def peaks(self) -> dict[str, float]:
-        """Of :class:`~dse.model.pai.Hardware` what its catalogue entries tell, by the key of a
-        fleet's ``hardware``, in SI units.
+        """The peaks of its catalogue entries, by the key of a fleet's ``hardware``, in SI units.
 
         Where accelerators have only PCIe, that is what joins them. Ethernet is for every
         accelerator, so it is left out where several share a card.
@@ -56,12 +55,12 @@ class Machine:
 
     @property
     def shares_cards(self) -> bool:
-        """Whether several accelerators of a node share a network card."""
+        """True where several accelerators of a node share a network card."""
         node = self.node
         return node is not None and node.nics is not None and node.nics < node.accelerators
 
     def facts(self) -> Iterator[tuple[str, Fact]]:
-        """What the peaks rest on, each with the entry that it is of."""
+        """The facts behind the peaks, each with the entry that it is of."""
         entries: Sequence[Node | Accelerator] = (self.accelerator,)
         if self.node is not None:
             entries = (self.node, self.accelerator)

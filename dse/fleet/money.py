@@ -1,4 +1,4 @@
-"""What an upgrade of a fleet costs and what it saves, in USD per year, and how sure that is.
+"""Costs and savings of upgrades of a fleet, in USD per year, with their intervals.
 
 With an upgrade the same work takes ``1/s`` of the GPU-hours that the fleet works in a year, s being
 the speedup by GPU-hours; the rest is saved at the price of a GPU-hour::
@@ -92,8 +92,8 @@ def terms(study: FleetStudy, money: Money) -> Terms:
 
 @dataclass(frozen=True)
 class Purchase:
-    """What an upgrade is bought as. parts: how many of each, and the price of one; none where the
-    upgrade has no price. basis: the sum in words."""
+    """The parts that an upgrade is bought as: how many of each, and the price of one; none where it
+    has no price. basis: the sum in words."""
 
     parts: Sequence[tuple[float, UnitPrice]] = ()
     basis: str = ""
@@ -113,7 +113,7 @@ class Purchase:
 
 
 def purchase(found: Terms, upgrade: Upgrade) -> Purchase:
-    """What an upgrade is bought as, by the study, the price list or the catalogue."""
+    """The parts of an upgrade, by the study, the price list or the catalogue."""
     gpus = float(found.money.gpus)
     if upgrade.price_per_gpu_usd is not None:
         return Purchase([(gpus, UnitPrice(OWN_PRICE, upgrade.price_per_gpu_usd))], OWN_PRICE)
@@ -160,7 +160,7 @@ def _network(found: Terms, name: str) -> Purchase:
 
 
 def _of_upgrade(found: Terms, upgrade: Upgrade, speedup: float, bought: Purchase) -> UpgradeWorth:
-    """What one upgrade costs and saves."""
+    """Costs and savings of one upgrade."""
     hours = found.freed_hours(speedup)
     gain, capital = hours * found.gpu_hour.usd, bought.usd
     per_year = None if capital is None else capital / found.years
@@ -178,7 +178,7 @@ def _of_upgrade(found: Terms, upgrade: Upgrade, speedup: float, bought: Purchase
 
 
 def _of_port(found: Terms, port: Port) -> PortWorth:
-    """What moving the jobs that gain per cNode saves the fleet.
+    """Savings of the fleet by moving the jobs that gain per cNode.
 
     A job that finishes later on fewer cNodes can still free GPU-hours.
     """
@@ -201,7 +201,7 @@ def money(
     whole: str,
     numbers: Mapping[Number, Drawn],
 ) -> tuple[Worth | None, tuple[MoneyBand, ...], Facts]:
-    """What every upgrade and port is worth to the fleet, its intervals, and the facts behind that;
+    """The worth of every upgrade and port to the fleet, its intervals, and the facts behind that;
     None and nothing where the study has no ``money``.
 
     whole: the architecture under which the speedups of all jobs stand. numbers: their draws.

@@ -30,7 +30,7 @@ class Group:
 
     @property
     def size(self) -> int:
-        """How many jobs."""
+        """The number of jobs."""
         return len(self.gpu_hours)
 
     @property
@@ -40,7 +40,7 @@ class Group:
 
     @property
     def run_hours(self) -> Array:
-        """How long each job ran, up to one common factor where GPU-hours are not known."""
+        """The hours that each job ran, up to one common factor where GPU-hours are not known."""
         return self.gpu_hours / self.cnodes
 
 
@@ -66,5 +66,5 @@ class Population:
 
     @property
     def size(self) -> int:
-        """How many jobs in all."""
+        """The number of jobs in all."""
         return sum(group.size for group in self.groups)

@@ -1,4 +1,4 @@
-"""What jobs gain from another architecture on the same hardware, and which of them do.
+"""Gains of jobs from another architecture on the same hardware.
 
 A job keeps its batch per cNode. AllReduce-Local holds only as many cNodes as a server has, so a
 larger job loses cNodes there: it may gain per cNode and yet train fewer samples per second.
@@ -44,12 +44,12 @@ class Move:
 
     @property
     def gains_per_cnode(self) -> Mask:
-        """Whether a job can move and is faster on each cNode."""
+        """True of jobs that can move and are faster on each cNode."""
         return np.asarray((self.per_cnode > GAIN) & self.fits)
 
     @property
     def gains_throughput(self) -> Mask:
-        """Whether a job can move and trains more samples per second."""
+        """True of jobs that can move and train more samples per second."""
         return np.asarray((self.throughput > GAIN) & self.fits)
 
     @property
@@ -131,7 +131,7 @@ def port(
 
 
 def state_fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
-    """Whether the state of each job fits; PEARL parts that of jobs with tables among the cNodes."""
+    """True of jobs whose state fits; PEARL parts that of jobs with tables among the cNodes."""
     if gpu_memory_bytes is None:
         return np.ones(group.size, dtype=bool)
     parted = (np.asarray(group.jobs.embedding_bytes) > 0) & (to not in REPLICATED)

@@ -23,6 +23,7 @@ from dse.fleet.traces import TOLD
 from dse.fleet.upgrade_reader import HIGHEST, peak_of, upgrades_of
 from dse.fleet.upgrades import FIELDS
 from dse.mistakes import Mistakes, Part
+from dse.model.pai import EFFICIENCY
 from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study.aliases import Spelling, entries
@@ -41,11 +42,10 @@ _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethern
              "nvlink": "50 GB/s", "efficiency": "0.7", "gpus_per_server": "8"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".psv", ".parquet")  # what people give in place of a study
 DRAWN, TABLE, LOG = "drawn", "a table of jobs", "a scheduler's log"  # kinds of populations
-# Keys, with the key that they are under, that only one of these has.
+# Keys that only one of these has.
 _ONLY = {
-    (): {"jobs": DRAWN, "seed": DRAWN, "columns": LOG, "workloads": LOG, "batch_per_gpu": LOG,
-         "failed_jobs": LOG},
-    ("hardware",): {"gpu_memory": TABLE},
+    ("jobs",): DRAWN, ("seed",): DRAWN, ("columns",): LOG, ("workloads",): LOG,
+    ("batch_per_gpu",): LOG, ("failed_jobs",): LOG, ("hardware", "gpu_memory"): TABLE,
 }  # fmt: skip
 
 
@@ -145,18 +145,16 @@ def _population(at: Cursor, top: Cursor) -> tuple[Path, str]:
 def _check_kind(top: Cursor, kind: str) -> None:
     """Raise where a population is asked for what only another kind has."""
     mistakes = Mistakes()
-    for loc, keys in _ONLY.items():
-        at = top if not loc or top.has(loc[0]) else None
-        for key, needed in keys.items() if at is not None else ():
-            place = top.at(*loc)
-            if place.has(key) and kind != needed:
-                problem = f"{key}: the population is {kind}, not {needed}"
-                mistakes.note(place.at(key).wrong(problem, "leave it out", key=True))
+    for (*above, key), needed in _ONLY.items():
+        there = all(top.has(one) for one in above) and top.at(*above).has(key)
+        if there and kind != needed:
+            problem = f"{key}: the population is {kind}, not {needed}"
+            mistakes.note(top.at(*above, key).wrong(problem, "leave it out", key=True))
     mistakes.told()
 
 
 def _log_terms(top: Cursor, file: FleetFile, kind: str) -> LogTerms | None:
-    """What the study says of a scheduler's log; None where its population is none."""
+    """The study's words on a scheduler's log; None where its population is none."""
     if kind != LOG:
         return None
     columns, workloads, mistakes = file.columns or {}, file.workloads or {}, Mistakes()
@@ -201,7 +199,7 @@ def _hardware(
         values = {HARDWARE[key][0]: peak for key, peak in machine.peaks().items()}
         name = "" if machine.node is None else machine.node.name
         labels[NODE] = f"{machine.title} ({name}), in {machine.precision}"
-        values["efficiency"] = 0.7
+        values["efficiency"] = EFFICIENCY
     if not top.has("hardware"):
         if kind != DRAWN:
             written = ", ".join(f"{key}: {example}" for key, example in _HARDWARE.items())
@@ -239,7 +237,7 @@ def _hardware(
 
 
 def _money(top: Cursor, file: FleetFile) -> Money | None:
-    """Of how large a fleet the gain is counted, and at what prices; None where nobody asks."""
+    """The size of the fleet whose gain is counted, and the prices; None where nobody asks."""
     said = file.money
     if said is None:
         return None

@@ -55,7 +55,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class ClassRecipe:
-    """How the jobs of one class are drawn.
+    """Distributions by which the jobs of one class are drawn.
 
     job_share: of all jobs. mean_shares: of a step, by :data:`COMPONENTS`, sum 1. concentration: of
     the Dirichlet distribution of these shares, the smaller the farther jobs lie from the mean.

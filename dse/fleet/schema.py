@@ -58,7 +58,7 @@ _ONE_OF_EACH = "a list: one upgrade of each"
 
 
 class HardwareFile(Section):
-    """What the jobs run on."""
+    """The hardware of the jobs."""
 
     node: Text = absent("a machine of dse catalog nodes, for all that is not given here")
     precision: Text = absent("of that machine: in which jobs compute; bf16, fp16 or fp32 if absent")

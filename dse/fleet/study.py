@@ -1,4 +1,4 @@
-"""What a fleet study asks: checked, in SI units, frozen, and free of YAML."""
+"""A fleet study: checked, in SI units, frozen, and free of YAML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dse.yaml_source import Source
 
 @dataclass(frozen=True)
 class Money:
-    """Of how large a fleet the gain is counted, and at what prices.
+    """The size of the fleet whose gain is counted, and the prices.
 
     gpus: accelerators of the fleet. busy: the share of the hours in which they work. gpu_hour_usd:
     None where ``accelerator`` names one whose rental the price list tells. years: of amortisation,

@@ -34,7 +34,7 @@ class Table:
     remarks: int = 0
 
     def cells(self, column: str) -> list[str]:
-        """What every row has in a column of the header."""
+        """The cells of a column of the header."""
         at = self.header.index(column)
         return [row[at] for row in self.rows]
 
@@ -51,7 +51,7 @@ class Table:
 
 
 def read_text(path: Path) -> str:
-    """What a text file holds. Raises :class:`~dse.errors.StudyError` where it is none, or empty."""
+    """The text of a file. Raises :class:`~dse.errors.StudyError` where it is none, or empty."""
     try:
         text = text_of(str(path), path.read_bytes())
     except OSError as cause:

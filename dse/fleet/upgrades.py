@@ -1,4 +1,4 @@
-"""What other hardware would do to a fleet's jobs, each running as it does.
+"""Speedups of a fleet's jobs by other hardware, each job running as it does.
 
 A speedup of many jobs can be summed up in three ways, which differ; all are given, by name:
 
@@ -62,7 +62,7 @@ def sums(
     gpu_hours: Array,
     kept: ArrayLike = 1.0,
 ) -> Array:
-    """What jobs of one class, every array of shape (jobs,), add to each kind of speedup: jobs,
+    """Sums over jobs of one class, every array of shape (jobs,), for each kind of speedup: jobs,
     ratios, and run hours and GPU-hours, before and after, (6,).
 
     kept: the part of its cNodes that a job keeps. With ``1 / kept`` times the steps it does the

@@ -91,7 +91,7 @@ def speedup_within(document: FleetDocument, upgrade: str) -> str:
 
 
 def answer_lines(document: FleetDocument) -> list[str]:
-    """What to buy, where the time goes, what an upgrade and a move gain, and what the log told."""
+    """The answer: what to buy, where time goes, gains of an upgrade and a move, what a log told."""
     lines = []
     if document.classes:
         lines = [_decision(document), _of_time(document)]
@@ -120,7 +120,7 @@ def most_gaining(document: FleetDocument) -> UpgradeSpeedup | None:
 
 
 def _decision(document: FleetDocument) -> str:
-    """What to do, and why."""
+    """The decision, and why."""
     best, most, money = worthwhile(document), most_gaining(document), document.money
     if best is not None:
         found = money_band(document, best.name)
@@ -178,7 +178,7 @@ def _of_port(document: FleetDocument, row: Port) -> str:
 
 
 def log_lines(document: FleetDocument, log: LogSummary) -> Iterator[str]:
-    """What the log told and what it did not, and which of its jobs are priced."""
+    """Sentences on the log: what it told and did not, and which of its jobs are priced."""
     held = f"The log ({log.form}) has {many(log.jobs, 'job')} that held {log.gpus:,.4g} GPUs"
     yield f"{held}{'' if log.gpu_hours is None else f', for {log.gpu_hours:,.1f} GPU-hours'}."
     reasons = [f"{many(number, 'job')} that {reason}" for reason, number in log.left_out.items()]

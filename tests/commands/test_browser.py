@@ -66,11 +66,3 @@ def test_a_run_and_a_fleet_do_not_share_a_folder(tmp_path: Path) -> None:
     assert dse("fleet", "fleet.yaml", "--out", "two", cwd=tmp_path).returncode == 0
     said = refused(dse("run", "study.yaml", "--out", "two", cwd=tmp_path))
     assert "has the report of a fleet" in said
-
-
-def test_the_page_of_an_earlier_version_goes(tmp_path: Path) -> None:
-    small.written(tmp_path).rename(tmp_path / "fleet.yaml")
-    assert dse("fleet", "fleet.yaml", "--out", "one", cwd=tmp_path).returncode == 0
-    (tmp_path / "one" / "report.html").rename(tmp_path / "one" / "index.html")
-    assert dse("report", "one", cwd=tmp_path).stdout == "wrote one/report.html\n"
-    assert set(files(tmp_path / "one")) == {"fleet.json", "report.html", "report.md"}
