@@ -241,9 +241,7 @@ def _only(group: Group, at: NDArray[np.intp]) -> Group:
         whole = np.asarray(values, dtype=np.float64)
         return whole[at] if whole.ndim else whole
 
-    jobs = group.jobs
-    some = Jobs(of(jobs.cnodes), of(jobs.flops), of(jobs.memory_bytes), of(jobs.input_bytes),
-                of(jobs.weight_bytes), of(jobs.embedding_bytes), of(jobs.per_server))  # fmt: skip
+    some = Jobs(**{name: of(values) for name, values in vars(group.jobs).items()})
     return Group(group.architecture, some, of(group.gpu_hours), of(group.state_bytes))
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dse.catalog.facts import UNVERIFIED
 from dse.report import fleet_figures, markdown, page
 from dse.report.fleet_words import (
     CLASSES,
@@ -108,7 +107,7 @@ def _money(document: FleetDocument) -> Section:
     around = (
         f"{many(money.gpus, 'GPU')}, busy {percent(money.busy)} of the time, at "
         f"USD {money.gpu_hour_usd:g} a GPU-hour; purchases are written off in {money.years:g} years"
-        f", and a network has a card for every {many(money.gpus_per_nic, 'GPU')}."
+        f"; GPUs a network card: {money.gpus_per_nic}."
     )
     rows = []
     for row in money.upgrades:
@@ -120,17 +119,18 @@ def _money(document: FleetDocument) -> Section:
             usd(row.net_usd_per_year),
             NOTHING if net is None else between([usd(end) for end in net]),
             NOTHING if price is None else years(row.payback_years),
-            usd(row.worth_usd_per_gpu), usd(price), row.basis or NOTHING,
+            usd(row.worth_usd_per_gpu), usd(price),
         ])  # fmt: skip
     for port in money.ports:
         moved = f"{many(port.jobs, 'job')} to {CLASSES[port.target]}"
         later = f"; {count(port.finish_later)} finish later" * bool(port.finish_later)
         rows.append([moved + later, usd(port.saved_usd_per_year), *[NOTHING] * 4,
-                     usd(port.worth_usd_per_gpu), *[NOTHING] * 2])  # fmt: skip
+                     usd(port.worth_usd_per_gpu), NOTHING])  # fmt: skip
     caption = "Worth per GPU: the most that an upgrade may cost and pay for itself."
     heads = ("Upgrade or move", "Saves a year", "Costs a year", "Net a year", "Net, 90 %",
-             "Paid back in", "Worth per GPU", "Price per GPU", "Price of")  # fmt: skip
-    return Section("money", "Money", [around], [Table(caption, heads, rows)])
+             "Paid back in", "Worth per GPU", "Price per GPU")  # fmt: skip
+    bases = [f"Price: {row.basis}." for row in money.upgrades if row.basis]
+    return Section("money", "Money", [around, *bases], [Table(caption, heads, rows)])
 
 
 def _time(document: FleetDocument) -> Section:
@@ -291,7 +291,7 @@ def _inputs(document: FleetDocument) -> Section:
     if document.population.drawn:
         notes.append("The jobs are drawn from distributions; no single job is real.")
     if unchecked := sum(row.status in UNCHECKED for row in document.sources):
-        notes.append(f"{many(unchecked, 'fact')} behind these numbers: {UNVERIFIED}.")
+        notes.append(f"Of the facts below {unchecked} are unverified or unknown.")
     rows = [[row.item, row.fact, row.value, row.source, row.accessed, row.date, row.status,
              row.detail] for row in document.sources]  # fmt: skip
     heads = ("Of", "Fact", "Value", "Source", "Read", "Valid", "Status", "Remark")
