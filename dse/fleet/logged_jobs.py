@@ -99,11 +99,11 @@ def _that_held(log: JobLog, terms: LogTerms) -> tuple[NDArray[np.intp], Mapping[
     """The jobs that held GPUs and count, and why others do not, with how many."""
     untimed = np.isnan(log.gpu_hours)
     reasons = {
-        "never started": log.waited,
-        "held no GPU": log.gpus <= 0,
-        "ran for less than 4 seconds of a GPU, or not at all": log.gpu_hours < LEAST,
-        "have no time, where others have": untimed & bool((log.gpu_hours >= LEAST).any()),
-        "failed or were cancelled": log.failed & (not terms.count_failed),
+        "that never started": log.waited,
+        "that held no GPU": log.gpus <= 0,
+        "that ran for less than 4 seconds of a GPU, or not at all": log.gpu_hours < LEAST,
+        "without a time, where others have one": untimed & bool((log.gpu_hours >= LEAST).any()),
+        "that failed or got cancelled": log.failed & (not terms.count_failed),
     }
     left, counts = np.ones(len(log.names), dtype=bool), dict[str, int]()
     for reason, mask in reasons.items():
@@ -111,7 +111,7 @@ def _that_held(log: JobLog, terms: LogTerms) -> tuple[NDArray[np.intp], Mapping[
         left &= ~mask
     counts = {reason: count for reason, count in counts.items() if count}
     if not left.any():
-        said = [f"{count:,} {reason}" for reason, count in counts.items()]
+        said = [f"{count:,} job{'s' * (count != 1)} {why}" for why, count in counts.items()]
         said += [f"{count:,} row{'s' * (count != 1)} {what}" for what, count in log.no_jobs.items()]
         problem = f"no job in it can be used: {' and '.join(said) or 'it has no rows'}"
         raise StudyError(log.table.path, 0, 0, problem, "give a log of jobs that trained")

@@ -181,7 +181,7 @@ def log_lines(document: FleetDocument, log: LogSummary) -> Iterator[str]:
     """Sentences on the log: what it told and did not, and which of its jobs are priced."""
     held = f"The log ({log.form}) has {many(log.jobs, 'job')} that held {log.gpus:,.4g} GPUs"
     yield f"{held}{'' if log.gpu_hours is None else f', for {log.gpu_hours:,.1f} GPU-hours'}."
-    reasons = [f"{many(number, 'job')} that {reason}" for reason, number in log.left_out.items()]
+    reasons = [f"{many(number, 'job')} {reason}" for reason, number in log.left_out.items()]
     reasons += [f"{many(number, 'row')} {what}" for what, number in log.no_jobs.items()]
     if reasons:
         yield f"Left out: {'; '.join(reasons)}."

@@ -65,7 +65,7 @@ def test_a_log_of_which_nothing_is_known_is_counted_and_not_priced(tmp_path: Pat
     assert found.intervals is None
     assert summary(found).unmatched.share == 1
     assert summary(found).gpu_hours == 12
-    assert summary(found).left_out == {"held no GPU": 1}
+    assert summary(found).left_out == {"that held no GPU": 1}
     lines = answer_lines(found)
     assert "2 jobs that held 10 GPUs, for 12.0 GPU-hours" in lines[0]
     assert "12.0" in render_page(found)
@@ -123,7 +123,7 @@ def test_failed_jobs_count_unless_the_study_leaves_them_out(tmp_path: Path) -> N
     assert (log.jobs, log.failed.jobs, log.failed.share) == (2, 1, 0.75)
     log = summary(document(tmp_path, text, "log.csv", "failed_jobs: leave out\n"))
     assert (log.jobs, log.gpu_hours) == (1, 8)
-    assert log.left_out == {"failed or were cancelled": 1}
+    assert log.left_out == {"that failed or got cancelled": 1}
 
 
 def test_a_batch_is_the_logs_else_the_studys(tmp_path: Path) -> None:
@@ -158,9 +158,9 @@ def test_the_work_of_a_gpu_is_that_of_three_forward_passes() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,gpus,hours\nb1,0,1\n", "no job in it can be used: 1 held no GPU"),
+        ("name,gpus,hours\nb1,0,1\n", "no job in it can be used: 1 job that held no GPU"),
         ("name,gpus,status\nb1,8,PENDING\n#b2,8,x\n",
-         "1 never started and 1 row that begin with #"),
+         "1 job that never started and 1 row that begin with #"),
         ("name,gpus,hours\n", "it has no rows"),
     ],
 )  # fmt: skip
