@@ -30,7 +30,7 @@ from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.arrays import Array
 from dse.model.bill import fat_tree
-from dse.model.ownership import HOURS_PER_YEAR
+from dse.model.money import HOURS_PER_YEAR
 from dse.pricing.unit_price import UnitPrice, unit_price
 
 RENT = "rental of"
