@@ -286,9 +286,9 @@ class Result:
         return write_report(self.document, place)
 
     def __repr__(self) -> str:
-        from dse.report.answer import paragraphs
+        from dse.report.answer import answer
 
-        return "\n\n".join("\n".join(lines) for lines in paragraphs(self.document))
+        return "\n".join(answer(self.document))
 
     def _repr_html_(self) -> str:
         """The answer and the front, for notebooks."""

@@ -27,7 +27,7 @@ def ask(draft: Draft, report: Report, json: Json = False, open: Open = False) ->
     folder = report.out or Path("reports") / draft.name
     path = folder / STUDY
     problem = draft.problem(path, command)
-    options = Options(out=folder, engine=report.engine)
+    options = Options(out=folder, engine=report.engine, long=report.long)
     plan = plan_of(problem, options)
     check_writable(folder)
     text = problem.study.source.text

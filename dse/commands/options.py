@@ -60,6 +60,7 @@ class Report:
 
     out: Path | None = field(default=None, metadata={"help": _OUT})
     engine: str | None = _option("auto, exhaustive or guided.")
+    long: bool = _option("Print all remarks, too.", default=False)
 
     def __post_init__(self) -> None:
         mistakes = Mistakes()

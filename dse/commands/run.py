@@ -55,7 +55,7 @@ def run_plan(
 ) -> Done:
     """The same of a study that is read. started: of time.perf_counter."""
     from dse.calibration.files import check_writable
-    from dse.report.answer import paragraphs
+    from dse.report.answer import LONG, answer, every_remark
     from dse.report.document_files import FLEET
     from dse.report.json_form import text
     from dse.report.write import check_free_of
@@ -76,15 +76,14 @@ def run_plan(
             done = searched(plan, executors, options.resume, command, shown, say, started)
     if show_json:
         print(text(done.document))
-    for sentences in paragraphs(done.document):
-        say("")
-        for sentence in sentences:
-            say(sentence)
     say("")
+    for told in (answer(done.document), every_remark(done.document) if options.long else ()):
+        for line in told:
+            say(line)
     if done.earlier:
         say(
             "The report that was there is of another study or version; it is kept in "
             f"{done.earlier}."
         )
-    say(f"Report: {done.page}")
+    say(f"Report: {done.page}{'' if options.long else f'          {LONG}'}")
     return done

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import hypot, log, sqrt
 
 import numpy as np
 
 from dse import catalog
-from dse.calibration import Profile
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import Workload
 from dse.model.memory_slack import slack_bytes
@@ -29,26 +28,6 @@ def doubts(rate: Throughput) -> str:
     return "; ".join(text for text in found if text)
 
 
-def contradictions(profiles: Iterable[Profile]) -> list[str]:
-    """Rates of one configuration that differ by more than a rate is believed to err, in a sentence
-    for all configurations of the same profiles."""
-    own = throughput.own_rates(profiles)
-    found: dict[frozenset[str], list[list[Throughput]]] = {}
-    for rows in throughput.by_configuration(own).values():
-        if contradict(rows):
-            names = frozenset(name for row in rows for name in own[row])
-            found.setdefault(names, []).append(rows)
-    said = []
-    for rows, *more in found.values():
-        who = named_profiles(own, rows)
-        others = f", and contradict one another in {len(more)} more" if more else ""
-        said.append(
-            f"{who[0].upper()}{who[1:]} measured {_listed(rows)} samples/s of the same "
-            f"configuration ({_called(rows[0])}){others}: remove one."
-        )
-    return said
-
-
 def contradict(rows: Sequence[Throughput]) -> bool:
     """Whether rates of one configuration differ by more than twice the standard deviation of the
     difference of two, as they are believed to err."""
@@ -65,20 +44,8 @@ def named_profiles(own: Mapping[Throughput, Sequence[str]], rows: Sequence[Throu
     return f"profile{'s' * (len(names) > 1)} {enumerated(names)}"
 
 
-def _listed(rows: Sequence[Throughput]) -> str:
-    return enumerated(rounded(row.samples_per_s) for row in _rising(rows))
-
-
 def _rising(rows: Sequence[Throughput]) -> list[Throughput]:
     return sorted(rows, key=lambda row: row.samples_per_s)
-
-
-def _called(row: Throughput) -> str:
-    over = f", {row.over}" if row.over else ""
-    return (
-        f"{catalog.named_workload(row.workload).name} on {row.gpus:,} x {row.accelerator}, "
-        f"batch_per_gpu {row.batch_per_gpu:g}, {row.precision}{over}"
-    )
 
 
 def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:

@@ -77,20 +77,12 @@ def _network_title(value: Value) -> str:
     return catalog.fabric(str(value)).title
 
 
-def notes(study: Study, standing: Sequence[Stock]) -> Iterator[str]:
-    """What of the owned hardware no point of the study can use."""
+def unused(study: Study, standing: Sequence[Stock]) -> Iterator[str]:
+    """Titles of the owned hardware of which no point of the study uses machines or network."""
     networks = {network_of(v) for v in study.values("inter_node")}
     networks |= {network_of(name) for value in study.values("node")
                  if (name := catalog.node(str(value)).inter_node)}  # fmt: skip
     for entry, title, stock in zip(study.owned, titles(study, standing), standing, strict=True):
-        unused = []
-        if entry.machine and not study.has(entry.axis, entry.machine):
-            unused.append("its machines")
-        if stock.network is not None and stock.network not in networks:
-            unused.append("its network")
-        if unused:
-            verb = "is" if unused == ["its network"] else "are"
-            yield (
-                f"Owned ({title}): {' and '.join(unused)} {verb} in no point of the space, so "
-                "nothing of it is saved."
-            )
+        machines = bool(entry.machine) and not study.has(entry.axis, entry.machine)
+        if machines or (stock.network is not None and stock.network not in networks):
+            yield title

@@ -15,7 +15,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.pricing import bill_of_rent, caveats, constraints, market, price_doubts, stock
+from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
@@ -24,7 +24,6 @@ from dse.report import (
     money,
     none_feasible,
     one_age,
-    price_days,
     provenance,
     training_runs,
 )
@@ -50,14 +49,13 @@ from dse.report.document import (
     Work,
 )
 from dse.report.inputs import inputs
-from dse.report.notes import COMPARED, EXPIRED, LEFT_OUT, Note, noted
 from dse.report.points import describe, describe_front
-from dse.report.readiness import readiness
 from dse.report.recommendation import needed, recommended, why
+from dse.report.remarks import of_run
 from dse.report.repricing import repricing
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
-from dse.report.without_buying import NOT_TRIED, without_buying
+from dse.report.without_buying import without_buying
 from dse.search.certainty.usefulness import WITHIN
 from dse.search.feasible import feasible
 from dse.search.guided import number_name
@@ -173,11 +171,6 @@ def build(
         extrapolated=_extrapolated(problem, front),
         target=training_runs.said(problem),
         qualities=training_runs.qualities(problem),
-        caveats=(
-            *noted(training_runs.beyond(best, baseline)),
-            *noted([] if unbought else [NOT_TRIED]),
-            *_notes(problem),
-        ),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
@@ -189,25 +182,10 @@ def build(
         owned=tuple(stock.titles(study, problem.standing)) or None,
         repricing=repricing(draws, chosen.position),
         prices=part_prices(problem),
-        price_days=price_days.price_days(problem),
         none_feasible=none_feasible.none_feasible(outcome),
     )
-    return replace(document, readiness=readiness(document))
-
-
-def _notes(problem: Problem) -> tuple[Note, ...]:
-    """What the answer must be read with."""
-    return (
-        *noted(bill_of_rent.for_other_terms(problem)), *noted(caveats.caveats(problem)),
-        *noted(price_doubts.expired(problem), EXPIRED),
-        *noted(_unlikely_rents(problem), COMPARED),
-        *noted(caveats.unsupported(problem), LEFT_OUT),
-    )  # fmt: skip
-
-
-def _unlikely_rents(problem: Problem) -> list[str]:
-    """Prices that are hardly meant, of which readiness knows those to buy and those in the bill."""
-    return price_doubts.unlikely(problem) if market.rents(problem.study) else []
+    found, state = of_run(problem, document, values)
+    return replace(document, remarks=found, state=state)
 
 
 def _objectives(problem: Problem) -> Objectives:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from dse import catalog
+from dse.calibration import Profile
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.scale import IDEAL
-from dse.pricing import hardware, market, network_doubts, profile_use
+from dse.pricing import hardware, market, profile_use
 from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
@@ -167,7 +168,7 @@ def _library_choices(problem: Problem) -> list[str]:
         for profile in profile_use.taken(problem, name):
             speed = profile.link_bytes_per_s
             if speed is None and profile.max_nodes > 1:
-                lines.append(network_doubts.unknown_speed(name, profile))
+                lines.append(_unknown_speed(name, profile))
             elif speed is not None:
                 lines.append(
                     f"The time of {name} between nodes was measured at {speed * 8e-9:g} Gbps per "
@@ -245,3 +246,11 @@ def _network_assumptions(problem: Problem) -> list[str]:
                     f"with that under {next(iter(known))}. Latency is higher under tcp than rdma."
                 )
     return lines
+
+
+def _unknown_speed(name: str, profile: Profile) -> str:
+    """The sentence on a profile that does not know how fast its link between nodes was."""
+    return (
+        f"Profile {profile.name} does not say how fast its network was. Its times are used for "
+        f"every network, so {name} cannot tell which network to buy."
+    )

@@ -6,17 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import (
-    bill_of_rent,
-    constraints,
-    memory_remedies,
-    price_doubts,
-    profiles_at_hand,
-)
-from dse.pricing.caveats import caveats, unsupported
+from dse.pricing import constraints, memory_remedies, profiles_at_hand
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken, unused
 from dse.pricing.throughput import own_rates
+from dse.report.remarks import of_study
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine
 from dse.search.estimate import Estimate, estimate
@@ -76,11 +70,7 @@ def checked(problem: Problem) -> Checked:
         engine=engine,
         reason=reason,
         caveats=(
-            *price_doubts.unlikely(problem),
-            *price_doubts.expired(problem),
-            *bill_of_rent.for_other_terms(problem),
-            *caveats(problem),
-            *unsupported(problem),
+            *(one.whole for one in of_study(problem)),
             *(memory_remedies.nowhere(problem) if constraints.FITS in counted.rejected else ()),
         ),
         feasible=counted,

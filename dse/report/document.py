@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
+from dse.decision.remarks import State
 from dse.pricing.bill_of_materials import Item
 from dse.report.certainty.facts import Certainty
 from dse.report.design_point import (
@@ -23,7 +24,6 @@ from dse.report.design_point import (
     WithoutBuying,
 )
 from dse.report.json_form import IF_ANY, Flat
-from dse.report.notes import Note
 
 SCHEMA_VERSION = 3  # of the file: another is refused
 ALSO: Final = "minimize_also"  # the second objective to have little of
@@ -377,31 +377,27 @@ class NoneFeasible:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reason:
-    """Why an answer cannot be signed yet. kind: of reason, see :mod:`dse.report.readiness`. action:
-    what to get or do first, empty where nothing of its own helps. because: why, as a clause."""
+class RemarkLine:
+    """A remark as the report says it. name: of its row in :mod:`dse.decision.remarks`. blocks:
+    whether it keeps the answer from being signed. action: what to do, empty where nothing helps.
+    facts: the numbers of both sentences, in SI."""
 
-    kind: str
+    name: str
+    blocks: bool
+    sentence: str
     action: str
-    because: str
+    facts: Mapping[str, str | float]
 
+    @property
+    def whole(self) -> str:
+        """Both sentences: ``Get a new offer for the hosts. The offer in a.csv ended in May.``"""
+        return f"{self.action}. {self.sentence}" if self.action else self.sentence
 
-@dataclass(frozen=True, kw_only=True)
-class Readiness:
-    """Whether an answer can be signed: it can where nothing speaks against it. reasons: the
-    weightiest first."""
-
-    ready: bool
-    reasons: tuple[Reason, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class PriceDays:
-    """ages: the day on which the ages of prices are counted. offers: on which an offer must be
-    valid, else it is past."""
-
-    ages: str
-    offers: str
+    @property
+    def brief(self) -> str:
+        """Both as one clause, for a line of several."""
+        action, reason = (text[:1].lower() + text[1:] for text in (self.action, self.sentence[:-1]))
+        return f"{action} ({reason})" if action else reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,9 +431,9 @@ class RunDocument:
     None where none was asked for. target: of a run, in words, None without one. qualities: targets
     that the study's workload has, and the study does not use. ownership: buying the recommended
     point beside renting it. owned: what stands there already, in words; None where nothing does.
-    repricing: None where no price changes what the study compares. one_age: None where
-    the answer compares prices of one age, or too few are known. readiness: None where certainty
-    is."""
+    repricing: None where no price changes what the study compares. one_age: None where the answer
+    compares prices of one age, or too few are known. remarks: the heaviest first. state: how near
+    the answer is to being signed."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -477,7 +473,8 @@ class RunDocument:
     extrapolated: Extrapolated
     target: str | None = field(default=None, metadata=IF_ANY)
     qualities: tuple[str, ...] = ()
-    caveats: tuple[Flat[Note], ...] = ()
+    remarks: tuple[RemarkLine, ...] = ()
+    state: State = "ready"
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
@@ -488,10 +485,8 @@ class RunDocument:
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     one_age: OneAge | None = field(default=None, metadata=IF_ANY)
-    readiness: Readiness | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
-    price_days: PriceDays | None = field(default=None, metadata=IF_ANY)
     none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)
 
     @property

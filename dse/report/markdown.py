@@ -10,7 +10,7 @@ import jinja2
 from dse.report import sections, words
 from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.report.page import TEMPLATES
+from dse.report.style import TEMPLATES
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 

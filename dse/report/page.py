@@ -17,9 +17,8 @@ from dse.report import figures, sections, words
 from dse.report.certainty.figure import certainty_figure
 from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.report.style import NIGHT
+from dse.report.style import NIGHT, TEMPLATES
 
-TEMPLATES = Path(__file__).parent / "templates"
 VENDOR = Path(__file__).parent / "vendor"
 MOST_BYTES = 1_300_000  # of a page, so that it goes by mail and opens on a telephone
 # The browser is told to fetch nothing, whatever a study's texts contain.

@@ -11,12 +11,12 @@ import numpy as np
 from dse.calibration.evidence import Grade
 from dse.catalog import NODE_SHARE
 from dse.model import pai
+from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, market, memory_remedies
 from dse.pricing.bill_of_rent import RENTED, bills
-from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
@@ -146,7 +146,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
         approach=approach_terms(points),
-        folded_ranks=folded_ranks(points),
+        folded_ranks=_folded_ranks(points),
         memory_short=memory_remedies.shortage(problem, values),
         decoding=decoding.bound(problem, values),
         launching=launches.bound(problem, values),
@@ -326,3 +326,15 @@ def _scalar(value: Array) -> float | None:
     """A JSON number; None for what is unknown."""
     number = float(np.ravel(value)[0])
     return number if math.isfinite(number) else None
+
+
+def _folded_ranks(points: Points) -> int:
+    """How many ranks of a point are beyond a power of two where that lengthens a message."""
+    model = points.aggregation
+    taken = {choice.algorithm for choice in model.choices(points.gradients, points)}
+    names = taken or set(model.algorithms)
+    if not points.problem.step_model.measurable or not any(
+        ALGORITHMS[name].folds for name in names
+    ):
+        return 0
+    return int(beyond_power_of_two(float(np.ravel(points.gpus)[0])))

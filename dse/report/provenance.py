@@ -10,7 +10,7 @@ from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
-from dse.pricing import price_doubts, profile_use, target
+from dse.pricing import offers, profile_use, target
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
@@ -153,7 +153,7 @@ OWN = "your prices"  # the item of what the user's price lists have
 def own_prices(problem: Problem) -> list[Citation]:
     """The user's prices of what the study may choose, as they are written, with their terms."""
     facts = dict.fromkeys(
-        fact for fact in price_doubts.prices_of(problem)
+        fact for fact in offers.prices_of(problem)
         if fact.offer and fact.offer.file
     )  # fmt: skip
     return [_own_price(fact) for fact in facts]

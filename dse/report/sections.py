@@ -17,7 +17,7 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.pricing.price_doubts import part
+from dse.pricing.offers import part
 from dse.report import (
     alternatives,
     answer,
@@ -29,11 +29,8 @@ from dse.report import (
     money,
     none_feasible,
     offers,
-    price_days,
     provenance,
-    readiness,
     repricing,
-    signature,
     tables,
     terms,
     waterfall,
@@ -83,21 +80,11 @@ def bodies(
             yield titled, template.render(d=document, deal=deal(document), **facts).strip("\n")
 
 
-def _begun(sentence: str) -> str:
-    """The sentence with a capital first letter, unless it begins with an identifier."""
-    first = sentence.split(" ", 1)[0]
-    return sentence if "-" in first or "_" in first else tables.capital(sentence)
-
-
 def _buy(document: RunDocument) -> dict[str, Any]:
-    offered, notes = offers.offers(document), [_begun(one.text) for one in answer.notes(document)]
+    offered = offers.offers(document)
     return {
         "answer": answer.answer(document),
-        "said": answer.said(document),
-        "notes": notes,
-        "readiness": readiness.facts(document),
-        "sign": signature.signature(document),
-        "excluded": _excluded(document),
+        "found": answer.facts(document),
         "offers": offered,
         "also": offers.also(document),
         "offer": next(one for one in offered if one.recommended),
@@ -107,17 +94,9 @@ def _buy(document: RunDocument) -> dict[str, Any]:
     }
 
 
-def _excluded(document: RunDocument) -> str:
-    """What the sum that is signed is in the currency of the quotes, and what it does not hold."""
-    if not document.bills:
-        return ""
-    sum_of = bills.in_currency_of_quotes(document.bills.get("recommended", ()))
-    return f"{sum_of} {bills.left_out(document)}".strip()
-
-
 def _bill(document: RunDocument) -> dict[str, Any]:
     return {"bills": bills.tables(document), "left_out": bills.left_out(document),
-            "days": " ".join(price_days.said(document)), "owned": document.owned or ()}  # fmt: skip
+            "owned": document.owned or ()}  # fmt: skip
 
 
 def _named(document: RunDocument) -> tuple[Point, ...]:

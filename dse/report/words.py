@@ -24,6 +24,7 @@ INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 CONFIDENCE = "90 % confidence"  # the same, in a sentence
 _CAPITAL = "capital"
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
+_VENDORS = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
 STACK = "stack"  # the axis of the training software
 
 
@@ -345,6 +346,13 @@ def machines(config: Mapping[str, str]) -> str:
         return f"{gpus} x {title('accelerator', name)}"
     node = config.get("node", "")
     return f"{gpus} GPUs in {title('node', node)}" if node else f"{gpus} GPUs"
+
+
+def without_vendor(name: str) -> str:
+    """A name without its maker, once that has been said: ``8 x H100 SXM5 80 GB``."""
+    for vendor in _VENDORS:
+        name = name.replace(f"{vendor} ", "")
+    return name
 
 
 def phrase(axis: str, value: str) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dse.pricing import price_doubts
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.load import load
+from dse.report.remarks import of_study
 from tests.pricing import priced, studies
 
 PAGE = Path(__file__).parents[2] / "docs" / "prices.md"
@@ -42,4 +42,4 @@ def test_the_lists_of_the_page_make_a_bill(tmp_path: Path) -> None:
     assert sum(item.usd or 0.0 for item in items) == pytest.approx(expected, abs=0.01)
     bought = {item.source for item in items if item.usd}
     assert bought == {"vendor-a.csv", "rates.yaml", "study.yaml"}
-    assert price_doubts.expired(problem) == []
+    assert not [one for one in of_study(problem) if one.name == "offers past"]

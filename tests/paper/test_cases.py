@@ -7,12 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers.cases import CASES, MODELS, Case, breakdown_s, main, study
+from benchmarks.papers.cases import CASES, MODELS, Case, breakdown_s, main
 from dse import catalog, fleet
 from dse.model.pai import ONE_WORKER_ONE_GPU, PS_WORKER
-from dse.pricing.caveats import caveats
-from dse.pricing.load import load
-from dse.report.assumptions import assumptions
 
 TABLE = fleet.read_table(fleet.population_path("pai-case-studies"))
 JOBS = {
@@ -86,22 +83,6 @@ def test_both_models_price_it(case: Case) -> None:
         nvlink = out_and_back / gpu.intra_node_bytes_per_s
         assert closed["weights"] == pytest.approx(nvlink, rel=1e-4)
         assert 0 < own["weights"] < 0.3 * closed["weights"], "what the last bucket of 25 MiB takes"
-
-
-def test_what_is_not_known_of_a_case_is_said_and_no_more(tmp_path: Path) -> None:
-    path = tmp_path / "case.yaml"
-    path.write_text(study(CASES[0], "calibrated"))
-    problem = load(path)
-    (tables,) = [text for text in caveats(problem) if "embedding tables" in text]
-    assert tables.startswith("The embedding tables of pai-multi-interests (up to 239 GB in fp32) ")
-    said = " ".join(assumptions(problem))
-    assert sum("fits in memory is not judged" in text for text in caveats(problem)) == 1
-    assert "not counted" not in said, "its memory traffic is in the layer table"
-    assert "pai-multi-interests are not known: 8 stand for them" in said
-    path.write_text(study(CASES[0], "pai"))
-    assert "stand for them" not in " ".join(assumptions(load(path))), "it knows no tensors"
-    path.write_text(study(CASES[1], "calibrated"))
-    assert not any("embedding tables" in text for text in caveats(load(path)))
 
 
 def test_the_command_writes_the_table_of_the_docs(capsys: pytest.CaptureFixture[str]) -> None:

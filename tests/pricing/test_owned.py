@@ -10,7 +10,6 @@ import pytest
 
 from dse.catalog.price_terms import LIST
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, bill_of_materials
-from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
@@ -150,28 +149,6 @@ owned: {node: dgx-1-v100, nodes: 3, inter_node: ib-edr}
     assert (cables.quantity, cables.owned) == (16, 12), "four cards to a machine"
     replaced, *_ = bill(problem, node="dgx-a100-80gb", gpus=16)
     assert replaced.owned == 0
-
-
-def test_what_is_no_longer_sold_is_feasible_as_far_as_it_stands_there(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path)
-    assert problem.buys_new
-    sold = [bool(np.all(problem.point(priced.point(problem, **values)).sold))
-            for values in ({}, {"gpus": 128}, {"accelerator": "a100-sxm4-80gb"})]  # fmt: skip
-    assert sold == [True, False, True]
-    assert any("so not recommended beyond what stands there already: NVIDIA Tesla V100" in note
-               for note in caveats(problem))  # fmt: skip
-
-
-def test_what_no_point_uses_is_noted(tmp_path: Path) -> None:
-    assert not [note for note in caveats(problem_of(tmp_path)) if note.startswith("Owned")]
-    other = OURS.replace("inter_node: 100gbe", "inter_node: 25gbe")
-    assert caveats(problem_of(tmp_path, other)).count(
-        "Owned (64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 25 Gbps Ethernet): its network is in "
-        "no point of the space, so nothing of it is saved."
-    ) == 1  # fmt: skip
-    far = OURS.replace("v100-sxm2-16gb", "t4").replace("100gbe", "25gbe")
-    assert any("its machines and its network are in no point" in note
-               for note in caveats(problem_of(tmp_path, far)))  # fmt: skip
 
 
 def test_draws_of_what_stands_there_cost_nothing(tmp_path: Path) -> None:

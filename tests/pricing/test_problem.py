@@ -9,54 +9,15 @@ import pytest
 
 from dse import Study
 from dse.errors import StudyError
-from dse.pricing.caveats import caveats
 from dse.pricing.devices import software
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import check
-from dse.report.points import describe
 from tests.pricing import studies
 
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Problem:
     return load(studies.written(tmp_path, studies.CLOSED))
-
-
-def test_what_the_model_does_not_know_changes_nothing(problem: Problem) -> None:
-    for points in (
-        [{"aggregation": name} for name in ("ring-nccl", "tree-nccl", "auto-mpi", "horovod-mpi")],
-        [{"aggregation": name} for name in ("ps-grpc", "ps-mpi", "grpc")],
-        [{"bucket": size} for size in ("1 MiB", "400 MiB")],
-        [{"ps_servers": count, "ps_placement": "colocated"} for count in (1, 3)],
-        [{"inter_node": f"{{bandwidth: 25 Gbps, latency: {us} us}}"} for us in (1, 500)],
-    ):
-        steps = Study(problem).price(points)["step_s"]
-        assert np.ptp(steps) == 0
-    told = caveats(problem)
-    assert not any("RDMA" in line for line in told), "the closed model has no transports"
-    assert any("bucket and ps_servers do not change the step" in line for line in told)
-    assert any("does not tell ring-nccl, hierarchical-mpi, auto-mpi apart" in line for line in told)
-    assert any("does not tell ps-grpc, ps-mpi apart: 1wng in one node" in line for line in told)
-    assert [line for line in check.lines(problem) if line.startswith("note: ")] == [
-        f"note: {line}" for line in told
-    ]
-
-
-def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
-    text = studies.CLOSED.replace("model: pai", "model: pai\ncalibration: [not-there]")
-    problem = load(studies.written(tmp_path, text))
-    assert not problem.profiles
-    assert any("not-there is ignored" in line for line in caveats(problem))
-    point = describe(problem, problem.study.baseline.values)
-    assert point.extrapolated
-    assert point.interval
-    low, high = point.interval.step_s or (0.0, 0.0)
-    assert low < (point.step_s or 0.0) < high
-    assert point.interval.speedup == (1.0, 1.0), "of the baseline over itself"
-    low, high = point.interval.costs["capital"]
-    assert low < (point.costs["capital"] or 0.0) < high
-    assert point.why_outside == ("model pai is a formula of which nothing is measured",)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 
 from dse.calibration.evidence import ByLayoutEvidence
 from dse.errors import StudyError
-from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken
@@ -104,38 +103,6 @@ def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
         assert priced_by(both, gpus=8, accelerator="a100-sxm4-40gb") == "a100-node"
         assert priced_by(both, gpus=8, accelerator="h100-sxm") == "h100-node"
         assert comm_s(both, gpus=8, accelerator="a100-sxm4-40gb") > comm_s(both, gpus=8)
-
-
-def test_of_equals_the_first_counts_and_the_other_is_named(tmp_path: Path) -> None:
-    both = problem(tmp_path, "[h100-node, h100-node-snellius]")
-    assert priced_by(both, gpus=8) == "h100-node"
-    (line,) = [line for line in caveats(both) if "prices nothing" in line]
-    assert line == (
-        "Profile h100-node-snellius prices nothing here: h100-node fits as well and is listed "
-        "before it."
-    )
-
-
-@pytest.mark.parametrize(
-    ("calibration", "changed", "why"),
-    [
-        ("[aws-p5-efa]", {}, "it measured efa-3200g, and the study has ib-hdr and 200gbe"),
-        ("[polaris-ofi]", {"[1, 8, 16, 64]": "[1, 8]"},
-         "it measured several nodes, and all points of the study are of one"),
-        ("[a100-node]", {"[a100-sxm4-40gb, h100-sxm]": "[h100-sxm]"},
-         "it measured a100_sxm, and the study has h100-sxm"),
-        ("[h100-node]", {"[1, 8, 16, 64]": "[16, 64]", "gpus: 1}": "gpus: 16}"},
-         "it measured one node, and no point of the study is of one such node"),
-    ],
-)  # fmt: skip
-def test_why_a_profile_prices_nothing_is_one_reason(
-    calibration: str, changed: dict[str, str], why: str, tmp_path: Path
-) -> None:
-    text = STUDY.format(calibration=calibration, aggregation="auto-nccl")
-    for old, new in changed.items():
-        text = text.replace(old, new)
-    found = caveats(load(studies.written(tmp_path, text)))
-    assert [line for line in found if f"prices nothing here: {why}" in line]
 
 
 def test_a_profile_that_prices_nothing_is_not_suggested_again(tmp_path: Path) -> None:

@@ -16,17 +16,14 @@ from dse.calibration import Profile
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import DseError
-from dse.pricing import anchors, caveats, throughput
+from dse.pricing import anchors, throughput
 from dse.pricing.draws import DRAWS
 from dse.pricing.problem import Problem
 from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
 from dse.report.check import checked
 from dse.report.design_point import Point
-from dse.report.explain import lines
 from dse.report.points import explained
-from dse.report.words import significant
-from dse.study import Value
 from tests.calibration.importers.reference import reference
 from tests.pricing import priced
 
@@ -317,31 +314,6 @@ def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> 
     assert "as your training rates correct them" in other
     assert len(told(plain)) == 1, "the published ones"
     assert explained(plain, plain.study.baseline.values).own_rates is None
-    assert not [text for text in caveats.caveats(mine) if "prices nothing" in text]
-
-
-def test_rates_of_one_configuration_that_contradict_one_another_are_told(tmp_path: Path) -> None:
-    fast = replace(OURS, samples_per_s=4000.0)
-    mine = priced.problem_of(tmp_path, STUDY, profile(OURS), profile(fast, name="Theirs"))
-    said = "measured 1,500 and 4,000 samples/s of the same configuration (resnet50 on 1 x a100-"
-    assert [text for text in caveats.caveats(mine) if f"Profiles ours and Theirs {said}" in text]
-    (text,) = [text for text in checked(mine).caveats if said in text]
-    assert text.endswith("remove one.")
-    eight = [replace(one, gpus=8, samples_per_s=8 * one.samples_per_s) for one in (OURS, fast)]
-    both = priced.problem_of(
-        tmp_path, STUDY, profile(OURS, eight[0]), profile(fast, eight[1], name="Theirs")
-    )
-    (text,) = [text for text in caveats.caveats(both) if said in text]
-    assert text.endswith("and contradict one another in 1 more: remove one.")
-    own = explained(mine, mine.study.baseline.values).own_rates
-    assert own is not None
-    assert "you measured 1,500 to 4,000 samples/s" in own
-    near = replace(OURS, samples_per_s=1520.0)
-    mine = priced.problem_of(tmp_path, STUDY, profile(OURS), profile(near, name="Theirs"))
-    assert not [text for text in caveats.caveats(mine) if "same configuration" in text]
-    own = explained(mine, mine.study.baseline.values).own_rates
-    assert own is not None
-    assert "you measured 1,500 to 1,520 samples/s (dse" in own
 
 
 def test_a_rate_that_is_in_two_profiles_counts_once(tmp_path: Path) -> None:

@@ -173,16 +173,3 @@ def test_no_column_for_settings_that_nobody_has(small: Problem) -> None:
     assert shown is not None
     assert not shown.settings
     assert "Settings of its own" not in markdown.render_markdown(found)
-
-
-def test_aggregations_that_are_as_good_are_named(small: Problem) -> None:
-    found = made(searched(small))
-    assert alternatives.as_good(found) == ""
-    near = tuple(replace(row, ratio=0.991) for row in found.other_aggregations)
-    assert {row.config["aggregation"] for row in near} >= {"halving-doubling-gloo", "ps-grpc"}
-    said = alternatives.as_good(replace(found, other_aggregations=near))
-    # Servers of their own cost more, so that is other hardware.
-    assert said == " halving-doubling-gloo is as fast to 1 % on the same hardware."
-    for worse in ({"ratio": 0.98}, {"missed": ("power <= 1 W",)}):
-        rows = tuple(replace(row, **worse) for row in near)
-        assert alternatives.as_good(replace(found, other_aggregations=rows)) == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -12,10 +11,8 @@ import pytest
 from dse import catalog
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE
 from dse.pricing.bill_of_materials import Item, Rent, Terms
-from dse.report import answer, bills, money, signature
+from dse.report import bills, money
 from dse.report.document import RunDocument
-from dse.report.markdown import render_markdown
-from dse.report.notes import Note
 from dse.report.page import render_page
 from tests.report import documents
 
@@ -32,10 +29,6 @@ OFFER = replace(GPU, unit_usd=10_000.0, usd=40_000.0, price_class=QUOTE, age_yea
 
 def document(**named: tuple[Item, ...]) -> RunDocument:
     return replace(documents.document(), bills=named)
-
-
-def texts(notes: Iterable[Note]) -> list[str]:
-    return [note.text for note in notes]
 
 
 def test_points_that_order_the_same_share_a_bill() -> None:
@@ -76,33 +69,6 @@ def test_a_sum_with_an_unknown_price_is_unknown() -> None:
     assert bills.total((GPU, unknown)) is None
     (table,) = bills.tables(document(recommended=(GPU, unknown)))
     assert table.total == "unknown"
-
-
-def test_a_line_whose_offer_has_expired_says_so_wherever_it_is_ordered() -> None:
-    """By hand: USD 40,000 of 60,000 are by an offer past its last day; what is owned is not
-    ordered."""
-    terms = Terms(quote="Q-17", valid_until="2026-10-31", expired=True)
-    gone, old = replace(OFFER, terms=terms), replace(OFFER, terms=Terms(expired=True))
-    run = document(recommended=(gone, HOST))
-    (table,) = bills.tables(run)
-    assert [line.past for line in table.lines] == ["offer expired on 2026-10-31", ""]
-    assert bills.past(old) == "offer too old"
-    assert bills.past(replace(gone, owned=4)) == ""
-    assert bills.lines((gone,))[0].endswith("  offer expired on 2026-10-31")
-    assert signature.signature(run).order[0] == (
-        "4 x NVIDIA A100 (USD 40,000.00, offer expired on 2026-10-31)"
-    )
-    small = [replace(HOST, item=f"Part {at}", usd=5e4 + at) for at in range(5)]
-    rest = signature.signature(document(recommended=(gone, HOST, *small))).order[-1]
-    assert rest == "2 smaller items (USD 60,000.00, some by offers that have expired)"
-    share = "67 % of its purchase price is by offers that have expired."
-    assert share in answer.said(run)[1]
-    assert "offers that have expired" not in answer.said(document(recommended=(GPU, HOST)))[1]
-    page = render_page(run)
-    assert '<span class="tag bad">! offer expired on 2026-10-31</span>' in page
-    tile = page.partition("<dt>Purchase price</dt>")[2].partition("</div>")[0]
-    assert "67\xa0% of it by offers that have expired" in tile
-    assert "| NVIDIA A100 (offer expired on 2026-10-31) |" in render_markdown(run)
 
 
 def test_the_table_of_all_bills_has_numbers_that_add_up() -> None:

@@ -10,7 +10,7 @@ from dse.calibration.ps_part import PS
 from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import age_years, price_spread
 from dse.catalog.prices import CARD, NODE_SHARE
-from dse.pricing import price_doubts
+from dse.pricing import offers
 from dse.pricing.hardware import HOST_OF
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import KnownPrice, SeenPrice, Turn
@@ -152,4 +152,4 @@ def _cards_paid(problem: Problem, fabric: str) -> bool:
     node, link = base.get("node"), base.get("inter_node")
     wired = (link.fabric if isinstance(link, Wire) else link) == fabric
     own = node is not None and catalog.node(str(node)).inter_node == link
-    return (wired and not own) or price_doubts.cards_charged(problem, fabric)
+    return (wired and not own) or offers.cards_charged(problem, fabric)

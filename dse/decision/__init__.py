@@ -1,0 +1,1 @@
+"""What to do: the numbers that follow from the outcome of a search."""

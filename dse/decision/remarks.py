@@ -1,0 +1,585 @@
+"""What a buyer must know of an answer, one row a remark.
+
+A row says how the remark is found, how much it weighs, whether it keeps an answer from being
+signed, and in a sentence what it is and what to do. Finders compute; the sentences are filled in
+by the report. To add a remark: its finder, and its row in :data:`ROWS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration.evidence import Grade
+from dse.catalog import implausible, lapsed
+from dse.model.aggregation.algorithms import ALGORITHMS
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS
+from dse.model.pai import architectures
+from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
+from dse.pricing.evaluation import Evaluation
+from dse.pricing.offers import part, prices_of
+from dse.pricing.problem import Problem
+from dse.pricing.profile_use import unused
+from dse.study import Value, Wire
+from dse.study.definition import IGNORED
+from dse.study.quantities import PURCHASE, facts_of
+
+Number: TypeAlias = str | float  # a name, or a number in SI units
+Facts: TypeAlias = Mapping[str, Number]
+State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
+
+LARGE = 0.2  # share of a sum that a doubtful price must have to be told of
+COMMUNICATING = 0.1  # share of a step that communication must take to be measured before buying
+DECIDES = 0.05  # share of the rule's aim that knowing a number must be worth
+USUAL = 0.9  # probability that limits should hold with, where the study asks for none
+STEPS = 3  # that are named before an answer is called not ready
+UNDECIDED = 0.45  # share of outcomes in which a rival that wins leaves the answer open
+AS_FAST = 0.995  # what reaches this share of a speed is as fast
+MEMORY = ("memory ignored", "memory unknown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A price at which another purchase is the answer, within the interval of what sellers ask.
+
+    own: whether the recommended purchase has the part. at: the price, in ``unit``. instead: the
+    other purchase, by its name.
+    """
+
+    part: str
+    own: bool
+    usd: float
+    at: float
+    unit: str
+    instead: str
+
+    @property
+    def distance(self) -> float:
+        """How far the price must move, as the absolute logarithm of its factor."""
+        return abs(math.log(self.at / self.usd))
+
+    @property
+    def facts(self) -> Facts:
+        """The turn for the sentences of its row."""
+        side = "above" if self.at > self.usd else "below"
+        return {"part": self.part, "usd": self.usd, "at": self.at, "unit": self.unit,
+                "instead": self.instead, "side": side}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worth:
+    """A number that is worth knowing before deciding. share: of the rule's aim. how: to learn
+    it. price: whether it is the price of something."""
+
+    title: str
+    share: float
+    how: str
+    price: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A point of the answer: what it comes to, arrays of one, and its bill."""
+
+    values: Mapping[str, Value | None]
+    evaluation: Evaluation
+    bill: tuple[Item, ...]
+    computing: str
+    extrapolated: bool
+
+    def number(self, name: str) -> float:
+        """A quantity of the study, in SI."""
+        return float(np.ravel(self.evaluation[name])[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the search found, as far as remarks need it.
+
+    priced, space: points of a guided search, else 0. turns, worth: by falling weight. met: by
+    limit, the probability that it holds; asked: the one that the study asks for. idle_gain: the
+    speedup of the baseline's machines with ``settings``; NaN where they are no choice. aged: what
+    is recommended at prices of one age, and of which month; empty where that is the same.
+    impossible: values of the study without a feasible point.
+    """
+
+    recommended: Side
+    baseline: Side
+    priced: int = 0
+    space: int = 0
+    turns: tuple[Turn, ...] = ()
+    worth: tuple[Worth, ...] = ()
+    met: Mapping[str, float] = field(default_factory=dict)
+    asked: float | None = None
+    idle_gain: float = float("nan")
+    settings: str = ""
+    aged: tuple[str, str] = ("", "")
+    impossible: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What remarks are found in. answer: None before the search."""
+
+    problem: Problem
+    answer: Answer | None = None
+
+
+Finder: TypeAlias = Callable[[Found], Iterator[Facts]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of remark.
+
+    weight: the heaviest come first. blocks: whether it keeps an answer from being signed. sentence,
+    action: with the facts in braces, and after a colon how they are written.
+    """
+
+    name: str
+    finder: Finder
+    weight: int
+    blocks: bool
+    sentence: str
+    action: str = ""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A remark that was found: its row, and its numbers."""
+
+    row: Row
+    facts: Facts
+
+
+def remarks(found: Found) -> tuple[Remark, ...]:
+    """Every remark, the heaviest first."""
+    every = [Remark(row, facts) for row in ROWS for facts in row.finder(found)]
+    return tuple(sorted(every, key=lambda one: -one.row.weight))
+
+
+def blockers(found: Sequence[Remark]) -> int:
+    """How many keep an answer from being signed."""
+    return sum(one.row.blocks for one in found)
+
+
+def state(found: Sequence[Remark], rival: float) -> State:
+    """How near an answer is to being signed.
+
+    rival: the share of outcomes in which the nearest rival of other hardware wins.
+    """
+    if rival >= UNDECIDED:
+        return "open"
+    blocking = [one.row.name for one in found if one.row.blocks]
+    if not blocking:
+        return "ready"
+    certain = not set(blocking) & set(MEMORY)
+    return "nearly" if len(blocking) <= STEPS and certain else "not ready"
+
+
+# Of the answer: memory, limits.
+
+
+def _memory_ignored(found: Found) -> Iterator[Facts]:
+    if found.answer is None or found.problem.study.memory != IGNORED:
+        return
+    slack = found.answer.recommended.number("memory_slack")
+    if slack < 0:
+        yield {"lacking": -slack}
+
+
+def _memory_unknown(found: Found) -> Iterator[Facts]:
+    if found.answer is not None and np.isnan(found.answer.recommended.number("memory_slack")):
+        yield {"workload": found.problem.workload.title or found.problem.workload.name}
+
+
+def _baseline_memory(found: Found) -> Iterator[Facts]:
+    if found.answer is None or found.problem.study.memory == IGNORED:
+        return
+    slack = found.answer.baseline.number("memory_slack")
+    if slack < 0:
+        yield {"lacking": -slack}
+
+
+def _baseline_nodes(found: Found) -> Iterator[Facts]:
+    if found.answer is not None and not found.answer.baseline.evaluation.whole_nodes().all():
+        yield {}
+
+
+def _limit_missed(found: Found) -> Iterator[Facts]:
+    answer = found.answer
+    if answer is None or answer.asked is None:
+        return
+    for limit, share in answer.met.items():
+        if share < answer.asked:
+            yield {"limit": limit, "share": share, "asked": answer.asked}
+
+
+def _limit_doubtful(found: Found) -> Iterator[Facts]:
+    answer = found.answer
+    if answer is None or answer.asked is not None:
+        return
+    for limit, share in answer.met.items():
+        if share < USUAL:
+            yield {"limit": limit, "share": share}
+
+
+def _slower(found: Found) -> Iterator[Facts]:
+    if found.answer is not None:
+        speedup = found.answer.recommended.number("speedup")
+        if speedup < AS_FAST:
+            yield {"speedup": speedup}
+
+
+def _for_nothing(found: Found) -> Iterator[Facts]:
+    answer = found.answer
+    if answer is not None and answer.idle_gain >= answer.recommended.number("speedup"):
+        yield {"settings": answer.settings}
+
+
+# Of prices.
+
+
+def _turns(found: Found) -> Iterator[Facts]:
+    """Of each part of the recommended purchase, the nearest price that turns the answer."""
+    own = [turn for turn in found.answer.turns if turn.own] if found.answer else []
+    for part in dict.fromkeys(turn.part for turn in own):
+        yield min((turn for turn in own if turn.part == part), key=lambda one: one.distance).facts
+
+
+def _rival_turns(found: Found) -> Iterator[Facts]:
+    """Of the prices of other purchases, the nearest one that turns the answer."""
+    others = [turn for turn in found.answer.turns if not turn.own] if found.answer else []
+    if others:
+        yield min(others, key=lambda one: one.distance).facts
+
+
+def _worth_knowing(found: Found) -> Iterator[Facts]:
+    """The number most worth knowing, if no price that turns the answer says so."""
+    answer = found.answer
+    if answer is None or not answer.worth:
+        return
+    first = answer.worth[0]
+    if first.share >= DECIDES and not (first.price and answer.turns):
+        yield {"title": first.title, "share": first.share, "how": first.how}
+
+
+def _aged(found: Found) -> Iterator[Facts]:
+    if found.answer is not None and found.answer.aged[0]:
+        instead, month = found.answer.aged
+        yield {"instead": instead, "month": month}
+
+
+def _large(bill: Sequence[Item]) -> Iterator[tuple[Item, float]]:
+    """Items of a bill that are a large share of its sum, with that share."""
+    whole = sum(item.usd or 0.0 for item in bill)
+    for item in bill:
+        share = (item.usd or 0.0) / whole if whole else 0.0
+        if share >= LARGE:
+            yield item, share
+
+
+def _expired(found: Found) -> Iterator[Facts]:
+    for item in found.answer.recommended.bill if found.answer else ():
+        if item.terms and item.terms.expired:
+            until = item.terms.valid_until or item.price_date
+            yield {"part": item.item, "source": item.source, "until": until}
+
+
+def _doubtful(found: Found) -> Iterator[Facts]:
+    """Large items whose price is no offer, and old or unchecked, unless such a price turns the
+    answer, which is told instead."""
+    if found.answer is None:
+        return
+    told = {turn.part for turn in found.answer.turns}
+    for item, share in _large(found.answer.recommended.bill):
+        if item.standing.asked_anew(item.rent is not None) and item.item not in told:
+            aged = item.age_years is not None and item.checked
+            why = f"{item.age_years:.1f} years old" if aged else "unchecked or without a date"
+            yield {"part": item.item, "share": share, "usd": item.unit_usd or 0.0,
+                   "unit": item.unit, "why": why}  # fmt: skip
+
+
+def _free(found: Found) -> Iterator[Facts]:
+    """That parts which are ordered cost nothing, though they do not stand there."""
+    for item in found.answer.recommended.bill if found.answer else ():
+        if item.usd == 0 and item.to_buy and item.standing.own and item.source:
+            yield {"part": item.item, "source": item.source}
+
+
+def _obstacle(kind: str) -> Finder:
+    """Finds items that something stands in the way of."""
+
+    def finder(found: Found) -> Iterator[Facts]:
+        for item in found.answer.recommended.bill if found.answer else ():
+            if item.obstacle == kind:
+                yield {"part": item.item, "why": item.remark or ""}
+
+    return finder
+
+
+def _implausible(found: Found) -> Iterator[Facts]:
+    """Prices of one's own that lie far from the catalogue's, bought or not."""
+    for fact in prices_of(found.problem):
+        if why := implausible(fact):
+            yield {"part": part(fact.name), "why": why}
+
+
+def _idle(found: Found) -> Iterator[Facts]:
+    for item in found.answer.recommended.bill if found.answer else ():
+        if item.idle:
+            yield {"idle": item.idle, "bought": item.quantity, "part": item.item}
+
+
+def _committed(found: Found) -> Iterator[Facts]:
+    for item in found.answer.recommended.bill if found.answer else ():
+        if item.rent is not None and item.rent.committed_hours and item.unit_usd:
+            yield {"usd": item.rent.committed_hours * item.unit_usd * item.quantity,
+                   "term": item.rent.term}  # fmt: skip
+            return
+
+
+def _past_offers(found: Found) -> Iterator[Facts]:
+    """Offers past their last day that a search may choose by; those that are bought block."""
+    day = found.problem.prices.valid_on
+    past = [fact for fact in prices_of(found.problem) if lapsed(fact, day)]
+    if past:
+        yield {"count": len(past), "part": past[0].name}
+
+
+def _left_out(found: Found) -> Iterator[Facts]:
+    """Machines that no point may have, since they are no longer sold new."""
+    study, prices = found.problem.study, found.problem.prices
+    rows = hardware.machines_of(study, prices)
+    if market.buys_new(study, prices):
+        old = [(row.node or row.accelerator).title for row in rows if row.sold_until]
+        yield {"machines": ", ".join(old)}
+
+
+def _same_price(found: Found) -> Iterator[Facts]:
+    """That links of several speeds cost what the links of one fabric do."""
+    study = found.problem.study
+    if PURCHASE not in facts_of(objective.name for objective in study.objectives):
+        return
+    for link in study.values("inter_node"):
+        if not isinstance(link, Wire) or link.fabric is None:
+            continue
+        own = None not in (link.nic_usd, link.switch_port_usd, link.cable_usd)
+        if not own and link.bytes_per_s != catalog.fabric(link.fabric).bytes_per_s:
+            yield {"link": link.label, "fabric": catalog.fabric(link.fabric).title}
+
+
+# Of how sure the speed is.
+
+
+def _unmeasured(found: Found) -> Iterator[Facts]:
+    """That communication is a good part of the step and was not measured on such machines."""
+    if found.answer is None or not found.problem.step_model.measurable:
+        return
+    best = found.answer.recommended
+    share = best.number("comm") / best.number("step")
+    far = int(np.ravel(best.evaluation.grade)[0]) > Grade.NEAR
+    if far and share >= COMMUNICATING and best.number("gpus") > 1:
+        yield {"share": share}
+
+
+def _untimed(found: Found) -> Iterator[Facts]:
+    if found.answer is not None and found.answer.recommended.computing == anchors.NOBODY:
+        yield {"workload": found.problem.workload.title or found.problem.workload.name}
+
+
+def _extrapolated(found: Found) -> Iterator[Facts]:
+    if found.answer is None:
+        return
+    named = (("recommended", found.answer.recommended), ("baseline", found.answer.baseline))
+    for whose, side in named:
+        if side.extrapolated:
+            yield {"whose": whose, "batch": side.number("global_batch")}
+
+
+def _guided(found: Found) -> Iterator[Facts]:
+    answer = found.answer
+    if answer is not None and 0 < answer.priced != answer.space:
+        yield {"priced": answer.priced}
+
+
+def _of_batches(found: Found) -> Iterator[Facts]:
+    """That a speedup between batches of different sizes is per sample."""
+    answer = found.answer
+    if answer is None or found.problem.study.target is not None:
+        return
+    mine, theirs = (side.number("global_batch") for side in (answer.recommended, answer.baseline))
+    if mine != theirs:
+        yield {"mine": mine, "theirs": theirs}
+
+
+def _impossible(found: Found) -> Iterator[Facts]:
+    if found.answer is not None and found.answer.impossible:
+        yield {"values": ", ".join(found.answer.impossible)}
+
+
+# Of the study and its measurements.
+
+
+def _unused_profiles(found: Found) -> Iterator[Facts]:
+    study = found.problem.study
+    if found.problem.step_model.measurable:
+        for name, why in unused(found.problem).items():
+            yield {"profile": found.problem.profiles[name].name, "why": why}
+    else:
+        for name in study.calibration:
+            yield {"profile": name, "why": f"model {study.model} uses no measurements"}
+
+
+def _contradicting_rates(found: Found) -> Iterator[Facts]:
+    if found.problem.study.efficiency.compute is not None:
+        return
+    own = throughput.own_rates(found.problem.profiles.values())
+    for rows in throughput.by_configuration(own).values():
+        if rate_doubts.contradict(rows):
+            rates = sorted(row.samples_per_s for row in rows)
+            yield {"low": rates[0], "high": rates[-1], "accelerator": rows[0].accelerator}
+
+
+def _not_of_nccl(found: Found) -> Iterator[Facts]:
+    for name in found.problem.study.aggregations:
+        known = name.algorithm in NCCL_ALGORITHMS or name.algorithm not in ALGORITHMS
+        if name.transport.startswith("nccl") and not known:
+            yield {"aggregation": str(name)}
+
+
+def _approaches_elsewhere(found: Found) -> Iterator[Facts]:
+    """Approaches whose share of the link was fitted on another fabric than the study's."""
+    problem = found.problem
+    if not problem.several_nodes or not problem.step_model.measurable:
+        return
+    links = [str(link) for link in problem.study.values("inter_node")]
+    for name in problem.study.aggregations:
+        facts = problem.aggregation(name).approach
+        if facts is not None and facts.fitted_on and any(link != facts.fitted_on for link in links):
+            yield {"approach": facts.name, "fabric": facts.fitted_on}
+
+
+def _shared_cards(found: Found) -> Iterator[Facts]:
+    """That the accelerators of a node share a card, where such machines are sold with more."""
+    problem = found.problem
+    study = problem.study
+    chosen = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
+    if not problem.several_nodes or chosen & {"nics_per_node", "node"}:
+        return
+    for node in map(catalog.node, catalog.names("nodes")):
+        listed = study.has("accelerator", node.accelerator)
+        if listed and node.accelerators in problem.ranks_per_node and (node.nics or 1) > 1:
+            yield {"count": node.accelerators, "accelerator": node.accelerator,
+                   "nics": node.nics or 1}  # fmt: skip
+            return
+
+
+def _embeddings(found: Found) -> Iterator[Facts]:
+    if found.problem.workload.embedding_params:
+        yield {"bytes": 4.0 * found.problem.workload.embedding_params}
+
+
+def _alike(found: Found) -> Iterator[Facts]:
+    """Aggregations that are one and the same to the closed model."""
+    problem = found.problem
+    if problem.step_model.measurable:
+        return
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in problem.study.aggregations:
+        _, inside, across = architectures(problem.aggregation(name).model)
+        groups.setdefault((inside, across), []).append(str(name))
+    for names in groups.values():
+        if len(names) > 1:
+            yield {"names": ", ".join(names), "model": problem.study.model}
+
+
+def _owned_unused(found: Found) -> Iterator[Facts]:
+    problem = found.problem
+    for title in stock.unused(problem.study, problem.standing):
+        yield {"title": title}
+
+
+ROWS = (
+    Row("memory ignored", _memory_ignored, 100, True,
+        "Memory is ignored: each accelerator lacks {lacking:B}.",
+        "Lay the model out over more memory, or drop memory: ignore"),
+    Row("memory unknown", _memory_unknown, 98, True,
+        "Memory was not judged: nobody knows the activations of {workload}.",
+        "Train one step of it on one accelerator"),
+    Row("for nothing", _for_nothing, 94, True,
+        "With {settings} they are as fast.",
+        "Use the baseline's machines first"),
+    Row("price of zero", _free, 92, True,
+        "{source} says that it costs nothing.", "Confirm the price of {part}"),
+    Row("price implausible", _implausible, 91, True, "{why}.", "Check the price of {part}"),
+    Row("offer expired", _expired, 90, True,
+        "The offer in {source} ended on {until}.", "Get a new offer for {part}"),
+    Row("limit missed", _limit_missed, 88, True,
+        "It holds in {share:%} of outcomes, not {asked:%}.", "Loosen {limit}"),
+    Row("price turns the answer", _turns, 86, True,
+        "{instead} wins {side} {at:{unit}}.", "Get a quote for the {part}"),
+    Row("rival's price turns the answer", _rival_turns, 84, True,
+        "It wins {side} {at:{unit}}.", "Get a quote for the {part}"),
+    Row("worth knowing", _worth_knowing, 82, True,
+        "Knowing it is worth {share:%} of the result.", "Get {how}"),
+    Row("prices of different ages", _aged, 80, True,
+        "At prices of {month}, {instead} wins.", "Get quotes of one day"),
+    Row("limit doubtful", _limit_doubtful, 78, True,
+        "{limit} holds in {share:%}.", "Run it with --confidence 90%"),
+    Row("not sold", _obstacle(UNSOLD), 76, True, "{why}.", "Find a seller of {part}"),
+    Row("rack", _obstacle(RACK), 74, True, "{why}.", "Plan racks that feed such a node"),
+    Row("network too large", _obstacle(TIERS), 74, True, "{why}.", "Get a design of the network"),
+    Row("servers unsaid", _obstacle(UNSAID), 72, True,
+        "Nobody said so; it is assumed.", "Ask whether the price of {part} includes servers"),
+    Row("communication unmeasured", _unmeasured, 70, True,
+        "It takes {share:%} of a step, unmeasured.",
+        "Measure communication on two such machines"),
+    Row("computing untimed", _untimed, 68, True,
+        "Nobody published how fast such machines train {workload}.", "Time one step on one"),
+    Row("idle", _idle, 66, True,
+        "{idle:n} of the {bought:n} stay idle: fewer are not sold.", "Fill the nodes"),
+    Row("slower than the baseline", _slower, 60, False,
+        "This is slower than the baseline: {speedup:x}.", "Demand speedup >= 1"),
+    Row("price doubtful", _doubtful, 58, False,
+        "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
+    Row("rates contradict", _contradicting_rates, 56, False,
+        "Your rates on {accelerator} contradict one another: {low:samples/s} and {high:samples/s}.",
+        "Remove one"),
+    Row("baseline lacks memory", _baseline_memory, 54, False,
+        "The baseline lacks {lacking:B} on each accelerator."),
+    Row("baseline's node partly filled", _baseline_nodes, 52, False,
+        "The baseline's last node is only partly filled."),
+    Row("run extrapolated", _extrapolated, 48, False,
+        "No run to the target was observed at a batch of {batch:n} ({whose})."),
+    Row("speedup per sample", _of_batches, 46, False,
+        "Speedup is per sample: a step takes {mine:n}, the baseline's {theirs:n}.",
+        "Give a target to compare whole runs"),
+    Row("guided", _guided, 44, False, "The search priced {priced:n} points; others may be better."),
+    Row("owned hardware unused", _owned_unused, 42, False,
+        "No point can use what is owned: {title}."),
+    Row("commitment", _committed, 40, False, "The {term} term commits to {usd:USD}."),
+    Row("offers past", _past_offers, 38, False,
+        "{count:n} offers are past their last day, that for {part} among them."),
+    Row("links priced alike", _same_price, 34, False,
+        "{link} is priced as {fabric}.", "Give nic, switch_port and cable of each speed"),
+    Row("profile unused", _unused_profiles, 32, False, "Profile {profile} prices nothing: {why}."),
+    Row("value impossible", _impossible, 30, False, "No feasible point has {values}."),
+    Row("cards shared", _shared_cards, 28, False,
+        "{count:n} {accelerator} of a node share one network card; such machines have {nics:n}."),
+    Row("fitted elsewhere", _approaches_elsewhere, 26, False,
+        "{approach} was fitted on {fabric} and is assumed on other links."),
+    Row("embedding tables", _embeddings, 24, False,
+        "Embedding tables of {bytes:B} are in no accelerator's memory."),
+    Row("not of NCCL", _not_of_nccl, 23, False,
+        "NCCL has no {aggregation}: somebody would have to write it."),
+    Row("closed model", _alike, 22, False, "Model {model} does not tell {names} apart."),
+    Row("left out", _left_out, 20, False, "No longer sold new, so left out: {machines}."),
+)  # fmt: skip
+BY_NAME: Mapping[str, Row] = {row.name: row for row in ROWS}
