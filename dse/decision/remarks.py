@@ -30,7 +30,7 @@ from dse.study import Value, Wire
 from dse.study.definition import IGNORED
 from dse.study.quantities import PURCHASE, facts_of
 
-Number: TypeAlias = str | float  # a name, or a number in SI units
+Number: TypeAlias = str | int | float  # a name, or a number in SI units
 Facts: TypeAlias = Mapping[str, Number]
 State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
 

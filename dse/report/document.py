@@ -386,7 +386,7 @@ class RemarkLine:
     blocks: bool
     sentence: str
     action: str
-    facts: Mapping[str, str | float]
+    facts: Mapping[str, str | int | float]
 
     @property
     def whole(self) -> str:

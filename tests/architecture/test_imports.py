@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.calibration",),
     ("dse.pricing",),
     ("dse.search", "dse.fleet"),
+    ("dse.decision",),
     ("dse.report",),
     ("dse.prices",),
     ("dse.draft",),
@@ -196,8 +197,8 @@ def test_nothing_heavy_is_imported_without_need(
 # What only a search, its report or a measurement needs; a module stands for all below it.
 OF_SEARCHES = ("scipy", "ray", "optuna", "plotly", "jinja2", "moocore", "mpi4py", "torch", "grpc",
                "plotext", "pyarrow", "dse.search.run", "dse.search.guided", "dse.search.executors",
-               "dse.search.runlog", "dse.calibration.runners", "dse.report.document",
-               "dse.report.design_point", "dse.report.assembly", "dse.fleet")  # fmt: skip
+               "dse.search.runlog", "dse.calibration.runners",
+ "dse.report.assembly", "dse.fleet")  # fmt: skip
 # The table of runners, which the help of calibrate run is made of, and what holds it.
 OF_HELP = {"dse.calibration", "dse.calibration.runners", "dse.calibration.runners.registry",
            "dse.calibration.runners.started_rank"}  # fmt: skip
