@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +18,9 @@ from dse.report.document import RunDocument, Sense
 from dse.report.remarks import called, rivals, wins
 from dse.report.style import TEMPLATES
 from dse.study.choices import RESOLUTION
+from dse.study.constraints import limit_of
 
+_DAYS = {"a day": 86400.0, "a week": 7 * 86400.0, "a month": 30 * 86400.0}
 LONG = "--long: all remarks"
 _LEAST_WINS = 0.005  # a share of outcomes that reads as 0 % is not told
 
@@ -61,6 +64,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "run": _run(document),
         "software": _software(document),
         "present": _present(document),
+        "within": _within(document),
         "next": _next(document, others[open_:], 2 if document.state in ("ready", "nearly") else 1),
         "first": first,
         "blockers": len(blocking) + bool(first),
@@ -177,6 +181,26 @@ def _next(document: RunDocument, others: list[Choice], most: int) -> list[Named]
         if len(found) < most and dearer[0] not in dearer[1:]:
             found.append(one)
     return [_named(document, one) for one in found]
+
+
+def _within(document: RunDocument) -> list[dict[str, str]]:
+    """The cheapest point of the front that ends in a day, a week, a month, where the study has a
+    target and says nothing of its time, and the recommended run takes longer than a day."""
+    time, lasts = training_runs.TIME.name, document.recommended.quantity(training_runs.TIME.name)
+    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
+    limited = any(limit and limit.name == time for limit in map(limit_of, document.constraints))
+    if document.target is None or time in aims or limited or not lasts or lasts <= _DAYS["a day"]:
+        return []
+    found = []
+    for span, most in _DAYS.items():
+        ending = [one for one in document.front if (one.quantity(time) or math.inf) <= most]
+        said = "nothing here is fast enough"
+        if ending:
+            machines = words.without_vendor(", ".join(words.hardware(ending[0])[:1]))
+            same = ending[0].config == document.recommended.config
+            said = "the same" if same else f"{machines}, {_cost(document, ending[0])}"
+        found.append({"span": span, "said": said})
+    return found
 
 
 @cache

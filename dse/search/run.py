@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from dse.errors import NoFeasiblePoint
+from dse.model.ownership import HOURS_PER_YEAR
+from dse.pricing import market
 from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
@@ -20,6 +25,7 @@ from dse.search.tally import Tally, total
 from dse.study import Value
 from dse.study.axes import GRADIENT
 from dse.study.definition import written
+from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR
 
 
 class Progress(Protocol):
@@ -103,6 +109,7 @@ def run(
         tally, repeated = _exhaustive(problem, where, log, progress)
         front = [_indexed(problem, tally.front, at) for at in range(len(tally.front))]
         name = where.name
+    front = ending_in_time(problem, front)
     elapsed = time.perf_counter() - started
     return Outcome(
         problem,
@@ -118,6 +125,30 @@ def run(
         archive,
         budget if engine_used == "guided" else None,
     )
+
+
+def ending_in_time(problem: Problem, front: Sequence[FrontPoint]) -> list[FrontPoint]:
+    """The points of a front whose run to the target ends within the years of ownership.
+
+    Time falls as the gain rises, so no point beyond the front could take the place of one that is
+    dropped. Machines that are rented have no such years. Raises :class:`NoFeasiblePoint` where
+    every run takes longer.
+    """
+    if problem.study.target is None or market.rents(problem.study):
+        return list(front)
+    years = float(problem.prices.amortisation_years.value or math.inf)
+    lasts = np.full(len(front), np.nan)
+    for where, evaluation in problem.rows([point.values for point in front]):
+        lasts[where] = evaluation["time_to_target"]
+    kept = [point for point, seconds in zip(front, lasts, strict=True)
+            if not seconds > years * HOURS_PER_YEAR * SECONDS_PER_HOUR]  # fmt: skip
+    if not kept:
+        shortest = QUANTITIES["time_to_target"].text(float(np.nanmin(lasts)))
+        raise NoFeasiblePoint(
+            f"{problem.study.path}: no run ends within the {years:g} years of ownership: the "
+            f"shortest takes {shortest}; allow more accelerators, or a smaller target"
+        )
+    return kept
 
 
 def _exhaustive(

@@ -113,7 +113,7 @@ def _study(path: Path, engine: str | None = None) -> Golden:
         budget = GUIDED_BUDGET if engine else None
         with without("repricing", "sample"):  # no number here is from these
             found = dse.run(path, out="out", engine=engine, points=budget, executor="local")
-        said = printed(read_document(Path("out")))
+        document = read_document(Path("out"))
         problem = load(path)
         points = {} if problem.points is None else dict(_points(problem))
     front = {_place(point): point for point in found["front"]}
@@ -130,8 +130,8 @@ def _study(path: Path, engine: str | None = None) -> Golden:
             "explain": {index: numbers(point) for index, point in points.items()},
         },
         {
-            "answer": said,
-            "caveats": [note["text"] for note in found["caveats"]],
+            "answer": printed(document),
+            "remarks": [one.whole for one in document.remarks],
             "assumptions": found["assumptions"],
             "transports": words(found["transports"]),
             "front": {place: words(point) for place, point in front.items()},
