@@ -60,7 +60,7 @@ def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple
     compared = by_need(outcome)[0] if rule == LEAST_REGRET else rule
     found = study_draws(outcome, compared, [*best, *named.values()])
     at = found.near.front.index(best[0]) if best else found.by_regret(range(found.near.feasible))[0]
-    return found, at
+    return found, found.as_the_library_does(at)
 
 
 def certainty(

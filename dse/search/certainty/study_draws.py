@@ -9,16 +9,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.model.aggregation.library_rules import AUTO
 from dse.model.arrays import Array, Mask
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
+from dse.pricing.uncertainty import INTERVAL
 from dse.search.certainty.information import value_apart
 from dse.search.certainty.near_front import NearFront, near_front
 from dse.search.certainty.sources import names_behind
 from dse.search.certainty.usefulness import Priced, best, regret, worth
 from dse.search.run import Outcome, labels_of
-from dse.study import Value
+from dse.study import AggregationName, Value
 from dse.study.axes import HARDWARE
 from dse.study.choices import alike
 
@@ -131,6 +133,23 @@ class StudyDraws:
             same &= alike(values, values[at], resolution) & (resolution > 0)
         same[at] = True
         return np.isin(self._each, self.purchases[same])
+
+    def as_the_library_does(self, at: int) -> int:
+        """The position of the point of the same purchase that leaves the algorithm to the library,
+        where the 90 % interval of its gain over that of point ``at`` holds 1; else ``at``.
+
+        Software that ties is chosen by what takes no setting.
+        """
+        gain, *_ = (self.drawn[one.name] for one in self.problem.study.objectives)
+        found = []
+        for other in np.flatnonzero(self.purchases[: self.near.feasible] == self.purchases[at]):
+            name = self.near.points[other].get("aggregation")
+            low, high = np.percentile(gain[:, other] / gain[:, at], INTERVAL)
+            if isinstance(name, AggregationName) and name.algorithm == AUTO and low <= 1 <= high:
+                found.append(int(other))
+        if at in found:
+            return at
+        return min(found, key=lambda one: self.regrets_alone[one], default=at)
 
     def best_choice(self, at: int) -> float:
         """The probability that one of the purchases of a point's choice is the best."""

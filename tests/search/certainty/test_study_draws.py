@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dse
 from dse.pricing import draws
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.drawn_points import drawn_quantities
@@ -380,3 +381,15 @@ def test_the_same_machines_on_another_network_as_good_are_no_other_purchase(tmp_
         dearer = (costs[own] + shift) / costs[1 - own] - 1
         assert dearer == pytest.approx({"0 %": 0.0, "1 %": 1 / 99}[resolution], abs=1e-6)
     assert turns[0] < turns[1]
+
+
+def test_software_that_ties_is_left_to_the_library() -> None:
+    """Of one purchase; nothing changes where the study leaves no choice to a library."""
+    study = dse.load_study("speed-price-power")
+    document = study.search().document
+    others = {one.config["aggregation"]: one.ratio for one in document.other_aggregations}
+    assert document.recommended.config["aggregation"] == "auto-nccl"
+    assert others["hierarchical-nccl"] == pytest.approx(1.0, abs=0.02)
+    assert (
+        dse.load_study("ps-vs-allreduce").search().recommended.config["aggregation"] == "auto-nccl"
+    )
