@@ -225,8 +225,8 @@ def sample(problem: Problem, seed: int) -> Sample:
     # Points come grouped by structure: thin them at random, not by cutting off the last groups.
     kept = np.sort(generator.permutation(len(rows))[:SAMPLED])
     return Sample(
-        cost=tuple(rows[row][0] for row in kept),
-        gain=tuple(rows[row][1] for row in kept),
+        cost=tuple(float(f"{rows[row][0]:.5g}") for row in kept),  # more than a chart can show
+        gain=tuple(float(f"{rows[row][1]:.5g}") for row in kept),
         aggregation=tuple(rows[row][2] for row in kept),
         gpus=tuple(rows[row][3] for row in kept),
     )

@@ -124,7 +124,7 @@ class Point:
     model, None by another. run: to the target, None without one. immaterial: axes that change
     nothing of it. servers: parameter servers, where they sum. others: of a point of the front, the
     quantities that are neither axes nor here already, by name; None of another point. ties: points
-    exactly as good, of which some are listed in ``tied``.
+    exactly as good, of which some are listed in ``tied`` by the labels in which they differ.
     None is unknown, or does not apply.
     """
 

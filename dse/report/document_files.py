@@ -91,12 +91,16 @@ def read_json(path: Path) -> Any:
 
 
 def sealed(document: dict[str, Any]) -> str:
-    """The content of a document's file, with its checksum as the last key.
+    """The content of a document's file, a line a key, with its checksum as the last.
 
     Raises ValueError where a number is not finite.
     """
-    sealed_ = {**document, CHECKSUM: checksum(document)}
-    return json.dumps(sealed_, indent=1, allow_nan=False) + "\n"
+    whole = {**document, CHECKSUM: checksum(document)}
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value, allow_nan=False, separators=(',', ':'))}"
+        for key, value in whole.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def checksum(document: dict[str, Any]) -> str:

@@ -122,7 +122,12 @@ def _described(
         immaterial=points.immaterial(),
         servers=points.serving(),
         ties=front.ties if front else 0,
-        tied=tuple(dict(labels) for labels in front.tied) if front else (),
+        tied=tuple(
+            {axis: label for axis, label in labels.items() if label != front.labels[axis]}
+            for labels in front.tied
+        )
+        if front
+        else (),
     )
     return replace(found, others=_others(evaluation, found)) if front else found
 

@@ -319,16 +319,13 @@ def equals(point: Point) -> list[tuple[str, str]]:
     seen: dict[str, dict[str, None]] = {}
     for other in point.tied:
         for axis, label in other.items():
-            if label != point.config.get(axis, ""):
-                seen.setdefault(axis, {})[label or NOT_APPLICABLE] = None
+            seen.setdefault(axis, {})[label or NOT_APPLICABLE] = None
     return [(heading(axis), ", ".join(labels)) for axis, labels in seen.items()]
 
 
 def combinations(point: Point) -> list[str]:
     """The listed equals of a point one by one, each by what sets it apart."""
-    config = point.config
     return [
-        ", ".join(f"{heading(axis)} {label or NOT_APPLICABLE}" for axis, label in other.items()
-                  if label != config.get(axis, "")) or "the same values"
+        ", ".join(f"{heading(axis)} {label or NOT_APPLICABLE}" for axis, label in other.items())
         for other in point.tied[:TIES_LISTED]
-    ]  # fmt: skip
+    ]
