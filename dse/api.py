@@ -140,7 +140,8 @@ class Study:
         from dse.search.run import run
 
         options = Options(
-            None, engine, executor, address, points, seed, sampler=sampler,
+            engine=engine, executor=executor, address=address, points=points, seed=seed,
+            sampler=sampler,
             deadline=deadline, budget=budget, power=power, confidence=confidence,
         )  # fmt: skip
         asked = Study(asking(self.problem, options.questions))

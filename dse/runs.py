@@ -54,8 +54,8 @@ def run(
     started = time.perf_counter()
     folder = None if out is None else Path(out)
     options = Options(
-        folder, engine, executor, address, points, seed, resume,
-        deadline=deadline, budget=budget, power=power, confidence=confidence,
+        out=folder, engine=engine, executor=executor, address=address, points=points, seed=seed,
+        resume=resume, deadline=deadline, budget=budget, power=power, confidence=confidence,
     )  # fmt: skip
     loaded = study if isinstance(study, Study) else load_study(study)
     plan = plan_of(asking(loaded.problem, options.questions), options)
@@ -99,8 +99,8 @@ def run_studies(
     names = list(map(_path, studies))
     folder = None if out is None else Path(out)
     options = Options(
-        folder, engine, executor, address, points, seed, resume,
-        deadline=deadline, budget=budget, power=power, confidence=confidence,
+        out=folder, engine=engine, executor=executor, address=address, points=points, seed=seed,
+        resume=resume, deadline=deadline, budget=budget, power=power, confidence=confidence,
     )  # fmt: skip
     return documents(study_files(names), options, command=f"dse.run_studies({names!r})")
 

@@ -195,8 +195,9 @@ def _memory_ignored(found: Found) -> Iterator[Facts]:
 
 
 def _memory_unknown(found: Found) -> Iterator[Facts]:
-    if found.answer is not None and np.isnan(found.answer.recommended.number("memory_slack")):
-        yield {"workload": found.problem.workload.title or found.problem.workload.name}
+    problem = found.problem
+    if problem.study.memory != IGNORED and not problem.layers.kept.known:
+        yield {"workload": problem.workload.title or problem.workload.name}
 
 
 def _baseline_memory(found: Found) -> Iterator[Facts]:

@@ -131,7 +131,7 @@ def _for_nothing(document: RunDocument) -> float:
     """The speedup of the baseline's machines with other software, where they may be used instead;
     NaN where not."""
     found, best = document.without_buying, document.recommended
-    if found is None or found.missed or found.speedup is None:
+    if found is None or found.missed or found.speedup is None or not _settings(document):
         return float("nan")
     same = all(found.config.get(axis) == best.config.get(axis) for axis in HARDWARE)
     costs = best.quantity("capital") if document.owned else 1.0
