@@ -250,8 +250,8 @@ def _for_nothing(found: Found) -> Iterator[Facts]:
 def _turns(found: Found) -> Iterator[Facts]:
     """Of each part of the recommended purchase, the nearest price that turns the answer."""
     own = [turn for turn in found.answer.turns if turn.own] if found.answer else []
-    for part in dict.fromkeys(turn.part for turn in own):
-        yield min((turn for turn in own if turn.part == part), key=lambda one: one.distance).facts
+    for name in dict.fromkeys(turn.part for turn in own):
+        yield min((turn for turn in own if turn.part == name), key=lambda one: one.distance).facts
 
 
 def _rival_turns(found: Found) -> Iterator[Facts]:
