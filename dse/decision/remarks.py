@@ -22,10 +22,12 @@ from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.pai import architectures
 from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
+from dse.pricing.bill_of_rent import for_other_terms
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.offers import part, prices_of
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
+from dse.spelling import enumerated
 from dse.study import Value, Wire
 from dse.study.definition import IGNORED
 from dse.study.quantities import PURCHASE, facts_of
@@ -346,6 +348,12 @@ def _committed(found: Found) -> Iterator[Facts]:
             return
 
 
+def _other_terms(found: Found) -> Iterator[Facts]:
+    for terms, names in for_other_terms(found.problem).items():
+        yield {"machines": enumerated(names), "terms": enumerated(list(terms)),
+               "term": found.problem.study.rental.term}  # fmt: skip
+
+
 def _past_offers(found: Found) -> Iterator[Facts]:
     """Offers past their last day that a search may choose by; those that are bought block."""
     day = found.problem.prices.valid_on
@@ -546,6 +554,8 @@ ROWS = (
         "Nobody published how fast such machines train {workload}.", "Time one step on one"),
     Row("idle", _idle, 66, True,
         "{idle:n} of the {bought:n} stay idle: fewer are not sold.", "Fill the nodes"),
+    Row("rent for another term", _other_terms, 62, False,
+        "Your rent of {machines} is for {terms} alone, not {term}: it is not used."),
     Row("slower than the baseline", _slower, 60, False,
         "This is slower than the baseline: {speedup:x}.", "Demand speedup >= 1"),
     Row("price doubtful", _doubtful, 58, False,

@@ -16,7 +16,6 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.market import rents
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 
@@ -119,11 +118,11 @@ def _on_terms(item: Item, share: float) -> Item:
     return replace(item, terms=replace(terms, list_usd=listed, discount=off))
 
 
-def for_other_terms(problem: Problem) -> list[str]:
-    """That own rents of what the study may choose are for other terms alone, and do not count;
-    nothing where it rents nothing."""
+def for_other_terms(problem: Problem) -> dict[tuple[str, ...], list[str]]:
+    """Machines that the study may choose, by the terms of the buyer's own rents of them, where
+    these are other terms than the study's and so do not count; empty where it rents nothing."""
     if not rents(problem.study):
-        return []
+        return {}
     study, prices, term = problem.study, problem.prices, problem.study.rental.term
     found: dict[tuple[str, ...], list[str]] = {}
     for axis, listed, terms in (
@@ -134,8 +133,4 @@ def for_other_terms(problem: Problem) -> list[str]:
             own, counts = terms.get(str(name), {}), listed.get(str(name))
             if own and term not in own and not (counts and catalog.own(counts)):
                 found.setdefault(tuple(own), []).append(str(name))
-    return [
-        f"Your rent of {enumerated(names)} is for {enumerated(terms)} alone, and the study rents "
-        f"{term}: it is not used."
-        for terms, names in found.items()
-    ]
+    return found

@@ -17,6 +17,7 @@ from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
+from dse.pricing.bill_of_rent import bills
 from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
@@ -157,7 +158,7 @@ def build(
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
-            for kind, items in bill_of_rent.bills(problem, values).items()
+            for kind, items in bills(problem, values).items()
         },
         other_aggregations=alternatives(problem, outcome.front, values),
         certainty=certainty(

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.errors import NoFeasiblePoint
-from dse.model.ownership import HOURS_PER_YEAR
+from dse.model.money import HOURS_PER_YEAR
 from dse.pricing import market
 from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem

@@ -23,7 +23,10 @@ from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
 from dse.report.check import checked
 from dse.report.design_point import Point
+from dse.report.explain import lines
 from dse.report.points import explained
+from dse.report.words import significant
+from dse.study import Value
 from tests.calibration.importers.reference import reference
 from tests.pricing import priced
 
