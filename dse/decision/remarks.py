@@ -36,7 +36,7 @@ Number: TypeAlias = str | int | float  # a name, or a number in SI units
 Facts: TypeAlias = Mapping[str, Number]
 State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
 
-LARGE = 0.2  # share of a sum that a doubtful price must have to be told of
+LARGE = 0.5  # share of a sum that a doubtful price must have to be told of
 COMMUNICATING = 0.1  # share of a step that communication must take to be measured before buying
 DECIDES = 0.05  # share of the rule's aim that knowing a number must be worth
 USUAL = 0.9  # probability that limits should hold with, where the study asks for none
