@@ -162,7 +162,7 @@ def build(
         },
         other_aggregations=alternatives(problem, outcome.front, values),
         certainty=certainty(
-            draws, chosen.position, named, best, confidence.usually(draws, rule, chosen.position)
+            draws, chosen.position, named, confidence.usually(draws, rule, chosen.position)
         ),
         waterfall=waterfall(problem, values),
         what_if=what_if(outcome, rule),

@@ -306,38 +306,10 @@ class WhatIf:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keeps:
-    """What the recommended point keeps to with the probability asked, and the one that would be
-    recommended by the best estimate alone, of the quantity of the limit that this misses most
-    often. interval: 90 %. end: the most that the quantity is, or the least where ``least``."""
-
-    quantity: str
-    least: bool
-    interval: Bounds
-    end: float
-    instead_interval: Bounds
-    instead_end: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class LimitChance:
-    """With what probability a limit is met, by the recommended point, and by the one that would be
-    recommended if nobody asked."""
-
-    limit: str
-    recommended: float
-    best_estimate: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Confidence:
     """With what probability limits hold. asked: wanted of the recommended point, ``recommended``:
     what it has, reached: whether that is enough. best_estimate: the row of the front, from 1, that
     would be recommended if nobody asked. front: by row, None where a long front was thinned out.
-    considered: how many points were looked at. limits: those that are a matter of chance. keeps:
-    why another point than that of the best estimate is recommended; None where that is the same, or
-    no single limit of one quantity tells. each: with what probability each of ``limits`` holds;
-    None where that is one, or none.
     """
 
     asked: float
@@ -345,10 +317,6 @@ class Confidence:
     recommended: float
     best_estimate: int
     front: tuple[float | None, ...]
-    considered: int
-    limits: tuple[str, ...] = ()
-    keeps: Keeps | None = field(default=None, metadata=IF_ANY)
-    each: tuple[LimitChance, ...] | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dse.report import bills, training_runs, words
-from dse.report.certainty import next_best
-from dse.report.certainty import words as certainty_words
-from dse.report.certainty.verdict import verdict
+from dse.report.certainty.facts import SURE
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.tables import capital
@@ -19,6 +17,7 @@ from dse.study.choices import alike
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
           "time_to_target": "capital"}  # fmt: skip
 _BILLED = ("capital", "per_run", "hourly")  # what a bill is the sum of
+_OUTCOMES = "of simulated outcomes"
 _ESTIMATED = " in the best estimate"  # where some purchase may miss a limit
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
 _TOLD = 0.001  # the least difference that is told of what is nearly the same
@@ -71,10 +70,25 @@ def _how_surely(document: RunDocument, point: Point) -> str:
     certain."""
     asked = document.confidence
     if asked is not None and asked.reached:
-        return f" with {certainty_words.exactly(asked.asked)} probability"
-    share = certainty_words.chances(document, point.config)
-    sure = share is not None and share >= certainty_words.SURE
-    return "" if sure or not certainty_words.unsure(document) else _ESTIMATED
+        return f" with {words.exactly(asked.asked)} probability"
+    share = _chances(document, point)
+    sure = share is not None and share >= SURE
+    return "" if sure or not _unsure(document) else _ESTIMATED
+
+
+def _unsure(document: RunDocument) -> bool:
+    """Whether some purchase may miss a limit."""
+    return document.certainty is not None and bool(document.certainty.unsure_limits)
+
+
+def _chances(document: RunDocument, point: Point) -> float | None:
+    """The probability that a named point meets every limit; None where nobody knows."""
+    known = document.certainty.choice(point.config) if document.certainty else None
+    if known is not None:
+        return known.meets_all
+    asked = document.confidence.front if document.confidence else ()
+    return next((share for one, share in zip(document.front, asked, strict=False)
+                 if one.config == point.config), None)  # fmt: skip
 
 
 def _named(document: RunDocument) -> tuple[tuple[str, Point], ...]:
@@ -165,8 +179,7 @@ def _cheapest(document: RunDocument) -> Point:
 
 
 def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
-    """Price, speed, time of the run where the study has a target, and confidence."""
-    word, why = verdict(point)
+    """Price, speed, time of the run where the study has a target, and how likely it is best."""
     rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
     bounds = point.interval.speedup if point.interval else None
     speedup, ends = words.with_interval(point.speedup, bounds, "x")
@@ -180,35 +193,43 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     if beside not in targets and point.costs.get(beside) is not None:
         how = words.objective(document, beside)
         costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
-    recommended = point.config == document.recommended.config
-    chances = ""
-    if recommended:
-        chances = " ".join([certainty_words.odds(document), *next_best.said(document)])
     lasts = point.quantity(time)
     took = [] if lasts is None else [
         Fact("Time of the run", *_of_run(document, point))
     ]  # fmt: skip
     asked = document.confidence is not None
-    meets = [_met(document, point)] if asked or certainty_words.unsure(document) else []
+    meets = [_met(document, point)] if asked or _unsure(document) else []
     return (
         *costs,
         Fact("Speed", f"{speedup} the baseline", f"{rate}{'; ' * bool(ends)}{_range(ends)}"),
         *took,
         *meets,
-        Fact("Confidence", capital(word), f"{capital(why)}.{chances}"),
+        *_best(document, point),
     )  # fmt: skip
+
+
+def _best(document: RunDocument, point: Point) -> tuple[Fact, ...]:
+    """The probability to be the best choice, of the recommended point with what is as good."""
+    found = document.certainty
+    if found is None:
+        return ()
+    known = found.choice(point.config)
+    best = (
+        words.UNKNOWN if known is None else words.chance(found.best if known.alike else known.best)
+    )
+    return (Fact("Best choice", best, _OUTCOMES),)
 
 
 def _met(document: RunDocument, point: Point) -> Fact:
     """With what probability it meets every limit, and what was asked for where that is more."""
-    share = certainty_words.chances(document, point.config)
+    share = _chances(document, point)
     asked = document.confidence.asked if document.confidence is not None else None
     if share is None:
         return Fact("Meets every limit", words.UNKNOWN)
-    met = certainty_words.chance(share, asked)
+    met = words.chance(share, asked)
     if asked is not None and share < asked:
-        met += f" ({certainty_words.exactly(asked)} asked for)"
-    return Fact("Meets every limit", met, f"of {certainty_words.OUTCOMES}")
+        met += f" ({words.exactly(asked)} asked for)"
+    return Fact("Meets every limit", met, _OUTCOMES)
 
 
 def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
@@ -273,7 +294,7 @@ def given_up(document: RunDocument, point: Point) -> str:
     if cheap.config == best.config == fast.config:
         return "Nothing is given up: no other offer within the limits is cheaper or faster."
     asked = document.confidence
-    estimated = _ESTIMATED * certainty_words.unsure(document)
+    estimated = _ESTIMATED * _unsure(document)
     surely = " as surely" if asked and asked.reached else estimated
     meets = [f"Nothing {_more(least)} meets every limit{surely}."] * (cheap.config == best.config)
     meets += [f"Nothing faster meets every limit{estimated}."] * (fast.config == best.config)

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from dse.report import figures, sections, words
-from dse.report.certainty.figure import certainty_figure
+from dse.report.certainty.section import certainty_figure
 from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.style import NIGHT, TEMPLATES

@@ -51,6 +51,7 @@ _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0,
 COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _MASSES = ((1e6, "kt"), (1e3, "t"), (1.0, "kg"), (1e-3, "g"))
 _MOST_DIGITS = 6
+_CHANCE_DIGITS = 6  # of a percentage at most
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
           (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
 _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B"))
@@ -164,6 +165,30 @@ def percent(share: float) -> str:
     if 0 < share < 0.001:
         return "< 0.1 %"
     return f"{significant(share * 100, 2)} %" if share < 0.995 else f"{share * 100:.0f} %"
+
+
+def chance(probability: float, asked: float | None = None) -> str:
+    """A probability in percent; what is not certain never reads 0 or 100 %.
+
+    asked: the probability that it is compared with; it gets as many digits as it takes to read
+    below that where it is, and not below where it is not.
+    """
+    if asked is not None:
+        for digits in range(_CHANCE_DIGITS):
+            read = round(100 * probability, digits)
+            fair = read not in (0, 100) or probability in (0, 1)
+            if fair and (read >= round(100 * asked, _CHANCE_DIGITS)) == (probability >= asked):
+                return f"{read:.{digits}f} %"
+    if 0 < probability < 0.005:
+        return "< 1 %"
+    if 0.995 < probability < 1:
+        return "> 99 %"
+    return f"{probability:.0%}".replace("%", " %")
+
+
+def exactly(asked: float) -> str:
+    """A probability that somebody asks for, as it was written: 0.999 is ``99.9 %``."""
+    return f"{100 * asked:.{_CHANCE_DIGITS}g} %"
 
 
 def shown(value: float | None, unit: str, digits: int = 3) -> str:

@@ -221,3 +221,24 @@ def test_what_is_compared_with_nothing_reads_alike_everywhere() -> None:
     (line,) = [line for line in answer.said(free) if "as fast as" in line]
     assert "costs USD 0 to buy, the same as the baseline." in line
     assert "(up from 0) and" in offers.given_up(free, run.fastest)
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")],
+)
+def test_what_may_happen_is_not_said_never_to(probability: float, said: str) -> None:
+    assert words.chance(probability) == said
+
+
+@pytest.mark.parametrize(
+    ("probability", "asked", "said"),
+    [(0.899, 0.9, "89.9 %"), (0.9, 0.9, "90 %"), (0.9041, 0.904, "90.4 %"), (0.95, 0.9, "95 %"),
+     (0.998, 0.999, "99.8 %"), (0.999, 0.9, "99.9 %"), (1.0, 0.9, "100 %"), (0.57, 0.57, "57 %"),
+     (0.001, 0.9, "0.1 %")],
+)  # fmt: skip
+def test_a_chance_reads_on_its_side_of_what_is_asked(
+    probability: float, asked: float, said: str
+) -> None:
+    assert words.chance(probability, asked) == said
+    assert words.exactly(0.999) == "99.9 %"

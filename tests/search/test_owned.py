@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.pricing.drawn_points import drawn_quantities
+from dse.pricing.draws import Record, Variation
 from dse.pricing.load import load
 from dse.report.recommendation import recommended
 from dse.search import bounds, exhaustive
 from dse.search.certainty import flips as price_flips
-from dse.search.certainty.sensitivity import dead_axes, effects
+from dse.search.certainty.sensitivity import effects
+from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import purchases
 from dse.search.certainty.usefulness import Priced, above_nothing, gain_per_cost, regret, worth
 from dse.search.distance import ThreeObjectives, TwoObjectives
@@ -197,15 +200,16 @@ def test_a_small_budget_finds_the_fastest_that_costs_nothing(tmp_path: Path) -> 
     assert found.front[0].gain == exact.front[0].gain
 
 
-def test_effects_and_dead_axes_of_what_is_owned(tmp_path: Path) -> None:
+def test_nothing_moves_what_is_owned_costs(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, GROW + OURS))
-    sources = {"price": frozenset({"price: v100-sxm2-16gb"}),
-               "computing": frozenset({"computing: v100-sxm2-16gb, fp16"})}  # fmt: skip
-    for effect in effects(problem, priced.point(problem), sources):
-        assert np.isfinite([*effect.gain, *effect.cost_per_gain, effect.cost_total]).all()
-        assert effect.cost_per_gain == (1.0, 1.0)
-        assert effect.cost_total == 0.0
-    assert "gpus" not in dead_axes(problem, priced.point(problem))
+    record = Record()
+    values = priced.point(problem)
+    drawn_quantities(problem, [values], ["speedup", "capital"], Variation(record=record), 1)
+    found = effects(problem, values, sources(record.asked))
+    assert found
+    for effect in found:
+        assert np.isfinite(effect.gain)
+        assert effect.cost == 0.0
 
 
 def test_prices_of_what_stands_there_flip_nothing(tmp_path: Path) -> None:

@@ -39,8 +39,7 @@ class Flip:
     of the hardware, such as spares, are not the part's; 0 where it has none of the part. of: the
     first of the costs that the study minimizes, then limits, which depends on the price. rise,
     fall: the factors from which on another purchase is recommended, and its position; None where
-    that takes more than FARTHEST. compared: False where the rule picks another purchase to begin
-    with, as where least regret recommends, so that nobody knows at which price the answer turns.
+    that takes more than FARTHEST.
     """
 
     part: str
@@ -48,7 +47,6 @@ class Flip:
     share: float
     rise: tuple[float, int] | None
     fall: tuple[float, int] | None
-    compared: bool = True
 
 
 def flips(
@@ -60,7 +58,8 @@ def flips(
     rivals: Sequence[int] = (),
 ) -> list[Flip]:
     """For each part of the recommended point's bill, and of its rivals': those of the first cost
-    before those of the next, of each the largest share first.
+    before those of the next, of each the largest share first. None where the rule picks another
+    purchase to begin with, as where least regret recommends.
 
     purchases: of each point which purchase it is, (points,). rivals: positions of points.
     """
@@ -80,7 +79,8 @@ def flips(
         priced = _priced(study, found, row, factors)
         return picks(rule, priced, purchases, recommended, same, study.resolution)
 
-    compared = bool(parts) and not picked(1, np.ones(1))[1][0]
+    if not parts or picked(1, np.ones(1))[1][0]:
+        return []
     for row, part in enumerate(parts, 1):
         moved = [name for name in costs
                  if not np.array_equal(found[name][0, asked], found[name][row, asked])]  # fmt: skip
@@ -89,9 +89,6 @@ def flips(
         of = moved[0]
         once = float(found[of][0, recommended])
         share = float(own_lines[of][row]) / once if once else 0.0
-        if not compared:
-            flipped.append(Flip(part, of, share, None, None, compared=False))
-            continue
         ends: list[tuple[float, int] | None] = []
         for farthest in (FARTHEST, 1 / FARTHEST):
             factors = np.geomspace(1.0, farthest, _STEPS)

@@ -1,10 +1,9 @@
-"""How much each source of uncertainty moves a point's speed, what it costs per speed, and what its
-study limits."""
+"""The share of each source of uncertainty in what is not known of a point: total-order indices."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,41 +11,24 @@ from dse.model.arrays import Array
 from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
-from dse.pricing.uncertainty import INTERVAL
 from dse.search.certainty.usefulness import above_nothing
 from dse.study import Value
 
-ALONE_DRAWS = 400  # of one source, the others at their best fit
 SOBOL_DRAWS = 500  # of all, and again with one source drawn anew: indices to within 0.05
-DEAD = 0.01  # what moves nothing by more is dead
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one source does to a point.
+    """The total-order Sobol indices of one source at a point, of variances of logarithms.
 
-    gain, cost_per_gain: relative to the best fit, the 5th and the 95th percentile of the draws in
-    which this source alone varies. gain_total, cost_total: total-order Sobol indices, of the
-    variance of the logarithm. limits: the same of what a constraint limits, as a share of its
-    limit, by the text of those that the source moves by more than :data:`DEAD`.
+    gain: of what the study maximises. cost: of its first cost per gain. limits: of what each
+    constraint limits, as a share of its limit, by the constraint's text.
     """
 
     source: str
-    gain: tuple[float, float]
-    cost_per_gain: tuple[float, float]
-    gain_total: float
-    cost_total: float
-    limits: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def moves(self) -> bool:
-        """Whether it moves the speed, or the cost per speed, by more than :data:`DEAD`."""
-        return any(abs(end - 1) > DEAD for end in (*self.gain, *self.cost_per_gain))
-
-    @property
-    def dead(self) -> bool:
-        """Whether it moves nothing by more than :data:`DEAD`."""
-        return not self.moves and not self.limits
+    gain: float
+    cost: float
+    limits: Mapping[str, float]
 
 
 def total_order(usual: Array, redrawn: Array) -> float:
@@ -57,7 +39,7 @@ def total_order(usual: Array, redrawn: Array) -> float:
     but for the source, which is drawn anew.
     """
     variance = float(np.var(usual))
-    if variance <= 0:
+    if not variance > 0:  # nor where a quantity is not known
         return 0.0
     return float(np.mean(np.square(usual - redrawn)) / (2 * variance))
 
@@ -67,10 +49,8 @@ def effects(
     point: Mapping[str, Value | None],
     sources: Mapping[str, frozenset[str]],
 ) -> list[Effect]:
-    """The effects of sources on a point, by falling share of the variance.
-
-    What the study maximises, its first cost over that, and what it limits.
-    """
+    """The effects of sources on a point, by falling share of the variance of gain or cost; sources
+    that move nothing are left out."""
     gain_name, cost_name, *_ = (objective.name for objective in problem.study.objectives)
     limits = {one.text: one.expression for one in problem.study.constraints if one.expression}
     limited = (name for limit in limits.values() for name in sorted(limit.names))
@@ -80,72 +60,29 @@ def effects(
         behind[name] = (record := Record()).asked
         drawn_quantities(problem, [point], [name], Variation(record=record), 1, judged=False)
 
-    def drawn(variation: Variation, count: int, moved: Collection[str]) -> dict[str, Array]:
-        """Of the numbers moved, (draws,)."""
-        found = drawn_quantities(problem, [point], moved, variation, count, judged=False)
+    def drawn(variation: Variation, moved: Collection[str]) -> dict[str, Array]:
+        """The numbers moved, (draws,)."""
+        found = drawn_quantities(problem, [point], moved, variation, SOBOL_DRAWS, judged=False)
         return {name: found[name][:, 0] for name in moved}
 
-    def logs(found: Mapping[str, Array], count: int) -> Array:
-        """(2 + limits, draws): of the gain, of the cost per gain, and of each limited quantity as a
-        share of its limit."""
+    def logs(found: Mapping[str, Array]) -> Array:
+        """Logarithms of the gain, of the cost per gain, and of each limited quantity as a share of
+        its limit, (2 + limits, draws)."""
         gain, cost = np.log(found[gain_name]), found[cost_name]
-        per_gain = np.zeros(count)  # where all of it is owned, nothing moves what it costs
+        per_gain = np.zeros(SOBOL_DRAWS)  # where all of it is owned, nothing moves what it costs
         if cost.any():
             per_gain = np.log(above_nothing(cost)) - gain
         return np.stack([gain, per_gain, *(one.excess(found) for one in limits.values())])
 
-    kept = drawn(Variation(), SOBOL_DRAWS, numbers)
-    usual = logs(kept, SOBOL_DRAWS)
-    estimates = drawn(Variation(alone=frozenset()), 1, numbers)
-    best = logs(estimates, 1)
-    still = {name: np.repeat(estimates[name], ALONE_DRAWS) for name in numbers}
-    told = [*limits]
+    kept = drawn(Variation(), numbers)
+    usual = logs(kept)
     found = []
     for source, names in sources.items():
         moved = [name for name in numbers if behind[name] & names]
         if not moved:
             continue
-        varied = drawn(Variation(alone=names), ALONE_DRAWS, moved)
-        alone = logs({**still, **varied}, ALONE_DRAWS)
-        low, high = np.exp(np.percentile(alone, INTERVAL, axis=1) - best[:, 0])
-        if np.ptp(alone, axis=1).max() == 0:  # it does nothing here
-            continue
-        redrawn = drawn(Variation(anew=names), SOBOL_DRAWS, moved)
-        anew = logs({**kept, **redrawn}, SOBOL_DRAWS)
-        found.append(Effect(
-            source,
-            (float(low[0]), float(high[0])),
-            (float(low[1]), float(high[1])),
-            total_order(usual[0], anew[0]),
-            total_order(usual[1], anew[1]),
-            {
-                text: total_order(usual[at], anew[at])
-                for at, text in enumerate(told, 2)
-                if max(abs(low[at] - 1), abs(high[at] - 1)) > DEAD
-            },
-        ))  # fmt: skip
-    return sorted(found, key=lambda effect: -max(effect.gain_total, effect.cost_total))
-
-
-def dead_axes(problem: Problem, point: Mapping[str, Value | None]) -> list[str]:
-    """Axes of several values that move no objective by more than DEAD around a point, whatever
-    value that can be priced they have; the others stay as they are."""
-    names = [objective.name for objective in problem.study.objectives]
-    here = problem.point(point)
-    best = {name: float(np.ravel(here[name])[0]) for name in names}
-    found = []
-    for axis in problem.study.axes:
-        others = [value for value in axis.values if value != point.get(axis.name)]
-        if axis.continuous or not others or point.get(axis.name) is None:
-            continue
-        moved = [problem.applicable({**point, axis.name: value}) for value in others]
-        if any(None in (now[name],) for now in moved for name in now if point[name] is not None):
-            continue
-        away = False
-        for _, evaluation in problem.rows(moved):
-            for name in names:
-                off = np.abs(np.asarray(evaluation[name]) - best[name])
-                away |= bool(np.any(np.isfinite(off) & (off > DEAD * abs(best[name]))))
-        if not away:
-            found.append(axis.name)
-    return found
+        anew = logs({**kept, **drawn(Variation(anew=names), moved)})
+        gain, cost, *others = map(total_order, usual, anew)
+        if max(gain, cost, *others) > 0:
+            found.append(Effect(source, gain, cost, dict(zip(limits, others, strict=True))))
+    return sorted(found, key=lambda effect: -max(effect.gain, effect.cost))

@@ -25,15 +25,6 @@ def source_of(name: str) -> str:
     return name
 
 
-def names_behind(noted: str, asked: Iterable[str]) -> frozenset[str]:
-    """The names of the draws that a noted number is made of: its own, or all of computing where it
-    is a rate, whose error is a sum of several."""
-    names = frozenset(asked)
-    if noted in names:
-        return frozenset({noted})
-    return frozenset(name for name in names if source_of(name) == COMPUTING)
-
-
 def part_of(part: str) -> str:
     """What a buyer asks a price for: the network cards, switches and cables of a fabric are one."""
     for prefix in _OF_A_NETWORK:

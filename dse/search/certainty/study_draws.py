@@ -15,9 +15,7 @@ from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
 from dse.pricing.draws import Record, Variation
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
-from dse.search.certainty.information import value_apart
 from dse.search.certainty.near_front import NearFront, near_front
-from dse.search.certainty.sources import names_behind
 from dse.search.certainty.usefulness import Priced, best, regret, worth
 from dse.search.run import Outcome, labels_of
 from dse.study import AggregationName, Value
@@ -75,13 +73,8 @@ class StudyDraws:
     @cached_property
     def worths_of_purchases(self) -> Array:
         """With the best software for it in each draw, (draws, purchases)."""
-        return self._by_purchase(self.worths)
-
-    def _by_purchase(self, worths: Array) -> Array:
-        """Worths of points as those of purchases, (draws, purchases)."""
-        return np.asarray(np.stack(
-            [worths[:, self.purchases == one].max(axis=1) for one in self._each], axis=1
-        ))  # fmt: skip
+        each = [self.worths[:, self.purchases == one].max(axis=1) for one in self._each]
+        return np.asarray(np.stack(each, axis=1))
 
     @property
     def _each(self) -> range:
@@ -107,20 +100,6 @@ class StudyDraws:
         names = [objective.name for objective in self.problem.study.objectives]
         alone = Variation(alone=frozenset())
         return drawn_quantities(self.problem, self.near.points, names, alone, 1)
-
-    def value_of_knowing(self, name: str) -> float:
-        """Of a number that the record has, to whoever chooses a purchase, see
-        :func:`.information.value_apart`; 0 where neither the objectives nor the limits ask for
-        it."""
-        objectives, record = [one.name for one in self.problem.study.objectives], Record()
-        anew = Variation(anew=names_behind(name, self.record.asked), record=record)
-        found = drawn_quantities(self.problem, self.near.points, objectives, anew, len(self.worths))
-        if name not in record.noted:
-            return 0.0
-        again = self._by_purchase(worth(self.rule, _priced(self.problem, found)))
-        return value_apart(
-            self.record.noted[name], self.worths_of_purchases, record.noted[name], again
-        )
 
     def choice(self, at: int) -> Mask:
         """Which purchases are the same choice as that of a point, (purchases,): its own, and those

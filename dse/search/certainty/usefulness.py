@@ -157,8 +157,3 @@ def regret(worths: Array) -> Array:
         shares = np.where(np.isposinf(most), np.where(np.isposinf(worths), 1.0, 0.0),
                           worths / np.where(most > 0, most, 1.0))  # fmt: skip
     return np.where(most > 0, 1 - shares, 0.0)
-
-
-def least_regret(worths: Array) -> int:
-    """The position of the point with the least expected regret, the first where several are."""
-    return int(np.argmin(regret(worths).mean(axis=0)))

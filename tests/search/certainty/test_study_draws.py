@@ -19,7 +19,7 @@ from dse.pricing.problem import Problem
 from dse.report.recommendation import recommended
 from dse.search.certainty.flips import flips
 from dse.search.certainty.near_front import LOOSENED, MOST, MOST_MISSES, near_front
-from dse.search.certainty.sensitivity import ALONE_DRAWS, effects
+from dse.search.certainty.sensitivity import effects
 from dse.search.certainty.sources import source_of, sources
 from dse.search.certainty.study_draws import StudyDraws, on_front, purchases, study_draws
 from dse.search.certainty.usefulness import Priced, best, worth
@@ -255,12 +255,10 @@ def test_effects_of_a_price_are_those_of_the_price(outcome: Outcome, found: Stud
     problem, point = outcome.problem, found.near.points[0]
     by_source = {one.source: one for one in effects(problem, point, sources(found.record.asked))}
     of_price = by_source[f"price: {point['accelerator']}"]
-    assert of_price.gain == (1.0, 1.0)
-    assert of_price.gain_total == 0
-    assert of_price.cost_per_gain[0] < 1 < of_price.cost_per_gain[1]
-    assert sum(one.gain_total for one in by_source.values()) > 0.9  # all of it is explained
-    assert sum(one.cost_total for one in by_source.values()) > 0.9
-    assert ALONE_DRAWS >= 200
+    assert of_price.gain == 0
+    assert of_price.cost > 0
+    assert sum(one.gain for one in by_source.values()) > 0.9  # all of it is explained
+    assert sum(one.cost for one in by_source.values()) > 0.9
 
 
 @pytest.mark.parametrize(
