@@ -34,10 +34,6 @@ class DrawnQuantities:
             every &= mask
         return every
 
-    def met_share(self, text: str) -> Array:
-        """The probability that each point meets a constraint, (points,)."""
-        return np.asarray(np.mean(self.met[text], axis=0))
-
 
 def drawn_quantities(
     problem: Problem,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.calibration.throughput_part import Throughput
 from dse.catalog.facts import Fact
 from dse.catalog.prices import GENERAL
 from dse.model import compute
@@ -166,15 +165,7 @@ class Problem:
     @cached_property
     def anchors(self) -> catalog.Anchors:
         """Those of the catalogue, or as the profiles' own rates correct them."""
-        return self.anchors_with(())
-
-    def anchors_with(
-        self, supposed: Sequence[tuple[Throughput, catalog.Workload]]
-    ) -> catalog.Anchors:
-        """The same if such rates had been measured, too, each with what it trains."""
-        return throughput.corrected(
-            catalog.anchors(), self.profiles.values(), WholeSteps(self), supposed
-        )
+        return throughput.corrected(catalog.anchors(), self.profiles.values(), WholeSteps(self))
 
     def drawn(self, count: int = DRAWS) -> Problem:
         """The same problem, priced once per draw, of which there are so many."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -74,27 +74,19 @@ def kind_of(
     return anchors.configured(anchors.levels(workload, accelerator, precision, stack))
 
 
-def corrected(
-    known: Anchors,
-    profiles: Iterable[Profile],
-    whole: WholeSteps,
-    supposed: Sequence[tuple[Throughput, Workload]] = (),
-) -> Anchors:
+def corrected(known: Anchors, profiles: Iterable[Profile], whole: WholeSteps) -> Anchors:
     """Anchors that have seen the rates in profiles, see :func:`.anchors.conditioned`.
 
     A rate of several accelerators that says how they summed their gradients is compared with their
     whole step, to which computing contributes the share that scales with it; all other rates with
-    computing alone. whole: prices such a step without any rate of the user's. supposed: rates that
-    nobody measured, as if they were in a profile, with what they train. Raises
+    computing alone. whole: prices such a step without any rate of the user's. Raises
     :class:`~dse.errors.DseError` where a rate is of a workload, stack or aggregation that is not
     there.
     """
     profiles = tuple(profiles)
     own = _merged(repeated_rates(profiles).elements())
     rows = [
-        (row, workload)
-        for row, workload in (*((row, _workload(row)) for row in own), *supposed)
-        if not _launched(row, workload, profiles)
+        (row, workload) for row in own if not _launched(row, workload := _workload(row), profiles)
     ]
     if not rows:
         return known

@@ -12,21 +12,18 @@ from dse.study.quantities import PURCHASE, RENT, facts_of
 
 @dataclass(frozen=True)
 class Deal:
-    """noun: what is signed; verb, done: what one does with machines; better: what the better one of
-    two is; kept: the baseline's hardware with other software; brings: what money does for speed."""
+    """noun: what is signed; verb, done: what one does with machines; kept: the baseline's hardware
+    with other software; brings: what money does for speed."""
 
     noun: str
     verb: str
     done: str
-    better: str
     kept: str
     brings: str
 
 
-BOUGHT = Deal("purchase", "buy", "bought", "the better buy", "Without buying anything", "buy")
-RENTED = Deal(
-    "rental", "rent", "rented", "the better deal", "Without renting anything else", "bring"
-)
+BOUGHT = Deal("purchase", "buy", "bought", "Without buying anything", "buy")
+RENTED = Deal("rental", "rent", "rented", "Without renting anything else", "bring")
 
 
 def buys(document: RunDocument) -> bool:

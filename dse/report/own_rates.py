@@ -42,12 +42,6 @@ def said(problem: Problem, values: Values | None, where: str = "this very config
     return f"{text}; at {where} you measured {rates} samples/s (dse: {significant(predicted, 3)})"
 
 
-def measured_at(problem: Problem, values: Values) -> bool:
-    """Whether the user has a training rate of a point."""
-    own = throughput.own_rates(problem.profiles.values())
-    return any(is_of(problem, values, rate) for rate in own)
-
-
 def is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
     """Whether a rate was measured at a point, with any optimizer, and on whatever network where it
     does not say which."""

@@ -117,7 +117,11 @@ def test_what_is_not_sure_enough_is_no_offer_and_turns_no_price(
     fast = {one.title: one for one in offers.offers(run)}["Fastest"]
     (probable,) = (one.meets_all for one in found.choices if one.config == run.fastest.config)
     told = {fact.label: fact.value for fact in fast.facts}
-    assert told["Meets every limit"] == f"{words.chance(probable, 0.8)} (80 % asked for)"
+    assert told["Meets every limit"] == words.chance(probable, 0.8)
+    assert run.confidence is not None
+    surest = replace(run, confidence=replace(run.confidence, asked=0.999))
+    told = {fact.label: fact.value for fact in offers.facts(surest, run.recommended)}
+    assert told["Meets every limit"].endswith("% (99.9 % asked for)"), "it is not as sure"
 
 
 def test_where_none_is_sure_the_surest_is_taken(search: Search) -> None:

@@ -19,8 +19,8 @@ from dse.study import QUANTITIES
 from tests.report import browser
 from tests.report.documents import AXES, THREE, document, point, read, written
 
-SECTIONS = ["buy", "front", "bill", "certainty", "time", "binds", "calibration", "inputs",
-            "reproduce", "glossary"]  # fmt: skip
+SECTIONS = ["buy", "front", "bill", "time", "binds", "calibration", "inputs", "reproduce",
+            "glossary"]  # fmt: skip
 EVIL = "<script>alert(1)</script>"
 
 

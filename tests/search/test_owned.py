@@ -203,7 +203,7 @@ def test_a_small_budget_finds_the_fastest_that_costs_nothing(tmp_path: Path) -> 
 def test_nothing_moves_what_is_owned_costs(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, GROW + OURS))
     record = Record()
-    values = priced.point(problem)
+    values = priced.point(problem, gpus=32)
     drawn_quantities(problem, [values], ["speedup", "capital"], Variation(record=record), 1)
     found = effects(problem, values, sources(record.asked))
     assert found
