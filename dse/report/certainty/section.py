@@ -92,11 +92,9 @@ def _named(found: Certainty, config: Mapping[str, str]) -> str:
 def _flip(document: RunDocument, one: PriceFlip) -> tuple[str, ...]:
     """A price, how far it is known, its share of the cost, and what a rise and a fall lead to."""
     unit = "USD/hour" if rented(one.part) else "USD"
-    usd = one.known.usd if one.known else None
+    usd, bounds = (one.known.usd, one.known.bounds) if one.known else (None, ())
     known = "" if usd is None else words.shown(usd, unit)
-    band = "" if usd is None or not one.known else words.interval(
-        [usd * end for end in one.known.bounds], unit
-    )  # fmt: skip
+    band = words.interval([(usd or 1.0) * end for end in bounds], unit if usd else "x")
     of = words.objective(document, one.of).title
     share = f"{words.percent(one.share)} of the {of}" if one.share else ""
 
