@@ -7,7 +7,7 @@ Here alone it is decided of what kind an aggregation is; all else asks the inter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,8 +40,7 @@ from dse.model.aggregation.library_rules import (
     mpi_library,
 )
 from dse.model.aggregation.measured_library import MeasuredLibrary
-from dse.model.aggregation.nccl import COMPOSED, NCCL_ALGORITHMS, NcclAllreduce
-from dse.model.aggregation.nccl_tuner import NcclRules
+from dse.model.aggregation.nccl import COMPOSED, NCCL_ALGORITHMS, NcclAllreduce, NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array
@@ -58,8 +57,6 @@ from dse.study.aggregation_name import AggregationName
 
 if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
-
-RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
 
 
 def _of_nccl(algorithm: str) -> Callable[[Transport], Bucketed]:
@@ -196,7 +193,7 @@ class Factory:
 
     def _by_rules(self, library: str, transport: Transport) -> tuple[Bucketed, Evidence]:
         """By the rules of a library, whatever prices the algorithms that they choose."""
-        rules = RULES[library]
+        rules = self._rules(library, transport)
         parts = {
             known.priced_as: self._made(known.priced_as, transport) for known in rules.algorithms
         }
@@ -206,6 +203,13 @@ class Factory:
             leading_axes=1 if self.draws else 0,
         )
         return model, OfRules(model, {name: part[1] for name, part in parts.items()})
+
+    def _rules(self, library: str, transport: Transport) -> RulesOf:
+        """Of a library; NCCL's go by its prices, of the best fit where draws are priced."""
+        if library != NCCL:
+            return MPI_RULES[library]
+        best, names = replace(self, draws=0), [known.priced_as for known in NcclRules.algorithms]
+        return NcclRules({name: best._made(name, transport)[0] for name in names})
 
     def _elsewhere(
         self, algorithm: str, transport: Transport, where: str

@@ -10,7 +10,8 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
-from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
+from dse.model.aggregation.nccl import NcclRules
+from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION
 from dse.model.scale import IDEAL
 from dse.pricing import hardware, market, profile_use
 from dse.pricing.aggregations import composed_by_framework, serving
@@ -197,9 +198,8 @@ def _library_rules(problem: Problem) -> list[str]:
         )
         if authority.title == NcclRules.title:
             line += (
-                " Where no profile has measured that algorithm, its fastest protocol is priced, "
-                "whichever the tuner chooses; the host, the channels and the network delay that "
-                "the tuner is given are assumed (unverified)."
+                " Where no profile has measured that algorithm, its fastest protocol is priced; "
+                "the host and the channels are assumed (unverified)."
             )
             unknown = [
                 device for device in devices(problem)

@@ -17,6 +17,8 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 from dse import catalog
@@ -42,6 +44,7 @@ from dse.model.aggregation.measured_library import (
     MeasuredLibrary,
 )
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
+from dse.model.aggregation.nccl_tuner import GENERATIONS
 from dse.model.aggregation.parameter_server import ParameterServer, parameter_server
 from dse.model.arrays import Array
 from dse.model.bill import network_cards
@@ -156,12 +159,14 @@ CASES = [
         for where, software in SOFTWARE.items()
     ),
     *(made(name, "nccl") for name in NCCL_ALGORITHMS),
+    *(made(name, "nccl-tcp") for name in NCCL_ALGORITHMS),
     made("ring", "nccl", library_profiles.between_nodes()),
     *(by_library(family) for family in FAMILIES),
     by_library("nccl", nvls=True),
     by_rules("auto-openmpi", "mpi"),
     by_rules("auto-mpich", "mpi-gdr"),
     by_rules("auto", "nccl"),
+    by_rules("auto", "nccl-tcp"),
     by_layout(made("tree", "nccl"), made("ring", "nccl")),
     made("ps", "grpc"),
     made("ps", "nccl"),
@@ -286,6 +291,44 @@ def test_never_faster_than_its_links(case: Case, link: float) -> None:
             total = float(gradients.tensor_bytes.sum())
             least = 2 * (nodes - 1) / nodes * total / (link / case.link_share)
             assert np.all(alone_s(case, gradients, there) >= least * (1 - 1e-12))
+
+
+RATES = st.sampled_from([1e8, 1.25e9, 12.5e9, 45e9, 360e9]) | st.floats(1e8, 1e12)
+FASTER = st.sampled_from([1.0, 1.001, 2.0]) | st.floats(1, 100)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "fusion_cycle" not in case.model.axes],
+                         ids=lambda case: case.name)  # fmt: skip
+@settings(max_examples=30)
+@example(rates=(234e9, 90e9), faster=(1.0, 4.0), waits=(2e-6, 2e-6), log_scale=0.5, generation=2,
+         own_links=True, rails=1.0, sharing=0.0)  # more channels for a tree  # fmt: skip
+@given(
+    rates=st.tuples(RATES, RATES), faster=st.tuples(FASTER, FASTER),
+    waits=st.sampled_from([(2e-6, 2e-6), (2e-5, 1e-6)]), log_scale=st.floats(-5, 4),
+    generation=st.integers(0, len(GENERATIONS) - 1), own_links=st.booleans(),
+    rails=st.sampled_from([1.0, 4.0]), sharing=st.sampled_from([0.0, 0.3]),
+)  # fmt: skip
+def test_a_faster_link_never_costs_more(
+    case: Case, rates: tuple[float, float], faster: tuple[float, float],
+    waits: tuple[float, float], log_scale: float, generation: int, own_links: bool, rails: float,
+    sharing: float,
+) -> None:  # fmt: skip
+    """Inside a node or between nodes, also where it changes what the library takes.
+
+    Left out are frameworks that fuse what is ready: of messages that arrive sooner fewer join.
+    """
+    found = []
+    for (inside, between), wait in zip(
+        (rates, (rates[0] * faster[0], rates[1] * faster[1])), waits, strict=True
+    ):
+        there = clusters(
+            between, inside=Link(0.0, inside), across=Link(wait, np.asarray(between)),
+            generation=np.asarray(generation), own_links=np.asarray(own_links),
+            rails=np.asarray(rails), sharing=np.asarray(sharing),
+        )  # fmt: skip
+        found.append(on_all(summed(case, scaled(10.0**log_scale), there)))
+    slower, quicker = found
+    assert np.all(quicker <= slower * (1 + 1e-12))
 
 
 @every_case

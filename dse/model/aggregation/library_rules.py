@@ -1,8 +1,8 @@
 """Which allreduce a library takes by itself: its rules, and those of Open MPI and MPICH as tables.
 
 A rule is a function of arrays ``(ranks, ranks_per_node, message_bytes)``, n >= 1, g >= 1, m >= 0,
-which broadcast; it returns positions in its ``algorithms``. NCCL's is in
-:mod:`dse.model.aggregation.nccl_tuner`. Each algorithm names the one of
+which broadcast; it returns positions in its ``algorithms``. NCCL's choice is in
+:mod:`dse.model.aggregation.nccl`. Each algorithm names the one of
 :data:`.algorithms.ALGORITHMS` by which it is priced: itself, or the nearest there is.
 """
 
@@ -171,7 +171,7 @@ def priced_names(algorithms: Sequence[Known], choice: Choice) -> tuple[str, ...]
 
 
 class RulesOf(Protocol):
-    """The rules of a library on a layout, for elements of so many bytes; see :class:`Rules`."""
+    """How a library chooses for the messages of a step on a layout; see :class:`Rules`."""
 
     @property
     def title(self) -> str: ...
@@ -180,7 +180,7 @@ class RulesOf(Protocol):
     @property
     def algorithms(self) -> tuple[Known, ...]: ...
 
-    def __call__(self, layout: Layout, element_bytes: float) -> Rules: ...
+    def choice(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Choice: ...
 
 
 @dataclass(frozen=True)
@@ -204,10 +204,10 @@ class MpiRules:
         """See :class:`Rules`."""
         return self.library.algorithms
 
-    def __call__(self, layout: Layout, element_bytes: float) -> Rules:
-        """Whatever the layout."""
-        del layout
-        return self.library(element_bytes)
+    def choice(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Choice:
+        """Whatever the links."""
+        rules = self.library(gradients.element_bytes)
+        return rules(layout.gpus, layout.gpus_per_node, message_bytes)
 
 
 MPI_RULES: Mapping[str, MpiRules] = MappingProxyType(
@@ -255,8 +255,7 @@ class LibraryRules(Bucketed):
         """The distinct sizes of the messages, (sizes,), and the choice for each: (sizes, *S)."""
         sizes = np.unique(gradients.message_bytes)
         column = sizes.reshape((-1,) + (1,) * layout.rank)
-        rules = self.rules(layout, gradients.element_bytes)
-        return sizes, rules(layout.gpus, layout.gpus_per_node, column)
+        return sizes, self.rules.choice(column, gradients, layout)
 
     def names(self, gradients: Gradients, layout: Layout) -> tuple[str, ...]:
         """The model's algorithms that are chosen at these points."""
@@ -265,8 +264,7 @@ class LibraryRules(Bucketed):
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         """Of each size by the algorithm chosen for it; others are not priced."""
         sizes = message_bytes.reshape((-1,) + (1,) * layout.rank)
-        rules = self.rules(layout, gradients.element_bytes)
-        choices = rules(layout.gpus, layout.gpus_per_node, sizes)
+        choices = self.rules.choice(sizes, gradients, layout)
         choices = np.expand_dims(choices, tuple(range(1, 1 + self.leading_axes)))
         return by_choice(
             self.rules.algorithms, choices,

@@ -3,36 +3,42 @@
 The constants are those of NCCL's tuner (:mod:`.nccl_tuner`); the links are those of the layout. A
 message takes the protocol, of LL, LL128 and Simple, by which it is there first::
 
-    ring   base + (2(n-1) - 2N) l_in + 2N l_out + 2(n-1)/n m / B
-    tree   base + 2(g-1) l_in + 2 L l_out + F(c) + (m - c) max(2/B_in, w/B_out)
-    NVLS   l_in + 2 L l_out + F(c) + (m - c) max(v/B_in, w/B_out)
+    ring   (base + (2(n-1) - 2N) l_in + 2N l_out) p + 2(n-1)/n m / B
+    tree   base + 2(g-1) l_in + 2 L l_out + F + (m - c) max(2/B_in, w/B_out)
+    NVLS   l_in + 2 L l_out + F + (m - c) max(v/B_in, w/B_out)
 
 N nodes of g ranks, n = N g, L = ceil(lg N). Latency is that along the path of one share, so only
 2N of a ring's steps pay for the network. l_out is NCCL's plus the network's own latency, for Simple
 twice, since it waits until data that GPUDirect wrote are flushed. B of a protocol, on the slower
-tier, is what the links carry less the protocol's flags.
+tier, is what the links carry less the protocol's flags. p is the tuner's PLATEAU for Simple between
+nodes, else 1.
 
 A tree's ranks hand on chunks of one step of NCCL's buffer; a smaller message is one chunk on every
-channel. So c = min(m, channels x step) bytes are under way before anything is pipelined, and F(c) =
-2 (g-1) c/B_in + 2 L c/B_out is the time until the first of them are back, or their own time on the
-wire if that is longer. w is what a node sends in a double binary tree: the message once between two
-nodes, twice between more, being inside one tree and a leaf of the other (Sanders, Speck & Träff,
-Parallel Computing 35, 2009). In one node the tree is a chain. Steps of the buffer, and that every
-channel runs twice: src/include/device.h, src/enqueue.cc and src/graph/connect.cc of NVIDIA/nccl.
+channel. So c(B) = min(m, channels x step) bytes are under way on a tier before anything is
+pipelined, and F = 2 (g-1) c(B_in)/B_in + 2 L c(B_out)/B_out is the time until the first of them are
+back, or their own time on the wire if that is longer; c is that of the slower tier. A tier has as
+many channels as B keeps busy, two for a link of the GPU's kind, so that a hop of a full chunk takes
+as long on any faster tier. w is what a node sends in a double binary tree: the message once between
+two nodes, twice between more, being inside one tree and a leaf of the other (Sanders, Speck &
+Träff, Parallel Computing 35, 2009). In one node the tree is a chain. Steps of the buffer, and that
+every channel runs twice: src/include/device.h, src/enqueue.cc and src/graph/connect.cc of
+NVIDIA/nccl.
 
 NVLS is the tree where a switch adds inside the nodes, and part of the tree here, as what is there
 first. A rank sends its message and a share to the switch, v = 6/5 (g+1)/g, as measured (see
-:mod:`.measured_library`), and F(c) = v c/B_in + 2 L c/B_out.
+:mod:`.measured_library`), and F = v c(B_in)/B_in + 2 L c(B_out)/B_out.
+
+What NCCL takes by itself is the one of both that is there first, by these same prices or by those
+of a profile (:class:`NcclRules`): so a faster link, inside or between nodes, is never slower.
 
 Oversubscribed leaf switches (:mod:`dse.model.leaves`) slow the bytes between nodes, by what of a
-ring or a tree leaves a leaf; NCCL chooses and counts its channels as if they did not.
+ring or a tree leaves a leaf; NCCL counts its channels as if they did not.
 
 What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; that LL128 is off on
 some networks; small messages' fewer channels; and that Simple halves a tree's chunk down to 32 KiB
 while a message has few of them (src/enqueue.cc). Without a cost per chunk, of which nothing is
 published, that takes 0.4 to 0.6 of the measured time from 1 to 64 MiB between the nodes of three
-clusters, where whole chunks take 0.6 to 0.9. So more bandwidth, by which NCCL runs more channels,
-may make a tree slower here.
+clusters, where whole chunks take 0.6 to 0.9.
 """
 
 from __future__ import annotations
@@ -40,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -53,9 +59,11 @@ from dse.model.aggregation.base import (
     all_finite,
     link_share_of,
 )
+from dse.model.aggregation.library_rules import Choice, Known
 from dse.model.aggregation.measured_library import NVLS_FACTOR
 from dse.model.aggregation.nccl_tuner import (
     BASE_S,
+    LEAST_CHANNELS,
     NVLS_NETWORK_S,
     NVLS_S,
     PLAIN_TREE,
@@ -99,8 +107,7 @@ class Machine:
         """As one of several communicators sees it that share the network cards of a node."""
         tuner = self.tuner
         between = np.asarray(tuner.between_bytes_per_s) / flows
-        own = Nccl(tuner.generation, tuner.nvlink, tuner.inside_bytes_per_s, between)
-        return Machine(own, self.wire_s, self.leaf)
+        return replace(self, tuner=replace(tuner, between_bytes_per_s=between))
 
     def ring_tuner(self) -> Nccl:
         """The links that a ring meets: one node of a leaf sends to other leaves."""
@@ -120,6 +127,17 @@ class Machine:
         """That run at once."""
         found = self.tuner.channels(self.tuner.bus_bytes_per_s(places.nodes, places.local))
         return np.asarray(np.minimum(DUPLICATED * found, MOST_CHANNELS))
+
+    def under_way(self, message_bytes: Array, step_bytes: float, s_per_byte: Array) -> Array:
+        """Bytes of a message on a tier at once: one step on each channel that its rate keeps busy,
+        of at least LEAST_CHANNELS and at most MOST_CHANNELS. The faster, the less time they take.
+
+        s_per_byte: of the tier, 0 where it carries nothing.
+        """
+        least, most = DUPLICATED * LEAST_CHANNELS, MOST_CHANNELS
+        with np.errstate(divide="ignore"):
+            busy = DUPLICATED / (s_per_byte * self.tuner.link_bytes_per_s())
+        return np.minimum(message_bytes, np.clip(busy, least, most) * step_bytes)
 
     def across_s(self, algorithm: int, protocol: int, local: Array, hops: Array) -> Array:
         """Latency of so many hops from a node to the next: none within one node, which may have no
@@ -144,9 +162,11 @@ def ring(places: Places, machine: Machine) -> Array:
         inside = (steps - crossings) * tuner.hop_s(RING, protocol, nodes)
         across = machine.across_s(RING, protocol, local, crossings)
         latency = BASE_S[RING, protocol] + inside + across
+        if protocol == SIMPLE:
+            latency = latency * tuner.plateau(n, nodes, m, channels / DUPLICATED)
         rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
         seconds = latency + m * (steps / n / rate)
-        found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
+        found.append(np.where(tuner.allowed(protocol, nodes, local), seconds, np.inf))
     return _least(found)
 
 
@@ -167,11 +187,11 @@ def tree(places: Places, machine: Machine) -> Array:
             for link in (tuner.inside_bytes_per_s, tuner.between_bytes_per_s)
         )
         inside, across = np.where(local > 1, inside, 0.0), np.where(nodes > 1, across / pattern, 0)
-        slowest = np.maximum(2 * inside, sent * across)
-        first = np.maximum(2 * ((local - 1) * inside + levels * across), slowest)
-        stored = np.minimum(m, channels * step)
-        seconds = latency + stored * first + (m - stored) * slowest
-        found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
+        filled = 2 * (local - 1) * inside, 2 * levels * across
+        seconds = latency + _pipelined_s(
+            m, machine, step, (inside, across), filled, np.maximum(2 * inside, sent * across)
+        )
+        found.append(np.where(tuner.allowed(protocol, nodes, local), seconds, np.inf))
     return np.asarray(np.minimum(_least(found), nvls(places, machine)))
 
 
@@ -184,10 +204,31 @@ def nvls(places: Places, machine: Machine) -> Array:
     inside = NVLS_FACTOR * (local + 1) / local / np.asarray(tuner.inside_bytes_per_s)
     across = np.where(nodes > 1, 1 / np.asarray(tuner.between_bytes_per_s), 0.0)
     slowest = np.maximum(inside, np.where(nodes == 2, 1.0, 2.0) * across)
-    first = np.maximum(inside + 2 * levels * across, slowest)
-    stored = np.minimum(m, machine.channels(places) * STEP_BYTES[SIMPLE])
-    seconds = latency + stored * first + (m - stored) * slowest
+    filled = inside, 2 * levels * across
+    seconds = latency + _pipelined_s(
+        m, machine, STEP_BYTES[SIMPLE], (inside, across), filled, slowest
+    )
     return np.where(tuner.adds(local), seconds, np.inf)
+
+
+def _pipelined_s(
+    message_bytes: Array,
+    machine: Machine,
+    step_bytes: float,
+    tiers: tuple[Array, Array],
+    filled: tuple[Array, Array],
+    slowest: Array,
+) -> Array:
+    """Seconds of the bytes of a tree: F + (m - c) slowest, at least m slowest; see above.
+
+    tiers: seconds per byte inside and between nodes, 0 where there is none. filled: likewise, until
+    the first bytes are back. slowest: likewise, of the pipeline.
+    """
+    stored = [machine.under_way(message_bytes, step_bytes, tier) for tier in tiers]
+    fill_s = stored[0] * filled[0] + stored[1] * filled[1]
+    slower = machine.under_way(message_bytes, step_bytes, np.maximum(*tiers))
+    rest_s = (message_bytes - slower) * slowest
+    return np.asarray(np.maximum(fill_s + rest_s, message_bytes * slowest))
 
 
 def hierarchical(places: Places, machine: Machine) -> Array:
@@ -218,7 +259,7 @@ def _half_ring(places: Places, machine: Machine) -> Array:
         latency = BASE_S[RING, protocol] + (n - 1) * tuner.hop_s(RING, protocol, nodes)
         rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
         seconds = latency + m * ((n - 1) / n / rate)
-        found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
+        found.append(np.where(tuner.allowed(protocol, nodes, local), seconds, np.inf))
     return _least(found)
 
 
@@ -273,6 +314,28 @@ class NcclAllreduce(Bucketed):
         between = np.asarray(tuner.between_bytes_per_s) * link_share_of(layout)
         own = replace(tuner, between_bytes_per_s=between)
         return Machine(own, layout.across.latency_s, layout.leaf)
+
+
+@dataclass(frozen=True)
+class NcclRules:
+    """The one of NCCL's ring and tree that takes less by its price; see :class:`.RulesOf`.
+
+    prices: of both, by name.
+    """
+
+    title: ClassVar[str] = "least time, as by NCCL's tuner"
+    source: ClassVar[str] = "NVIDIA/nccl@5067397c2676, src/graph/tuning.cc"
+    algorithms: ClassVar[tuple[Known, ...]] = (Known("ring", "ring"), Known("tree", "tree"))
+
+    prices: Mapping[str, Bucketed]
+
+    def choice(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Choice:
+        """The ring where both take as long."""
+        ring_s, tree_s = (
+            self.prices[known.priced_as].message_s(message_bytes, gradients, layout)
+            for known in self.algorithms
+        )
+        return np.where(tree_s < ring_s, 1, 0)
 
 
 def _least(found: list[Array]) -> Array:

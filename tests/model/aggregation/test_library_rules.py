@@ -23,10 +23,6 @@ from dse.model.aggregation.library_rules import (
     by_choice,
     priced_names,
 )
-from dse.model.aggregation.nccl_tuner import (
-    GENERATIONS,
-    Nccl,
-)
 from dse.model.links import Link, Network, StepCost
 from tests.calibration.importers.reference import reference
 
@@ -144,18 +140,9 @@ def test_shorter_elements_are_more_of_them(rules: Rules) -> None:
     assert names(Mpich(2.0), 64, 128.0).item() == HALVING
 
 
-def tuner(gpu: str, nvlink: bool, speeds: Any) -> Nccl:
-    return Nccl(GENERATIONS.index(gpu), nvlink, *speeds)
-
-
 # -- what all of them hold to -------------------------------------------------------------------
 
-ALL = [
-    OpenMpi(),
-    Mpich(),
-    tuner("hopper", True, (350e9, 400e9)),
-    tuner("pascal", False, (9e9, 1e9)),
-]
+ALL = [OpenMpi(), Mpich()]
 
 
 @pytest.mark.parametrize("rules", ALL)

@@ -15,19 +15,21 @@ from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.nccl_tuner import GENERATIONS, PROTOCOLS
 from dse.model.links import Link
-from tests.model.aggregation.test_nccl_tuner import (
-    BASE,
-    HARDWARE,
-    LL_ROWS,
-    MACHINE,
-    OWN_LINK,
-    RING_LL128,
-    TREE,
-    TREE_LL128,
-)
 from tests.model.works import gradients_of
 
 US, GB, PB = 1e-6, 1e9, 1e15
+BASE = {"tree": (6.8, 14.0, 8.4), "ring": (6.6, 14.0, 8.4)}
+HARDWARE = {
+    "NVLINK": {"tree": (0.6, 1.25, 4.0), "ring": (0.6, 1.9, 3.4)},
+    "PCI": {"tree": (1.0, 1.9, 4.0), "ring": (1.0, 2.5, 5.7)},
+    "NET": {"tree": (5.0, 8.5, 14.0), "ring": (2.7, 4.0, 14.0)},
+}
+MACHINE = {"pascal": 0, "volta": 0, "ampere": 1, "hopper": 2, "blackwell": 3}
+OWN_LINK = {"pascal": 18.0, "volta": 20.0, "ampere": 20.0, "hopper": 20.6, "blackwell": 40.1}
+LL_ROWS = ((39.0, 39.0, 20.4), (87.7, 22.5, 19.0), (141.0, 45.0, 35.0), (282.0, 90.0, 70.0))
+RING_LL128 = (20.0, 20.0, 36.7, 40.0)
+TREE_LL128 = ((20.0, 20.0, 20.0), (20.0, 20.0, 20.0), (36.7, 36.7, 29.0), (55.6, 31.67, 20.0))
+TREE = ((26.5, 18.5, 10.0), (24.0, 23.6, 17.8), (38.7, 41.4, 36.0), (70.0, 42.8, 24.0))
 STEP = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 512 * 1024}
 GRADIENTS = gradients_of([1e6])
 
@@ -36,10 +38,11 @@ class Spot:
     """One layout, by plain numbers: GPUs that reach (inside, between) bytes/s."""
 
     def __init__(
-        self, n: int, g: int, gpu: str, nvlink: bool, speeds: tuple[float, float], wire_s: float
-    ) -> None:
+        self, n: int, g: int, gpu: str, nvlink: bool, speeds: tuple[float, float], wire_s: float,
+        direct: bool = True,
+    ) -> None:  # fmt: skip
         self.n, self.nodes, self.local = n, ceil(n / g), min(n, g)
-        self.gpu, self.nvlink, self.wire_s = gpu, nvlink, wire_s
+        self.gpu, self.nvlink, self.wire_s, self.direct = gpu, nvlink, wire_s, direct
         self.inside, self.between = speeds
         self.row, self.column = MACHINE[gpu], min(self.nodes, 3) - 1
         self.link = (OWN_LINK[gpu] if nvlink else 12.0) * GB
@@ -55,7 +58,13 @@ class Spot:
         return min(2 * max(2, ceil(self.bus / self.link)), 32)
 
     def may(self, protocol: str) -> bool:
-        return protocol != "LL128" or (self.gpu != "pascal" and (self.nvlink or self.local == 1))
+        near = (self.nvlink or self.local == 1) and (self.direct or self.nodes == 1)
+        return protocol != "LL128" or (self.gpu != "pascal" and near)
+
+    def under_way(self, m: float, step: float, s_per_byte: float) -> float:
+        """One step on every channel that a tier keeps busy: two for a link, 4 to 32."""
+        busy = 2 / (s_per_byte * self.link) if s_per_byte else 32
+        return min(m, min(max(busy, 4), 32) * step)
 
     def hop_s(self, how: str, protocol: str) -> float:
         at = PROTOCOLS.index(protocol)
@@ -92,7 +101,9 @@ def ring_s(spot: Spot, m: float) -> float:
         for step in range(steps):
             crosses = step < crossings
             total += spot.across_s("ring", protocol) if crosses else spot.hop_s("ring", protocol)
-            total += m / spot.n / spot.rate("ring", protocol, spot.bus)
+        if protocol == "Simple" and spot.nodes > 1 and m / (spot.channels / 2 * spot.n) >= 64:
+            total *= 1.9 if spot.gpu in ("pascal", "volta") else 1.4
+        total += steps * m / spot.n / spot.rate("ring", protocol, spot.bus)
         best = min(best, total)
     return best
 
@@ -108,13 +119,14 @@ def tree_s(spot: Spot, m: float) -> float:
         if spot.nodes > 1:
             pattern = 0.85 if spot.local == 1 else 1.0
             across = 1 / spot.rate("tree", protocol, spot.between) / pattern
-        chunk = min(m, spot.channels * STEP[protocol])
         slowest = max(2 * inside, sent * across)
-        first = 2 * chunk * ((spot.local - 1) * inside + levels * across)
+        first = 2 * (spot.local - 1) * inside * spot.under_way(m, STEP[protocol], inside)
+        first += 2 * levels * across * spot.under_way(m, STEP[protocol], across)
+        chunk = spot.under_way(m, STEP[protocol], max(inside, across))
         total = BASE["tree"][PROTOCOLS.index(protocol)] * US
         total += 2 * (spot.local - 1) * spot.hop_s("tree", protocol)
         total += 2 * levels * (spot.across_s("tree", protocol) if levels else 0.0)
-        best = min(best, total + max(first, chunk * slowest) + (m - chunk) * slowest)
+        best = min(best, total + max(first + (m - chunk) * slowest, m * slowest))
     return min(best, nvls_s(spot, m))
 
 
@@ -124,11 +136,13 @@ def nvls_s(spot: Spot, m: float) -> float:
     levels = 0 if spot.nodes == 1 else ceil(log2(spot.nodes))
     inside = 1.2 * (spot.local + 1) / spot.local / spot.inside
     across = 1 / spot.between if levels else 0.0
-    chunk = min(m, spot.channels * STEP["Simple"])
+    step = STEP["Simple"]
     slowest = max(inside, (1 if spot.nodes == 2 else 2) * across)
-    first = max(inside + 2 * levels * across, slowest)
+    first = inside * spot.under_way(m, step, inside)
+    first += 2 * levels * across * spot.under_way(m, step, across)
+    chunk = spot.under_way(m, step, max(inside, across))
     latency = 25 * US + 2 * levels * (20.9 * US + 2 * spot.wire_s)
-    return latency + chunk * first + (m - chunk) * slowest
+    return latency + max(first + (m - chunk) * slowest, m * slowest)
 
 
 def hierarchical_s(spot: Spot, m: float) -> float:
@@ -143,7 +157,7 @@ def hierarchical_s(spot: Spot, m: float) -> float:
         )  # fmt: skip
     if spot.nodes > 1:
         speeds = (spot.inside, spot.between / spot.local)
-        rail = Spot(spot.nodes, 1, spot.gpu, spot.nvlink, speeds, spot.wire_s)
+        rail = Spot(spot.nodes, 1, spot.gpu, spot.nvlink, speeds, spot.wire_s, spot.direct)
         total += min(ring_s(rail, m / spot.local), tree_s(rail, m / spot.local))
     return total
 
@@ -173,14 +187,16 @@ SPEEDS = st.tuples(st.floats(1e9, 1e12), st.floats(1e8, 1e12))
     n=st.integers(1, 40) | st.sampled_from([64, 1000]), g=st.integers(1, 12), m=SIZES,
     gpu=st.sampled_from(GENERATIONS), nvlink=st.booleans(), speeds=SPEEDS,
     wire_s=st.sampled_from([0.0, 2e-6, 75e-6]), rails=st.sampled_from([1.0, 4.0]),
+    copied=st.booleans(),
 )  # fmt: skip
 @pytest.mark.parametrize("name", SCALAR)
 def test_every_algorithm_is_its_scalar_formula(
     name: str, n: int, g: int, m: float, gpu: str, nvlink: bool, speeds: tuple[float, float],
-    wire_s: float, rails: float,
+    wire_s: float, rails: float, copied: bool,
 ) -> None:  # fmt: skip
-    found = float(message_s(name, m, layout(n, g, gpu, nvlink, speeds, wire_s, rails)))
-    slow = SCALAR[name](Spot(n, g, gpu, nvlink, speeds, wire_s), m) if n > 1 else 0.0
+    there = layout(n, g, gpu, nvlink, speeds, wire_s, rails)
+    found = float(message_s(name, m, there, 1e-15 if copied else 0.0))
+    slow = SCALAR[name](Spot(n, g, gpu, nvlink, speeds, wire_s, not copied), m) if n > 1 else 0.0
     assert found == pytest.approx(slow, rel=1e-9)
 
 
@@ -239,8 +255,9 @@ def test_what_a_framework_composes_pays_for_three_operations() -> None:
 def test_a_copy_beside_the_card_bounds_the_network_alone() -> None:
     half = replace(A100, across=Link(1e-6, 22.5e9))
     for sizes in (1.0, 1e6, PB):
-        assert message_s("ring", sizes, A100, 1 / 22.5e9) == message_s("ring", sizes, half)
-        assert message_s("ring", sizes, half, 1 / 45e9) == message_s("ring", sizes, half)
+        copied = message_s("ring", sizes, half, 1 / 45e9)
+        assert message_s("ring", sizes, A100, 1 / 22.5e9) == copied
+        assert copied >= message_s("ring", sizes, half)  # nor does LL128 go through the host
     one = replace(A100, gpus=np.array(8.0))
     assert message_s("ring", PB, one, 1 / 1e9) == message_s("ring", PB, one)
 

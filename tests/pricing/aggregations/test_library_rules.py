@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,6 @@ def test_nccl_is_told_of_each_machine(tmp_path: Path) -> None:
         assert found is not None
         key = point["accelerator"], point["inter_node"]
         taken[key] = {entry.name for entry in found.algorithms}
-    assert not any("LL128" in name for key in taken if key[0] in ("p100-sxm2-16gb", "l40s")
-                   for name in taken[key])  # Pascal, and PCIe: none  # fmt: skip
     assert taken["a100-sxm4-40gb", "10gbe"] != taken["a100-sxm4-40gb", "ib-hdr"]
     ((_, evaluation),) = problem.rows(points)
     together = np.broadcast_to(evaluation.step.comm_s, (len(points),))
@@ -182,17 +181,21 @@ def test_nccl_is_told_of_each_machine(tmp_path: Path) -> None:
     assert "unverified" in line
 
 
-def test_a_link_inside_the_node_that_the_study_chooses_is_the_tuners_too(tmp_path: Path) -> None:
+def test_nccl_takes_what_is_priced_lower_message_by_message(tmp_path: Path) -> None:
+    """Also where a profile prices the ring, and a link inside the node that the study chooses."""
     text = NCCL.replace("space:\n", "space:\n  intra_node: [nvlink3, pcie3-x16]\n")
-    problem = problem_of(tmp_path, study=text)
-    point = {"aggregation": "auto-nccl", "accelerator": "a100-sxm4-40gb", "gpus": 4}
-    chosen = []
-    for link in ("nvlink3", "pcie3-x16"):
-        found = describe(problem, values_of(problem, intra_node=link, **point)).library_choice
-        assert found is not None
-        chosen.append({entry.name for entry in found.algorithms})
-    assert any("LL128" in name for name in chosen[0])
-    assert not any("LL128" in name for name in chosen[1])
+    for profiles in ((), (library_profiles.between_nodes(),)):
+        problem, differ = problem_of(tmp_path, *profiles, study=text), set()
+        for link, gpus, bucket in product(("nvlink3", "pcie3-x16"), (4, 16, 128), BUCKETS):
+            at = {"accelerator": "a100-sxm4-40gb", "intra_node": link, "gpus": gpus,
+                  "gpus_per_node": 4, "inter_node": "ib-hdr", "bucket": bucket}  # fmt: skip
+            auto, ring, tree = (
+                bucket_costs(problem, aggregation=f"{name}-nccl", **at)
+                for name in ("auto", "ring", "tree")
+            )
+            assert auto == [min(pair) for pair in zip(ring, tree, strict=True)]
+            differ |= {pair[0] < pair[1] for pair in zip(ring, tree, strict=True)}
+        assert differ == {True, False}
 
 
 def test_one_rank_chooses_nothing(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dse
 from dse import catalog
 from dse.catalog import Tier
 from dse.model.aggregation.composed import Composed
@@ -92,3 +94,39 @@ def test_one_node_needs_no_network(tmp_path: Path, problem: Problem) -> None:
     for name in ("ring-nccl", "tree-nccl", "auto-nccl"):
         with_network = priced.comm_s(problem, gpus=8, aggregation=name)
         assert priced.comm_s(alone, aggregation=name) == with_network > 0
+
+
+FASTER = """\
+study: faster
+workload: bert-large-s512
+space:
+  accelerator: [l40s, a100-sxm4-80gb, h100-sxm]
+  gpus: [16, 24, 64]
+  gpus_per_node: [8]
+  nics_per_node: [1, 2, 8]
+  inter_node: {bandwidth: [50 Gbps, 100 Gbps, 200 Gbps, 400 Gbps], latency: 2 us}
+  batch_per_gpu: [8]
+  gradient: [fp32]
+  overlap: [none]
+  aggregation: [tree-nccl, ring-nccl, auto-nccl, auto-nccl-tcp]
+  bucket: [1 MiB, 4 MiB, 25 MiB]
+objectives: {maximize: throughput, minimize: power}
+"""
+
+
+def test_a_study_has_no_faster_network_that_takes_longer(tmp_path: Path) -> None:
+    """Three nodes of L40S took 68 % longer at 400 Gbps than at 200."""
+    studies.written(tmp_path, FASTER)
+    study = dse.load_study(tmp_path / "study.yaml")
+    links = [f"{rate} Gbps" for rate in (50, 100, 200, 400)]
+    for device, gpus, name, bucket in product(
+        ("l40s", "a100-sxm4-80gb", "h100-sxm"),
+        (16, 24, 64),
+        ("tree-nccl", "auto-nccl", "auto-nccl-tcp"),
+        ("1 MiB", "25 MiB"),
+    ):
+        points = {"accelerator": device, "gpus": gpus, "aggregation": name, "bucket": bucket,
+                  "nics_per_node": np.repeat([1, 2, 8], 4), "inter_node": links * 3}  # fmt: skip
+        comm_s = np.reshape(study.price(points)["comm_s"], (3, 4))
+        assert np.all(np.diff(comm_s, axis=0) <= 1e-12 * comm_s[1:])
+        assert np.all(np.diff(comm_s, axis=1) <= 1e-12 * comm_s[:, 1:])
