@@ -10,12 +10,16 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import ByLayoutEvidence, Grade
 from dse.calibration.hardware_names import same_device, same_kind
+from dse.model.aggregation.base import HARDWARE_AXES
 from dse.pricing import hardware, throughput
+from dse.pricing.coordinates import Coordinate
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.pricing.thinned_grid import thinned
 from dse.spelling import abridged, enumerated
 from dse.study import AggregationName
+from dse.study.space import Slab
+
+MOST_COUNTS = 16  # of accelerators that are priced beside the search
 
 
 def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
@@ -41,12 +45,26 @@ def catalogue_taken(problem: Problem, name: AggregationName) -> bool:
 
 def _sampled(problem: Problem, name: AggregationName) -> list[Points]:
     """The baseline, if this is its aggregation, and a thinned grid of the study's hardware."""
-    points = [thinned(problem, slab) for slab in problem.space.slabs
+    points = [_thinned(problem, slab) for slab in problem.space.slabs
               if slab.fixed["aggregation"] == name]  # fmt: skip
     baseline = problem.points_at(problem.study.baseline.values)
     if baseline.summing.name == name and np.all(baseline.gpus > 1):
         points.append(baseline)
     return points
+
+
+def _thinned(problem: Problem, slab: Slab) -> Points:
+    """All hardware of a slab on some of its counts of accelerators, the rest at its first value."""
+    rank = len(slab.axes)
+    coordinates = {}
+    for number, axis in enumerate(slab.axes):
+        count = len(axis.values)
+        kept = np.arange(count) if axis.name in HARDWARE_AXES else np.zeros(1, dtype=np.int64)
+        if axis.name == "gpus":
+            kept = np.unique(np.linspace(0, count - 1, min(count, MOST_COUNTS)).astype(np.int64))
+        shape = tuple(-1 if other == number else 1 for other in range(rank))
+        coordinates[axis.name] = Coordinate(axis.values, kept.reshape(shape))
+    return Points(problem, slab.fixed, coordinates, rank)
 
 
 def unused(problem: Problem) -> dict[str, str]:
