@@ -39,6 +39,7 @@ from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.aggregation.measured_library import (
     FAMILIES,
+    Anchor,
     Composition,
     LibraryCost,
     MeasuredLibrary,
@@ -107,17 +108,25 @@ class Case:
         return software.link_share if isinstance(software, Software) else 1.0
 
 
-def by_library(family: str, **changes: float) -> Case:
-    """A library that chose by itself, as it was measured on a link as fast as here."""
+def by_library(family: str, *longer: float, **changes: float) -> Case:
+    """A library that chose by itself, as it was measured on a link as fast as here.
+
+    longer: times that 2, 3, ... nodes of 8 took longer than composed.
+    """
     how = replace(Composition(family, ring_from_bytes=RING_FROM), **changes)
     cost = LibraryCost(how, EDGES, (*CALL, *INSIDE, *BETWEEN))
+    sizes = np.geomspace(1e3, 1e9, 9)
+    cost = replace(cost, anchors=tuple(
+        Anchor(8 * nodes, 8, tuple(sizes), tuple(off * cost(8 * nodes, 8, sizes)))
+        for nodes, off in enumerate(longer, 2)
+    ))  # fmt: skip
 
     def regime(gradients: Gradients, layout: Layout) -> Hashable:
         del layout
         return tuple(gradients.message_bytes >= RING_FROM)  # where its ring carries less
 
     model = MeasuredLibrary(cost, LINK / 0.9, 0.9, True)
-    return Case(f"choice of {family} {changes}", model, regime)
+    return Case(f"choice of {family} {longer} {changes}", model, regime)
 
 
 def by_rules(algorithm: str, transport: str) -> Case:
@@ -163,6 +172,7 @@ CASES = [
     made("ring", "nccl", library_profiles.between_nodes()),
     *(by_library(family) for family in FAMILIES),
     by_library("nccl", nvls=True),
+    by_library("nccl", 2.0, 1.6),
     by_rules("auto-openmpi", "mpi"),
     by_rules("auto-mpich", "mpi-gdr"),
     by_rules("auto", "nccl"),

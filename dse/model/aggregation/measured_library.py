@@ -11,7 +11,7 @@ F(m), seconds to carry m bytes over the busiest link, is concave: a library that
 less time per byte uses it for all larger messages. Messages below a chunk are stored and forwarded
 at every hop, above it the chunks are pipelined.
 
-Hops and carried bytes, N nodes of g ranks, n = N g, L = ceil(lg N):
+Hops and carried bytes, N nodes of g ranks, n = N g, L = lg N:
 
 ============  =====================================================  ==========================
 composition   hops inside / between nodes                            carried
@@ -23,7 +23,8 @@ nccl ring     2(n-1) - 2 N / 2 N, but never below 0 / 2(n-1)         2(n-1)/n F(
 mpi           lg g / L                                               D F(c) + 2(n-1)/n (F(m)-F(c))
 ============  =====================================================  ==========================
 
-c = min(m, chunk); D = L + ceil(lg g), on one node ceil(lg n). NCCL takes the ring from
+c = min(m, chunk); D = L + ceil(lg g), on one node ceil(lg n). L of a tree of N nodes lies between
+those of the next powers of two, so that 6 nodes take less than 8. NCCL takes the ring from
 ``ring_from_bytes`` on, where the time may fall: the ring carries less than a tree of three nodes or
 more. w is what a node sends in a double binary tree: the message once if there are two nodes, twice
 if more, being inside one tree and a leaf of the other (Sanders, Speck & Träff, Parallel Computing
@@ -32,12 +33,19 @@ Rabenseifner & Gropp, IJHPCA 19, 2005). p: on a shared medium (PCIe) the flows o
 one another. NVLS: the switch adds, so a rank sends its message and a share (n+1)/n; 4 ranks measure
 the same with and without (363 GB/s), 8 ranks 473 against 366 GB/s, whence 6/5 (Bekman, Machine
 Learning Engineering).
+
+At a layout that was measured the time is the measured one. On more nodes of as many ranks than the
+most measured, N', it is that one times what the composition gains from there, T(N)/T(N'), and never
+less; where NCCL took its ring at N', its tree, which gains less with the nodes, may take over. On
+fewer nodes than were measured it is the composed one of either, at most the measured one. Between
+two layouts the logarithm of the time is interpolated over that of the ranks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,7 +87,7 @@ class Composition:
     def hops(self, n: Array, g: Array, m: Array) -> tuple[Array, Array]:
         """Hops inside and between nodes, in the shape of the arguments broadcast together."""
         nodes, local = node_count(n, g), np.minimum(n, g)
-        levels = ceil_log2(nodes)
+        levels = np.log2(nodes)
         one = nodes <= 1
         if self.family == "mpi":
             inside = ceil_log2(local) + 0 * m
@@ -93,7 +101,7 @@ class Composition:
     def carried(self, n: Array, g: Array, m: Array) -> tuple[Array, Array]:
         """Weights (of F(c), of F(m) - F(c)) on the tier that binds."""
         nodes = node_count(n, g)
-        one, levels = nodes <= 1, ceil_log2(nodes)
+        one, levels = nodes <= 1, np.log2(nodes)
         around = 2 * (n - 1) / n
         if self.family == "mpi":
             inside = ceil_log2(n)
@@ -137,6 +145,11 @@ class Anchor:
         """Nodes of the layout."""
         return float(node_count(self.ranks, self.ranks_per_node))
 
+    @property
+    def local(self) -> float:
+        """Ranks of a node that is full."""
+        return min(self.ranks, self.ranks_per_node)
+
     def interpolated(self, message_bytes: ArrayLike) -> Array:
         """Seconds of any sizes between the measured ones, in the shape of ``message_bytes``."""
         size = np.log(np.maximum(np.asarray(message_bytes, dtype=np.float64), 1.0))
@@ -144,12 +157,23 @@ class Anchor:
         return np.asarray(np.exp(log_s))
 
 
+class _Link(NamedTuple):
+    """By what the bytes between nodes take longer than as measured; see :class:`LibraryCost`."""
+
+    slower: Array
+    leaf: Leaf | None
+
+
+AS_MEASURED = _Link(np.ones(()), None)
+
+
 @dataclass(frozen=True)
 class LibraryCost:
     """Prices of hops and bytes; coefficients >= 0, in the order of :func:`terms`.
 
-    anchors: what was measured at one (ranks, ranks per node). There it holds between the measured
-    sizes; beyond them the composed time is multiplied as at the nearest one.
+    anchors: what was measured, each at one (ranks, ranks per node); what it says
+    of other layouts: see above. Beyond the measured sizes the composed time is multiplied as at the
+    nearest one.
     """
 
     composition: Composition
@@ -168,39 +192,80 @@ class LibraryCost:
         """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing.
 
         slower: the measured bytes/s of a node over those here, > 0, broadcasts too. It multiplies
-        the price of bytes between nodes; every latency stays. On numbers of nodes that were not
-        measured NCCL may prefer its tree also above ``ring_from_bytes``: the cheaper of both counts
-        there. leaf:
-        oversubscribed switches, which multiply that price too, for what leaves them.
+        the price of bytes between nodes; every latency stays. leaf: oversubscribed switches, which
+        multiply that price too, for what leaves them.
         """
         n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
-        here = slower if leaf is None else slower * self.composition.held_up(n, g, m, leaf)
-        composed = total = self._composed(self.composition, n, g, m, here)
-        nodes = node_count(n, g)
-        measured = np.isin(nodes, [anchor.nodes for anchor in self.anchors])
-        either = (nodes > 1) & (m >= self.composition.ring_from_bytes) & ~measured
-        if self.composition.family == "nccl" and self.anchors and np.any(either):
-            tree = replace(self.composition, ring_from_bytes=np.inf)
-            here = slower if leaf is None else slower * tree.held_up(n, g, m, leaf)
-            other = self._composed(tree, n, g, m, here)
-            total = np.where(either, np.minimum(total, other), total)
+        nodes, local = node_count(n, g), np.minimum(n, g)
+        link = _Link(np.asarray(slower, dtype=np.float64), leaf)
+        own = total = self._composed(self.composition, n, g, m, link)
         for anchor in self.anchors:
-            local = min(anchor.ranks, anchor.ranks_per_node)
-            anchored = (n == anchor.ranks) & (np.minimum(n, g) == local)
-            if np.any(anchored):
-                total = np.where(anchored, composed * self.correction(anchor, m), total)
+            alone = (nodes <= 1) & (n == anchor.ranks) & (anchor.nodes <= 1)
+            if np.any(alone):
+                total = np.where(alone, own * self.correction(anchor, m), total)
+        apart = sorted((a for a in self.anchors if a.nodes > 1), key=lambda a: a.ranks)
+        left = nodes > 1
+        for width in {anchor.local for anchor in apart}:
+            mine = (nodes > 1) & (local == width)
+            left = left & ~mine
+            if np.any(mine):
+                known = [(np.asarray(anchor.ranks), self.correction(anchor, m))
+                         for anchor in apart if anchor.local == width]  # fmt: skip
+                total = np.where(mine, self._by_nodes(known, n, g, m, link, own), total)
+        if apart and np.any(left):  # measured with other numbers of ranks a node
+            counts = {min(anchor.nodes for anchor in apart), max(anchor.nodes for anchor in apart)}
+            known = [(count * local, np.ones(())) for count in sorted(counts)]
+            total = np.where(left, self._by_nodes(known, n, g, m, link, own), total)
         return np.where(n > 1, total, 0.0)
+
+    def _by_nodes(
+        self,
+        known: Sequence[tuple[Array, Array]],
+        n: Array,
+        g: Array,
+        m: Array,
+        link: _Link,
+        own: Array,
+    ) -> Array:
+        """Seconds on several nodes, by what is known of layouts of as many ranks on each.
+
+        known: ranks, rising, and the factor by which they take longer than composed. own: seconds
+        as composed.
+        """
+        (first, low), (last, high) = known[0], known[-1]
+        less = more = own
+        if self.composition.family == "nccl" and np.any(m >= self.composition.ring_from_bytes):
+            other = replace(self.composition, ring_from_bytes=np.inf)
+            tree = self._composed(other, n, g, m, link)
+            there, tree_there = (
+                self._composed(one, last, g, m, AS_MEASURED) for one in (self.composition, other)
+            )
+            less = np.minimum(own, tree)
+            more = np.minimum(own, np.maximum(there / tree_there, 1.0) * tree)
+        fewer = node_count(n, g) < node_count(first, g)
+        start, start_s = first, low * self._composed(self.composition, first, g, m, link)
+        found = np.where(fewer, np.minimum(less, start_s), low * own)
+        for end, factor in known[1:]:
+            end_s = factor * self._composed(self.composition, end, g, m, link)
+            share = np.clip(np.log(n / start) / np.log(end / start), 0.0, 1.0)
+            found = np.where(n >= start, start_s * (end_s / start_s) ** share, found)
+            start, start_s = end, end_s
+        found = np.where(n >= last, start_s, found)
+        return np.where(n > last, np.maximum(high * more, start_s), found)
 
     def correction(self, anchor: Anchor, m: Array) -> Array:
         """Measured over composed time at the layout of an anchor, in the shape of ``m``."""
         nearest = np.clip(m, anchor.message_bytes[0], anchor.message_bytes[-1])
         n, g = _arrays(anchor.ranks, anchor.ranks_per_node)
-        composed = self._composed(self.composition, n, g, nearest, 1.0)
+        composed = self._composed(self.composition, n, g, nearest, AS_MEASURED)
         return np.asarray(anchor.interpolated(nearest) / composed)
 
     def _composed(
-        self, composition: Composition, n: Array, g: Array, m: Array, slower: ArrayLike
+        self, composition: Composition, n: Array, g: Array, m: Array, link: _Link
     ) -> Array:
+        slower = link.slower
+        if link.leaf is not None:
+            slower = slower * composition.held_up(n, g, m, link.leaf)
         shape = np.broadcast_shapes(n.shape, g.shape, m.shape)
         total, between = np.zeros(shape), np.zeros(shape)
         columns = terms(composition, self.edges_bytes, n, g, m)

@@ -39,8 +39,8 @@ def test_the_first_node_beyond_is_as_unsure_as_the_composition_is_off(profile: P
     slow = [replace(a, seconds=tuple(3 * s for s in a.seconds)) for a in profile.auto.anchors]
     jump = replace(profile, auto=replace(profile.auto, anchors=tuple(slow)))
     there, beyond = (predict(jump, "auto", n, 2.0**24, 8) for n in (16, 24))
-    assert beyond.seconds < there.seconds  # the factor of three is of that layout alone,
-    assert beyond.high > there.low  # and the intervals meet
+    assert beyond.seconds > there.seconds  # the factor of three is taken along,
+    assert beyond.seconds / beyond.low > 2.5  # and may be of that layout alone
 
 
 def test_no_interval_is_faster_than_the_wire(profile: Profile) -> None:

@@ -58,7 +58,7 @@ def one_node(how: Composition, n: int, m: float) -> float:
 def several_nodes(how: Composition, n: int, g: int, m: float, slower: float) -> float:
     """Nodes of g ranks, the last perhaps part-filled."""
     nodes = len({rank // g for rank in range(n)})
-    chunk, levels = min(m, how.chunk_bytes), doublings(nodes)
+    chunk, levels = min(m, how.chunk_bytes), math.log2(nodes)
     small = carried(WIRE_BYTE, chunk)
     large = carried(WIRE_BYTE, m) - small
     if how.family == "mpi":
@@ -141,8 +141,25 @@ def test_an_anchor_holds_at_its_layout_and_no_other() -> None:
     assert cost(8, 4, 10.0) == pytest.approx(2.0 * plain(8, 4, 10.0))
     assert cost(8, 4, 1e9) == pytest.approx(4.0 * plain(8, 4, 1e9))
     sizes = np.array([10.0, between, 1e9])
-    for n, g in ((8, 2), (8, 8), (16, 4)):
+    for n, g in ((8, 2), (8, 8)):
         assert np.array_equal(cost(n, g, sizes), plain(n, g, sizes))
+
+
+def test_between_two_layouts_a_time_lies_between_theirs_and_beyond_it_grows_as_composed() -> None:
+    plain = LibraryCost(Composition("nccl"), EDGES, PRICES)
+    sizes = np.array([1e3, 1e6])
+    anchors = tuple(
+        Anchor(n, 4, tuple(sizes), tuple(factor * plain(n, 4, sizes)))
+        for n, factor in ((8, 2.0), (32, 1.5))
+    )
+    cost = replace(plain, anchors=anchors)
+    two, eight = cost(8, 4, sizes), cost(32, 4, sizes)
+    assert cost(16, 4, sizes) == pytest.approx(np.sqrt(two * eight))  # half way in octaves
+    assert cost(64, 4, sizes) == pytest.approx(1.5 * plain(64, 4, sizes))
+    assert np.all(cost(48, 4, sizes) > eight)
+    assert np.all(cost(48, 4, sizes) < cost(64, 4, sizes))
+    slower = [replace(plain, anchors=anchors)(n, 4, sizes, 3.0) for n in (8, 16, 32, 48)]
+    assert np.all(np.diff(slower, axis=0) > 0)
 
 
 def test_a_slower_link_slows_what_an_anchor_measured() -> None:
@@ -187,14 +204,16 @@ def test_on_other_numbers_of_nodes_the_cheaper_of_ring_and_tree_counts() -> None
     ring = LibraryCost(how, EDGES, PRICES)
     tree = LibraryCost(replace(how, ring_from_bytes=np.inf), EDGES, PRICES)
     sizes = np.array([1e3, 2e6, 1e8])
-    for n, g in ((40, 8), (88, 8)):  # fewer nodes, more
-        cheaper = np.where(
-            sizes < 1e6, tree(n, g, sizes), np.minimum(ring(n, g, sizes), tree(n, g, sizes))
-        )
-        assert cost(n, g, sizes) == pytest.approx(cheaper)
+    off = cost(80, 8, sizes) / ring(80, 8, sizes)
+    less = np.minimum(ring(40, 8, sizes), tree(40, 8, sizes))
+    assert cost(40, 8, sizes) == pytest.approx(np.minimum(less, cost(80, 8, sizes)))
+    dearer = np.maximum(ring(80, 8, sizes) / tree(80, 8, sizes), 1.0)
+    for n in (88, 8000):
+        more = np.minimum(ring(n, 8, sizes), dearer * tree(n, 8, sizes))
+        assert cost(n, 8, sizes) == pytest.approx(off * more)
     assert cost(80, 8, [1e3, 1e8]) == pytest.approx([1e-4, 1e-1])
-    for n, g in ((40, 4), (79, 8)):  # as many: it took the ring there
-        assert cost(n, g, sizes) == pytest.approx(ring(n, g, sizes))
+    assert cost(40, 4, sizes) == pytest.approx(ring(40, 4, sizes))  # as many: it took the ring
+    assert cost(79, 8, sizes) == pytest.approx(off * ring(79, 8, sizes))
 
 
 def test_a_node_that_is_not_full_takes_no_other_algorithm() -> None:
