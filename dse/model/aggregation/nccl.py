@@ -323,7 +323,7 @@ class NcclRules:
     prices: of both, by name.
     """
 
-    title: ClassVar[str] = "least time, as by NCCL's tuner"
+    title: ClassVar[str] = "NCCL's tuner at these prices"
     source: ClassVar[str] = "NVIDIA/nccl@5067397c2676, src/graph/tuning.cc"
     algorithms: ClassVar[tuple[Known, ...]] = (Known("ring", "ring"), Known("tree", "tree"))
 
