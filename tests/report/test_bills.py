@@ -6,14 +6,11 @@ import csv
 import io
 from dataclasses import replace
 
-import pytest
-
 from dse import catalog
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE
 from dse.pricing.bill_of_materials import Item, Rent, Terms
 from dse.report import bills, money
 from dse.report.document import RunDocument
-from dse.report.page import render_page
 from tests.report import documents
 
 GPU = Item(
@@ -174,42 +171,6 @@ def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
     listed |= catalog.default_prices().accelerator_hourly_usd
     assert [name for name, fact in listed.items()
             if fact and fact.value and not (fact.offer and fact.offer.vendor)] == []  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("terms", "said"),
-    [
-        ([("EUR", 1.25), ("EUR", 1.25)], "the sum is EUR 67,200.00, at the rate"),
-        ([("EUR", 1.0837512)] * 2, "EUR 77,508.56, at the rate that they state, USD 1.0837512 for"),
-        (
-            [("EUR", 1.25), ("EUR", 1.2)],
-            "come to EUR 32,000.00 at USD 1.25 for 1 EUR and EUR 33,333.33 at USD 1.2 for 1 EUR, "
-            "rates that count as certain; the other lines are USD 4,000.00.",
-        ),
-        (
-            [("EUR", 1.25), ("", 1.0)],
-            "come to EUR 32,000.00 at USD 1.25 for 1 EUR, a rate that counts as certain; the other "
-            "lines are USD 44,000.00.",
-        ),
-        (
-            [("EUR", 1.25), ("GBP", 1.6)],
-            "come to EUR 32,000.00 at USD 1.25 for 1 EUR and GBP 25,000.00 at USD 1.6 for 1 GBP",
-        ),
-        ([("", 1.0), ("", 1.0)], ""),
-    ],
-)
-def test_the_sum_is_told_in_the_currency_of_own_quotes(
-    terms: list[tuple[str, float]], said: str
-) -> None:
-    """By hand: USD 40,000 of each offer and 4,000 of support, at USD 1.25."""
-    first, second = (replace(OFFER, terms=Terms(currency=code, rate=rate)) for code, rate in terms)
-    support = replace(OFFER, item="Support, 5 % of it", extra=True, unit_usd=4e3, usd=4e3)
-    offers = (first, replace(second, item="Other"), support)
-    (table,) = bills.tables(document(recommended=offers))
-    assert (said in table.note) if said else (table.note == "")
-    signed = render_page(document(recommended=offers)).partition('<div class="sign">')[2]
-    page = signed.partition("</dl>")[0].replace("\xa0", " ")
-    assert (said in page) if said else (" certain" not in page)
 
 
 def test_the_sum_of_quotes_beside_prices_of_the_catalogue_is_told_apart() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import one_age
-from dse.report.answer import answer
 from dse.report.design_point import Baseline, Recommended
 from dse.report.document import RunDocument
 from dse.report.points import describe
@@ -86,23 +85,6 @@ def test_prices_of_one_time_need_no_word(tmp_path: Path) -> None:
     assert said(load(studies.written(tmp_path, TEXT + own)), "fastest", "a100-sxm4-40gb") == []
     rent = TEXT.replace("minimize: capital", "minimize: hourly")
     assert said(load(studies.written(tmp_path, rent, "b.yaml")), "fastest", "a100-sxm4-40gb") == []
-
-
-def test_a_saving_that_prices_of_one_age_reverse_is_not_claimed_alone(tmp_path: Path) -> None:
-    """4 P100 of 2018 cost more than 2 A100 of 2022; both of 2022 they cost less."""
-    own = "prices: {accelerators: {p100-sxm2-16gb: {purchase: {value: 14 kUSD, date: 2018}}}}\n"
-    found = document_of(load(studies.written(tmp_path, TEXT + own)), "fastest", "a100-sxm4-40gb")
-    then = one_age.reversal(found)
-    assert then is not None
-    assert then > 1
-    (line,) = [one for one in answer(found) if " to buy against " in one]
-    assert "7.9 % less at prices of different ages" in line
-    assert "2.9 times as much at prices of one age (2022-05)." in line
-    plain = document_of(load(studies.written(tmp_path, TEXT)), "fastest", "a100-sxm4-40gb")
-    assert one_age.reversal(plain) is None, "dearer at both"
-    (line,) = [one for one in answer(plain) if " to buy against " in one]
-    assert "one age" not in line
-    assert one_age.reversal(replace(found, one_age=None)) is None
 
 
 def test_prices_of_another_year_replace_no_offer_of_today(tmp_path: Path) -> None:

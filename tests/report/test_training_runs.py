@@ -9,7 +9,6 @@ import pytest
 
 from dse.pricing.load import load
 from dse.report import offers, tables, training_runs
-from dse.report.answer import answer
 from dse.report.design_point import Run
 from dse.report.document import RunDocument
 from tests.pricing import studies
@@ -43,48 +42,6 @@ def timed(batch: int, base_batch: int, *, fitted: bool = True) -> RunDocument:
     )
 
 
-def test_what_a_run_costs_to_own_is_told_though_its_rent_is_unknown() -> None:
-    run = timed(512, 128)
-    best = run.recommended
-    assert best.run is not None
-    costs = {name: value for name, value in best.costs.items() if name != "per_run"}
-    unknown = replace(best, costs=costs, run=replace(best.run, per_run=None))
-    assert unknown.quantity("per_run") is None
-    run = replace(run, recommended=unknown)
-    told = "USD 691 to own (what they rent for is unknown)"
-    (line,) = (one for one in answer(run) if one.startswith("Training to"))
-    assert f"takes 3.2 days, costs {told} and uses 2 MWh (the baseline's: 33 days, USD" in line
-    assert "(USD 1.23 k to rent)" in line, "the baseline's is known"
-    (fact,) = (one for one in offers.facts(run, unknown) if one.label == "Time of the run")
-    assert told in fact.note
-
-
-def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
-    said = answer(timed(512, 128))
-    assert (
-        "Training to accuracy 0.9 takes 3.2 days, costs USD 691 to own (USD 1.23 k to rent) and "
-        "uses 2 MWh "
-        "(the baseline's: 33 days, USD 1.58 k to own (USD 1.23 k to rent) and 2 MWh)." in said
-    )
-    assert any(
-        s.startswith("Training on 2 M samples takes") for s in answer(timed(1, 1, fitted=False))
-    )
-    assert not any("Training" in s for s in answer(document()))
-    assert "samples to the target" in training_runs.errors(timed(512, 128))
-    assert training_runs.errors(timed(1, 1, fitted=False)) == " and scale"
-
-
-def test_a_time_that_misses_a_limit_does_not_read_as_that() -> None:
-    run = timed(512, 128)
-    late = replace(run.baseline.run, time_to_target=86400 * 14.04)
-    late_run = replace(run, baseline=replace(run.baseline, run=late))
-    limited = replace(late_run, constraints=("fits_memory", "time_to_target <= 14 d"))
-    assert any("(the baseline's: 14 days, USD" in line for line in answer(late_run))
-    assert any("(the baseline's: 14.04 days, USD" in line for line in answer(limited))
-    in_time = replace(late_run, constraints=("time_to_target <= 15 d",))
-    assert any("(the baseline's: 14 days, USD" in line for line in answer(in_time))
-
-
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -115,30 +72,6 @@ def test_a_run_shorter_than_a_step_is_told_so() -> None:
     ]
     alike = replace(short, baseline=replace(short.baseline, run=short.recommended.run))
     assert training_runs.per_sample(alike)[0].startswith("Speedup is per sample: ")
-
-
-@pytest.mark.parametrize(
-    ("start_up_h", "said"),
-    [
-        (None, ""),
-        (7.6, ""),  # a tenth of 3.2 days is 7.68 h
-        (7.7, "7.7 h of its time (10 %) is the start-up of the machines"),
-    ],
-)
-def test_machines_that_take_long_to_start_are_told_beside_the_time(
-    start_up_h: float | None, said: str
-) -> None:
-    run = timed(512, 128)
-    assert run.recommended.run is not None
-    start_s = start_up_h and 3600 * start_up_h
-    started = replace(run.recommended.run, start_up_s=start_s)
-    run = replace(run, recommended=replace(run.recommended, run=started))
-    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
-    (line,) = (one for one in answer(run) if one.startswith("Training to"))
-    assert training_runs.start(run.recommended) == said
-    assert facts["Time of the run"].note.endswith(said or " and 2 MWh")
-    assert line.endswith(f"; {said}." if said else " and 2 MWh).")
-    assert training_runs.start(run.baseline) == ""
 
 
 def test_time_cost_and_energy_stand_beside_every_speed() -> None:
@@ -203,32 +136,6 @@ def test_an_answer_beyond_the_observed_batches_says_so(batch: int, base: int, sa
     assert all(sentence.startswith(said) for sentence in found)
 
 
-def test_a_speedup_between_batches_says_once_that_it_is_per_sample() -> None:
-    plain = document()
-    differing = replace(plain, recommended=replace(plain.recommended, global_batch=8192),
-                        baseline=replace(plain.baseline, global_batch=32))  # fmt: skip
-    (said,) = [s for s in answer(differing) if "per sample" in s]
-    assert said == (
-        "Note: Speedup is per sample: a step takes 8,192 samples, the baseline's 32, and larger "
-        "batches may need more samples to learn as much."
-    )
-    (told,) = training_runs.per_sample(replace(differing, qualities=("mlperf-bert",)))
-    assert told.endswith(" target: {quality: mlperf-bert} compares equal work.")
-    (others,) = training_runs.per_sample(
-        replace(differing, recommended=replace(plain.recommended, global_batch=32))
-    )
-    assert "other points of the front take" in others
-    run = replace(timed(512, 128).baseline.run, fitted_batches=None, start_up_s=600.0)
-    (rented,) = training_runs.per_sample(
-        replace(differing, baseline=replace(differing.baseline, run=run))
-    )
-    assert rented.startswith("Speedup compares runs of as many samples: a step takes 8,192 ")
-    alike = tuple(replace(point, global_batch=32) for point in plain.front)
-    assert training_runs.per_sample(replace(differing, recommended=replace(
-        plain.recommended, global_batch=32), front=alike)) == []  # fmt: skip
-    assert training_runs.per_sample(timed(512, 128)) == []
-
-
 def test_electricity_is_told_in_kilowatt_hours() -> None:
     assert training_runs.amount("energy", 3.6e6) == "1 kWh"
     assert training_runs.amount("energy", 3.6e9 * 0.99999) == "1 MWh"
@@ -245,12 +152,3 @@ def test_a_study_that_rents_has_no_cost_of_owning() -> None:
     assert an_hour is not None
     assert lasts is not None
     assert training_runs.owned_usd(run, best) == pytest.approx(an_hour * lasts / 3600)
-
-
-def test_without_a_target_the_answer_says_how_to_get_the_time_of_a_run() -> None:
-    assert training_runs.no_target(timed(512, 128)) == []
-    (said,) = training_runs.no_target(document())
-    assert "a target (samples: 1e8, or epochs" in said
-    known = replace(document(), qualities=("mlperf-resnet50",))
-    assert "a target (quality: mlperf-resnet50) adds" in training_runs.no_target(known)[0]
-    assert any("does not say how long a run is" in line for line in answer(known))

@@ -18,11 +18,8 @@ from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import waterfall
-from dse.report.answer import answer
 from dse.report.design_point import Change, WaterfallStep
 from dse.report.document import RunDocument
-from dse.report.json_form import parsed, plain
-from dse.report.page import render_page
 from dse.report.waterfall_figure import _ticks, waterfall_figure
 from dse.search.run import run
 from dse.study import Value
@@ -170,19 +167,6 @@ def found(folder: Path) -> RunDocument:
     problem = problem_of(studies.SMALL, folder)
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
     return build(outcome)
-
-
-def test_the_document_has_it_and_the_answer_says_it(found: RunDocument) -> None:
-    assert parsed(RunDocument, plain(found)) == found
-    assert plain(found)["waterfall"][0]["changes"]
-    total = prod(step.factor or 0.0 for step in found.waterfall)
-    assert total == pytest.approx(found.recommended.speedup, rel=1e-12)
-    (said,) = waterfall.said(found)
-    assert said in answer(found)
-    assert not any("part of the difference in speed is software" in line for line in answer(found))
-    page = render_page(found)
-    assert "Where the gain comes from" in page
-    assert said.split("'")[0] in page
 
 
 def test_the_chart_is_of_bars_alone(found: RunDocument) -> None:

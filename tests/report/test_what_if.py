@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 from dse.pricing.load import load
-from dse.report import what_if, without_buying
+from dse.report import what_if
 from dse.report.answer import answer
 from dse.report.document import RunDocument
-from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
-from dse.report.page import render_page
-from dse.report.tables import comparison
-from dse.search import best_software
 from dse.search.run import Outcome, run
 from tests.evidence import beyond
 from tests.pricing import studies
@@ -76,21 +72,6 @@ def test_the_best_of_a_value_is_that_of_a_study_of_this_value(tmp_path: Path) ->
     assert row.best.cost == pytest.approx(alone.costs["capital"], rel=1e-12)
 
 
-def test_it_is_said_shown_and_kept(tmp_path: Path) -> None:
-    found = written(searched(tmp_path, ASKED))
-    (said,) = what_if.said(found)
-    assert " in place of 10 Gbps Ethernet alone: " in said
-    assert "with the best software on both" in said
-    assert said in answer(found)
-    assert parsed(RunDocument, plain(found)) == found
-    page, text = render_page(found), render_markdown(found)
-    assert 'id="what-if-table"' in page
-    assert "## What if" in text
-    assert text.count("(baseline)") == 1
-    assert len(what_if.rows(found)) == 2
-    assert all(len(row.cells) == 6 for row in what_if.rows(found))
-
-
 def test_a_study_that_does_not_ask_has_no_such_section(tmp_path: Path) -> None:
     found = written(searched(tmp_path, studies.SMALL))
     assert found.what_if is None
@@ -105,38 +86,6 @@ def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> 
     first = found.rows[0]
     assert (first.value, first.baseline, first.best) == ("100gbe", True, None)
     assert first.alone.speedup == pytest.approx(1.0)
-
-
-def test_without_buying_costs_what_the_baseline_costs(tmp_path: Path) -> None:
-    text = studies.SMALL.replace("gpus: 4, gpus_per_node: 4", "gpus: 16, gpus_per_node: 4")
-    found = written(searched(tmp_path, text))
-    point = found.without_buying
-    assert point is not None
-    assert point.costs == found.baseline.costs
-    assert point.objectives["capital"] == found.baseline.objectives["capital"]
-    assert (point.speedup or 0) > 1
-    assert point.gpus == found.baseline.gpus
-    assert "Without buying anything" in comparison(found).heads[-1].capitalize()
-    (said,) = without_buying.said(found)
-    assert said in answer(found)
-    assert said.startswith("Without buying anything, the baseline's hardware reaches ")
-    old = plain(found)
-    for key in ("without_buying", "waterfall", "choices", "what_if"):
-        del old[key]
-    older = parsed(RunDocument, old)
-    assert not without_buying.said(older)
-    assert "report" in render_page(older)
-
-
-def test_too_many_ways_of_training_are_left_out_and_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcome = searched(tmp_path, studies.SMALL)
-    assert without_buying.NOT_TRIED not in written(outcome).caveats
-    monkeypatch.setattr(best_software, "MOST_POINTS", 10)
-    found = written(outcome)
-    assert found.without_buying is None
-    assert f"Note: {without_buying.NOT_TRIED}" in answer(found)
 
 
 @pytest.mark.parametrize("seed", beyond([0], range(6)))
