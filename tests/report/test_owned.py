@@ -1,4 +1,4 @@
-"""Owned hardware in the report: the answer, the bills, and what costs nothing."""
+"""Owned hardware in the report: the bills, and what costs nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from dse.report import (
     choices,
     figures,
     json_form,
-    offers,
     scales,
 )
-from dse.report.answer import answer
 from dse.report.assembly import build
 from dse.report.comparison_of_runs import compared
 from dse.report.document import RunDocument
@@ -41,28 +39,6 @@ def found(folder: Path, *more: str) -> RunDocument:
     return searched(folder, "".join((GROW, OURS, *more))).document
 
 
-def test_the_answer_says_what_is_added(tmp_path: Path) -> None:
-    document = found(
-        tmp_path, "market: used\n", 'constraints: ["gpus == 128", "gpus_per_node == 8"]\n'
-    )
-    said = " ".join(answer(document))
-    assert "to add, up from 0, since the baseline stands there already." in said
-    assert "unknown" not in said
-    assert "Its purchase price" not in said
-    assert document.owned == ("64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 100 Gbps Ethernet",)
-
-
-def test_of_the_baseline_itself_samples_per_second_are_told_to_be_unsure(tmp_path: Path) -> None:
-    """Its speedup is 1x in every outcome."""
-    document = found(tmp_path, 'recommend: cheapest\nconstraints: ["global_batch <= 4096"]\n')
-    assert document.recommended.same_as(document.baseline)
-    said = " ".join(answer(document))
-    sure = r"It is the baseline, so its speedup is 1x by definition. 90 % confidence: "
-    assert re.search(rf"{sure}[\d.]+ k samples/s to [\d.]+ k samples/s \(errors of", said)
-    facts = {fact.label: fact.note for fact in offers.facts(document, document.recommended)}
-    assert re.search(r"90 % range [\d.]+ k samples/s to [\d.]+ k samples/s$", facts["Speed"])
-
-
 def test_an_axis_that_changes_nothing_tells_no_point_from_the_baseline(tmp_path: Path) -> None:
     document = found(tmp_path, 'recommend: cheapest\nconstraints: ["global_batch <= 4096"]\n')
     best = replace(document.recommended, immaterial=("bucket",))
@@ -72,12 +48,9 @@ def test_an_axis_that_changes_nothing_tells_no_point_from_the_baseline(tmp_path:
 
 def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -> None:
     document = found(tmp_path, "recommend: cheapest\n")
+    assert document.owned == ("64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 100 Gbps Ethernet",)
     assert document.recommended.objectives["capital"] == 0.0
-    said = " ".join(answer(document))
-    assert "All of it stands there already." in said
-    text = render_markdown(document)
-    assert "NaN" not in text
-    assert "inf" not in re.findall(r"\b(?:inf|nan)\b", text)
+    assert not re.findall(r"\b(?:inf|nan)\b", render_markdown(document), re.I)
 
 
 def test_page_text_and_table_have_needed_owned_and_to_buy(tmp_path: Path) -> None:

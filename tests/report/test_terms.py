@@ -13,7 +13,7 @@ from dse.report.document import RunDocument
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report import documents
-from tests.report.test_fleet import Page
+from tests.report.pages import Page
 
 STUDY = """\
 study: closed
