@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,8 +28,8 @@ _LEAST_WINS = 0.005  # a share of outcomes that reads as 0 % is not told
 
 @dataclass(frozen=True)
 class Named:
-    """A purchase in the answer: what it is, and its numbers; what reads as the recommended one's is
-    left empty."""
+    """A purchase in the answer: what it is, and its numbers; what reads as a number that the answer
+    has given already is left empty."""
 
     name: str
     gain: str
@@ -55,17 +56,20 @@ def facts(document: RunDocument) -> dict[str, Any]:
     blocking = [one for one in remaining if one.blocks]
     named, beyond = blocking[:STEPS], blocking[STEPS:]
     open_ = document.state == "open" and bool(others)
+    best, present = _best(document), _present(document)
+    gains = {best["gain"], present["gain"] if present else ""}
+    most = 2 if document.state in ("ready", "nearly") else 1
     return {
         "state": document.state if open_ or document.state != "open" else "nearly",
         "verb": _verb(document),
-        "best": _best(document),
-        "rival": _named(document, others[0]) if open_ else None,
+        "best": best,
+        "rival": _named(document, others[0], gains) if open_ else None,
         "times": document.objectives.maximize == "speedup",
         "run": _run(document),
-        "software": _software(document),
-        "present": _present(document),
+        "software": _software(document, gains),
+        "present": present,
         "within": _within(document),
-        "next": _next(document, others[open_:], 2 if document.state in ("ready", "nearly") else 1),
+        "next": [_named(document, one, gains) for one in _next(document, others[open_:], most)],
         "first": first,
         "blockers": len(blocking) + bool(first),
         "named": "; ".join(one.brief for one in named),
@@ -129,13 +133,14 @@ def _run(document: RunDocument) -> dict[str, str] | None:
     return {"what": what, "time": taken, "range": ends if " to " in ends else ""}
 
 
-def _software(document: RunDocument) -> str:
-    """By which factor software alone makes the baseline faster; empty where it hardly does."""
+def _software(document: RunDocument, gains: Collection[str]) -> str:
+    """By which factor software alone makes the baseline faster; empty where it hardly does, or
+    where it reads as one of the gains."""
     factor = waterfall.software_factor(document)
     if not document.waterfall or factor is None or factor < 1 + RESOLUTION:
         return ""
     told = words.shown(factor, "x")
-    return "" if told == words.show_gain(document, document.recommended) else told
+    return "" if told in gains else told
 
 
 def _present(document: RunDocument) -> dict[str, str] | None:
@@ -157,20 +162,20 @@ def _settings(document: RunDocument) -> str:
     return ", ".join(one for one in words.settings(found) if one not in now) if found else ""
 
 
-def _named(document: RunDocument, choice: Choice) -> Named:
+def _named(document: RunDocument, choice: Choice, gains: Collection[str]) -> Named:
     best, how = document.recommended, words.aim(document, "maximize")
     gain = words.shown(choice.gain, how.unit)
     cost = _paid(document, "minimize", choice.cost)
     share = wins(choice)
     return Named(
         name=called(document, choice.config),
-        gain="" if gain == words.show_gain(document, best) else gain,
+        gain="" if gain in gains else gain,
         cost="" if cost == _paid(document, "minimize", words.cost(document, best)) else cost,
         wins=words.percent(share) if share >= _LEAST_WINS else "",
     )
 
 
-def _next(document: RunDocument, others: list[Choice], most: int) -> list[Named]:
+def _next(document: RunDocument, others: list[Choice], most: int) -> list[Choice]:
     """The purchases to think of next: the likeliest rival, and the likeliest on the other side of
     the price."""
     paid = words.cost(document, document.recommended)
@@ -180,7 +185,7 @@ def _next(document: RunDocument, others: list[Choice], most: int) -> list[Named]
                   for other in (one, *found)]  # fmt: skip
         if len(found) < most and dearer[0] not in dearer[1:]:
             found.append(one)
-    return [_named(document, one) for one in found]
+    return found
 
 
 def _within(document: RunDocument) -> list[dict[str, str]]:
