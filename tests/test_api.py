@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import yaml
 
 import dse
 from dse.errors import ArgumentError, DseError, NoFeasiblePoint, StudyError
+from dse.report.answer import answer
 from dse.report.document import RunDocument
 from tests.commands.reports import document
 from tests.pricing import studies
@@ -177,10 +179,10 @@ def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
     result = small.search()
     assert isinstance(result.document, RunDocument)
     assert result.recommended.speedup in result.front["speedup"]
-    assert "Recommended: " in repr(result)
-    html = result._repr_html_()
-    assert "<p>Recommended: " in html
-    assert "<table>" in html
+    first = answer(result.document)[0]
+    assert repr(result).startswith(first)
+    assert result._repr_html_().startswith(f"<p>{escape(first)}</p>")
+    assert "<table>" in result._repr_html_()
     explained = result.explain(-1).point
     assert explained.speedup == result.front["speedup"][-1]
     assert result.explain(0).point.costs["capital"] == result.front["capital_usd"][0]

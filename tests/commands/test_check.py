@@ -89,20 +89,6 @@ def test_check_is_a_page(tmp_path: Path) -> None:
     assert len(said.splitlines()) < 35
 
 
-def test_check_says_that_machines_have_more_network_cards(tmp_path: Path) -> None:
-    text = NCCL.replace("accelerator: a100-sxm4-40gb", "node: dgx-a100-40gb", 1)
-    text = text.replace("accelerator: a100-sxm4-40gb", "node: dgx-a100-40gb")
-    text = text.replace("  gpus_per_node: [1, 4]\n", "  nics_per_node: 1\n")
-    text = text.replace("gpus_per_node: 4, ", "").replace("[1, 2, 3, 4, 8, 16]", "[4, 8, 16]")
-    written(tmp_path, text)
-    said = dse("check", "study.yaml", cwd=tmp_path)
-    assert "All accelerators of a node share one network card, as nics_per_node says: " in (
-        said.stdout
-    ), said
-    written(tmp_path, text.replace("nics_per_node: 1", "nics_per_node: [1, 8]"))
-    assert "nics_per_node says" not in dse("check", "study.yaml", cwd=tmp_path).stdout
-
-
 @pytest.mark.parametrize(
     ("feasible", "said"), [(0, "0 %"), (1, "< 0.1 %"), (999_999, "99.9 %"), (10**6, "100 %")]
 )

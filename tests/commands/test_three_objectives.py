@@ -24,7 +24,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder, THREE)
     done = dse("run", "study.yaml", "--out", "out", "--within", "5%", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "it draws" in done.stdout
     return folder
 
 

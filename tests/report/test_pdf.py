@@ -1,4 +1,4 @@
-"""The page on paper: whole, with a summary to sign first, and no page half empty."""
+"""The page on paper: whole, and no page half empty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from pypdf import PageObject, PdfReader
 
 from dse.errors import OutputError
-from dse.report import answer, glossary, page, pdf, sections
+from dse.report import glossary, page, pdf, sections
 from tests.report import browser
 from tests.report.documents import read, written
 
@@ -68,37 +68,6 @@ def test_every_section_is_on_paper(printed: PdfReader) -> None:
 
 @pytest.mark.slow
 @browser.needs_chromium
-def test_a_summary_of_one_page_comes_first_and_can_be_signed(printed: PdfReader) -> None:
-    first, second = map(said, printed.pages[:2])
-    for word in ("Whattobuy", "Recommended", "Fastest", "Confidence", "Prices", "ofthesum",
-                 "Name", "Date", "Signature"):  # fmt: skip
-        assert word in first
-    assert "Signature" not in second
-    assert "Theanswerinwords" in second
-    notes = [bare(note.text)[1:] for note in answer.notes(read(written()))]
-    accepted = first.split("Whoeversignsaccepts:")[1].split("Signature")[0]
-    assert len(notes) == 3
-    assert all(note in accepted for note in notes), "all that is signed stands above the signature"
-
-
-@pytest.mark.evidence
-@pytest.mark.slow
-@browser.needs_chromium
-def test_what_needs_more_than_a_page_is_signed_at_its_end(tmp_path: Path) -> None:
-    run = written()
-    last = "This is the last of the conditions."
-    run["caveats"] = [*(f"Condition {at}: {'a long story ' * 30}." for at in range(40)), last]
-    html = tmp_path / "report.html"
-    html.write_text(page.render_page(read(run)), encoding="utf-8")
-    sheets = [*map(said, PdfReader(pdf.print_page(html, tmp_path / "out.pdf")).pages)]
-    (signed,) = [at for at, text in enumerate(sheets) if "Signature" in text]
-    assert signed > 0
-    text = "".join(sheets[: signed + 1])
-    assert text.index("Condition0:") < text.index(bare(last)) < text.index("Signature")
-
-
-@pytest.mark.slow
-@browser.needs_chromium
 def test_every_sheet_says_whose_it_is_and_which(printed: PdfReader) -> None:
     many = len(printed.pages)
     for number, sheet in enumerate(printed.pages, 1):
@@ -123,11 +92,9 @@ def test_the_head_of_the_front_is_repeated_on_every_sheet_that_it_reaches(tmp_pa
 
 @pytest.mark.slow
 @browser.needs_chromium
-def test_no_sheet_but_the_signed_and_the_last_is_more_than_a_third_empty(
-    printed: PdfReader,
-) -> None:
+def test_no_sheet_but_the_last_is_more_than_a_third_empty(printed: PdfReader) -> None:
     ends = [lowest(sheet) for sheet in printed.pages[:-1]]
-    assert max(ends[1:]) < MOST_EMPTY, ends
+    assert max(ends) < MOST_EMPTY, ends
 
 
 def test_where_nothing_prints_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

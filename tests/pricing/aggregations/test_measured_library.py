@@ -68,7 +68,6 @@ def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path
     assert at(problem, inter_node="200gbe").extrapolated is True
     (line,) = [text for text in assumptions(problem) if "does not say how fast" in text]
     assert "auto-nccl" in line
-    assert "count as extrapolated" in line
 
 
 def test_named_algorithms_take_the_catalogues_price_and_the_report_says_so(
