@@ -79,11 +79,16 @@ def of_run(
 
 def rivals(document: RunDocument) -> list[Choice]:
     """The purchases of other machines, or of another count, than the recommended one, by falling
-    share of outcomes in which they win against it."""
+    share of outcomes in which they win against it. Where the study asks for a probability to meet
+    its limits, a rival has it, or that of the recommended purchase where that is less."""
+    if document.certainty is None:
+        return []
+    best, *others = document.certainty.choices
+    asked = document.confidence.asked if document.confidence else None
+    least = min(asked or 0.0, best.meets_all)
     own = words.machines(document.recommended.config)
-    others = [one for one in (document.certainty.choices if document.certainty else ())
-              if not one.alike and words.machines(one.config) != own]  # fmt: skip
-    return sorted(others, key=lambda one: -wins(one))
+    found = [one for one in others if not one.alike and words.machines(one.config) != own]
+    return sorted((one for one in found if one.meets_all >= least), key=lambda one: -wins(one))
 
 
 def wins(rival: Choice) -> float:

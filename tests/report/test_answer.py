@@ -16,7 +16,7 @@ from dse.report import remarks, words
 from dse.report.answer import answer, every_remark, facts
 from dse.report.certainty.facts import Certainty, Choice
 from dse.report.design_point import WaterfallStep
-from dse.report.document import RemarkLine, RunDocument
+from dse.report.document import Confidence, RemarkLine, RunDocument
 from tests.pricing import studies
 from tests.report.documents import COSTS, THREE, document, read, written
 from tests.report.searched import searched
@@ -141,10 +141,17 @@ def test_an_undecided_answer_names_two_purchases() -> None:
     short(answer(run))
 
 
-def test_rivals_of_the_same_machines_leave_nothing_open() -> None:
+def test_a_rival_is_of_other_machines_and_as_sure_as_was_asked() -> None:
     run = document()
     lone = held(beside(run, rival(run, 12, 0.6, 2.1e5)), QUOTE, state="open")
     assert (facts(lone)["state"], facts(lone)["rival"]) == ("nearly", None)
+    unsure = replace(rival(run, 8, 0.6, 1.4e5), meets_all=0.7)
+    both = beside(run, unsure, rival(run, 24, 0.2, 4.1e5))
+    assert [remarks.wins(one) for one in remarks.rivals(both)] == pytest.approx([0.6, 0.2])
+    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
+                       considered=9)  # fmt: skip
+    (left,) = remarks.rivals(replace(both, confidence=asked))
+    assert left.config["gpus"] == "24"
 
 
 def test_the_next_purchases_lie_on_both_sides_of_the_price() -> None:
