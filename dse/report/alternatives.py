@@ -19,7 +19,6 @@ from dse.report.document import RunDocument
 from dse.report.points import describe
 from dse.search.guided import Points
 from dse.search.run import FrontPoint
-from dse.spelling import enumerated
 from dse.study import Value
 
 AXIS = "aggregation"
@@ -82,30 +81,6 @@ def _best(problem: Problem, recommended: Mapping[str, Value | None]) -> dict[str
         order[1, where] = np.nan_to_num(-evaluation[most.name], nan=np.inf)
         order[2, where] = np.nan_to_num(evaluation[least.name], nan=np.inf)
     return tried[int(np.lexsort(order[::-1])[0])]
-
-
-def as_good(document: RunDocument) -> str:
-    """The other aggregations that are as fast on the same hardware, in a sentence with a blank
-    before it; empty where there are none."""
-    resolution = document.choices.resolution if document.choices else 0.0
-    own = document.recommended
-    alike = [
-        point.config[AXIS]
-        for point in document.other_aggregations
-        if point.config[AXIS] != own.config[AXIS]
-        and not point.missed
-        and (point.ratio or 0.0) >= 1 - resolution
-        and all(
-            words.cost(document, point, sense) == words.cost(document, own, sense)
-            for sense in document.objectives.minimized
-        )
-    ]
-    if not resolution or not alike:
-        return ""
-    are = "are" if alike[1:] else "is"
-    return (
-        f" {enumerated(alike)} {are} as fast to {words.percent(resolution)} on the same hardware."
-    )
 
 
 @dataclass(frozen=True)

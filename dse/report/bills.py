@@ -169,23 +169,6 @@ def lines(items: Sequence[Item]) -> list[str]:
     ]
 
 
-def why_unsure(items: Sequence[Item]) -> list[str]:
-    """Why the sum of a bill has an interval, as clauses; empty where all its prices are offers."""
-    unsure = [item.standing for item in items if not item.standing.offer]
-    others = any(not one.own or one.estimate for one in unsure)  # what others were asked for
-    unchecked = sum(not one.checked for one in unsure)
-    past = {(item.source, item.terms.quote) for item in items if item.terms and item.terms.expired}
-    causes = ["sellers differ", "prices age"] * others
-    if unchecked:
-        some = "some were" if unchecked > 1 else "one was"
-        if not others:
-            some = "prices were" if unchecked > 1 else "a price was"
-        causes.append(f"{some} never checked")
-    if past:
-        causes.append("offers have expired" if len(past) > 1 else "an offer has expired")
-    return causes
-
-
 def ordered(item: Item) -> str:
     """What is ordered, by its whole name: ``NVIDIA A100 SXM4 40 GB on one HGX A100 8-GPU
     baseboard``. Boards say in how many they are sold."""
@@ -317,20 +300,6 @@ def in_currency_of_quotes(items: Sequence[Item]) -> str:
 def _at_rate(code: str, rate: Rate) -> str:
     """``USD 1.08 for 1 EUR on 2026-11-02``."""
     return f"USD {rate.usd:.10g} for 1 {code}{f' on {rate.date}' * bool(rate.date)}"
-
-
-def doubtful_share(items: Sequence[Item]) -> float:
-    """What share of a bill's sum are prices that are old, of no date or unchecked, and no valid
-    offers to the buyer; 0 where the sum is 0 or not known."""
-    whole = total(items)
-    doubtful = sum(item.usd or 0.0 for item in items if item.standing.doubtful)
-    return doubtful / whole if whole else 0.0
-
-
-def at_no_charge(items: Sequence[Item]) -> list[Item]:
-    """What is ordered, or rented, at a price of 0."""
-    return [item for item in items if item.usd == 0 and item.unit_usd == 0 and item.to_buy
-            and item.price_class != OF_SITE]  # fmt: skip
 
 
 def _line(item: Item) -> Line:

@@ -13,17 +13,16 @@ from dse.study.quantities import PURCHASE, RENT, facts_of
 @dataclass(frozen=True)
 class Deal:
     """noun: what is signed; verb, done: what one does with machines; kept: the baseline's hardware
-    with other software; brings: what money does for speed."""
+    with other software."""
 
     noun: str
     verb: str
     done: str
     kept: str
-    brings: str
 
 
-BOUGHT = Deal("purchase", "buy", "bought", "Without buying anything", "buy")
-RENTED = Deal("rental", "rent", "rented", "Without renting anything else", "bring")
+BOUGHT = Deal("purchase", "buy", "bought", "Without buying anything")
+RENTED = Deal("rental", "rent", "rented", "Without renting anything else")
 
 
 def buys(document: RunDocument) -> bool:

@@ -13,9 +13,8 @@ from dse.catalog.observations import nearest
 from dse.catalog.observations import of_one_age as observed_together
 from dse.catalog.price_spread import DAYS_PER_YEAR, OLD_YEARS, age_years, standing
 from dse.pricing.problem import Problem
-from dse.report.document import OneAge, RunDocument
+from dse.report.document import OneAge
 from dse.report.recommendation import LEAST_REGRET, recommended
-from dse.report.words import describe, significant
 from dse.search.run import FrontPoint
 from dse.study import Value
 from dse.study.quantities import PURCHASE, facts_of
@@ -68,43 +67,6 @@ def of_one_age(
         instead=None if then == best else then + 1,
         missing=tuple(missing),
     )
-
-
-def said(document: RunDocument) -> list[str]:
-    """What both sums are at prices of one age, and whether the answer stays."""
-    found, now = document.one_age, ratio(document)
-    if found is None or now is None:
-        return []
-    changed = "it stays the recommended point" if found.instead is None else (
-        f"recommended would then be {describe(document.front[found.instead - 1])}"
-    )  # fmt: skip
-    missing = ", ".join(found.missing)
-    without = f" No price of that time is known of {missing}." if missing else ""
-    return [
-        f"At prices of one age, of accelerators around {found.month} (hosts and network as above), "
-        f"the recommended point costs USD {found.capital:,.0f} and the baseline USD "
-        f"{found.baseline_capital:,.0f}: "
-        f"{significant(found.capital / found.baseline_capital, 2)} times as much instead of "
-        f"{significant(now, 2)} times; {changed}.{without}"
-    ]
-
-
-def reversal(document: RunDocument) -> float | None:
-    """How many times as much as the baseline the recommended point costs at prices of one age,
-    where that turns a saving into a surcharge, or a surcharge into a saving; else None."""
-    found, now = document.one_age, ratio(document)
-    if found is None or now is None:
-        return None
-    then = found.capital / found.baseline_capital
-    return then if (then - 1) * (now - 1) < 0 else None
-
-
-def ratio(document: RunDocument) -> float | None:
-    """Purchase price of the recommended point over the baseline's, at the prices of the report."""
-    mine, theirs = (
-        point.quantity("capital") for point in (document.recommended, document.baseline)
-    )
-    return mine / theirs if mine and theirs else None
 
 
 def _apart(problem: Problem, *names: str) -> bool:

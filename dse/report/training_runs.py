@@ -16,15 +16,12 @@ from dse.report import words
 from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
-from dse.spelling import enumerated
-from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
 
 # What stands beside a speed, by quantity.
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
 LEAST_START = 0.1  # of the time of a run; less is not worth a word
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
-_VERBS = {TIME.name: "takes", COST.name: "costs", ENERGY.name: "uses"}
 MARK = "†"  # of a batch that the length of a run is extrapolated to
 
 
@@ -134,46 +131,6 @@ def start(point: Point) -> str:
     return f"{words.duration(before)} of its time ({share}) is the start-up of the machines"
 
 
-def no_target(document: RunDocument) -> list[str]:
-    """How to get the time of a run, where the study does not say how long one is."""
-    if document.target is not None:
-        return []
-    known = document.qualities
-    how = f"quality: {known[0]}" if known else "samples: 1e8, or epochs and epoch_samples"
-    return [
-        f"The study does not say how long a run is; a target ({how}) adds its time and cost to "
-        "every speed."
-    ]
-
-
-def _told(document: RunDocument, point: Point, name: str) -> str:
-    if name == COST.name:
-        return costs(document, point)
-    value = point.quantity(name)
-    limits = [one for text in document.constraints if (one := limit_of(text)) and one.name == name]
-    missed = [one.value for one in limits if value is not None and one.missed(value)]
-    return words.apart(value, missed, BESIDE[name].unit)
-
-
-def answer_lines(document: RunDocument) -> list[str]:
-    """What the run of the recommended point takes, beside the baseline's."""
-    best, base = document.recommended, document.baseline
-    names = [name for name in beside(document) if known(document, best, name)]
-    if not names or document.target is None or best.run is None:
-        return []
-    mine = [f"{_VERBS[name]} {_told(document, best, name)}" for name in names]
-    theirs = [_told(document, base, name) for name in names]
-    how = "to" if best.run.fitted_batches else "on"
-    line = f"Training {how} {document.target} {enumerated(mine)}"
-    if not best.same_as(base):
-        line += f" (the baseline's: {enumerated(theirs)})"
-    lasts, unit = best.quantity(TIME.name), BESIDE[TIME.name].unit
-    ends = words.interval(bounds_of(best, TIME.name), unit, lasts) if TIME.name in names else ""
-    waits = start(best)
-    line += f"; {waits}" * bool(waits)
-    return [line + f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends) + "."]
-
-
 def beyond(best: Point, base: Point) -> Iterator[str]:
     """That the answer rests on batches that the length of a run was not observed at."""
     named = {"the recommended point's": best, "the baseline's": base}
@@ -195,50 +152,6 @@ def beyond(best: Point, base: Point) -> Iterator[str]:
         f"{words.count(ends[1])}, where the samples to the target were observed: speedup, time and "
         "cost of the run are extrapolated."
     )
-
-
-def per_sample(document: RunDocument) -> list[str]:
-    """That a speedup between different batches is not one of equal work."""
-    base = document.baseline
-    if base.run and base.run.fitted_batches:
-        return []
-    sizes = sorted({point.global_batch for point in document.front} - {base.global_batch})
-    if not sizes:
-        return []
-    best = document.recommended
-    if base.run and best.run and base.run.samples != best.run.samples:
-        mine, theirs = (
-            words.scaled(run.samples or 0.0, words.COUNTS) for run in (best.run, base.run)
-        )
-        return [
-            "A run takes at least one step: the recommended point trains "
-            f"{_many(mine, 'sample')}, the baseline {theirs}, and speedup compares the "
-            "times of these runs."
-        ]
-    theirs = words.count(base.global_batch)
-    if document.recommended.global_batch != base.global_batch:
-        mine = words.count(document.recommended.global_batch)
-        compared = f"a step takes {mine} samples, the baseline's {theirs}"
-    else:
-        ends = " to ".join(map(words.count, dict.fromkeys((sizes[0], sizes[-1]))))
-        compared = f"other points of the front take {ends} samples a step, the baseline {theirs}"
-    how = document.qualities
-    remedy = f" target: {{quality: {how[0]}}} compares equal work." if how else ""
-    timed = base.run is not None and base.run.start_up_s is not None
-    speedup = "compares runs of as many samples" if timed else "is per sample"
-    return [
-        f"Speedup {speedup}: {compared}, and larger batches may need more samples to "
-        f"learn as much.{remedy}"
-    ]
-
-
-def errors(document: RunDocument) -> str:
-    """The last of the errors that an interval of speedup holds."""
-    run = document.recommended.run
-    of_samples = (
-        run is not None and run.fitted_batches and document.objectives.maximize == "speedup"
-    )
-    return ", scale and samples to the target" if of_samples else " and scale"
 
 
 def batch_note(point: Point) -> str:

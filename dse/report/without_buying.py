@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dse.pricing import constraints
 from dse.pricing.problem import Problem
-from dse.report import words
-from dse.report.deal import deal
 from dse.report.design_point import Baseline, Point, WithoutBuying
-from dse.report.document import RunDocument
 from dse.report.points import describe
-from dse.report.tables import NOT_APPLICABLE, heading
 from dse.report.waterfall import waterfall
-from dse.search.best_software import MOST_POINTS, best_software, missed
+from dse.search.best_software import best_software, missed
 from dse.study import Value
-from dse.study.choices import RESOLUTION
 
-UNSAID = 0.002  # a change of speed by less is not worth a word
-NOT_TRIED = (
-    "What the baseline's hardware does with other software was not searched: there are more than "
-    f"{MOST_POINTS / 1e6:g} million ways to train on it."
-)
 # Costs of a run, and what they are in proportion to.
 _OF_RUN = {"per_run": "hourly", "energy": "power"}
 
@@ -63,41 +52,3 @@ def _priced_as(point: Point, owned: Point) -> Point:
         }  # fmt: skip
         interval = replace(interval, costs=bounds)
     return replace(point, objectives=objectives, costs=owned.costs, interval=interval)
-
-
-def said(document: RunDocument) -> list[str]:
-    """What can be had for nothing, in a sentence; nothing where the document does not know."""
-    point, base = document.without_buying, document.baseline
-    if point is None or document.recommended.same_as(base):
-        return []
-    kept, changed = deal(document).kept, settings(document)
-    mine, theirs = words.gain(document, point), words.gain(document, base)
-    if not changed or not mine or not theirs or mine < (1 + RESOLUTION) * theirs:
-        return [f"{kept}: no software of this study makes the baseline's hardware faster "
-                f"by {words.percent(RESOLUTION)} or more."]  # fmt: skip
-    fails = constraints.reasons(point.missed)
-    but = f"; but {' and '.join(fails)}" if fails else ""
-    return [f"{kept}, the baseline's hardware reaches {reached(document)} with {changed}{but}."]
-
-
-def settings(document: RunDocument) -> str:
-    """What to set on the baseline's hardware: ``bucket 1 MiB, batch per GPU 64``."""
-    point = document.without_buying
-    return ", ".join(
-        f"{heading(change.axis)} {change.after or NOT_APPLICABLE}"
-        for step in (point.steps if point else ())
-        if step.factor is None or abs(step.factor - 1) >= UNSAID
-        for change in step.changes
-    )
-
-
-def reached(document: RunDocument) -> str:
-    """What that hardware reaches with them: ``1.62x (90 % confidence: 1.1x to 1.7x)``."""
-    point = document.without_buying
-    assert point is not None
-    gain, ends = words.with_interval(
-        words.gain(document, point),
-        words.gain_interval(document, point),
-        words.aim(document, "maximize").unit,
-    )
-    return f"{gain} ({words.CONFIDENCE}: {ends})" if " to " in ends else gain

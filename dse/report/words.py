@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import floor, isfinite, log10
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 from dse import catalog
 from dse.calibration.ps_part import PS
@@ -16,12 +16,9 @@ from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
 from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
 
-Document: TypeAlias = Mapping[str, Any]  # of a fleet
-
 UNKNOWN = "unknown"
 FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
-CONFIDENCE = "90 % confidence"  # the same, in a sentence
 _CAPITAL = "capital"
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
 _VENDORS = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
@@ -50,7 +47,6 @@ class Described(Protocol):
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _MASSES = ((1e6, "kt"), (1e3, "t"), (1.0, "kg"), (1e-3, "g"))
-_MOST_DIGITS = 6
 _CHANCE_DIGITS = 6  # of a percentage at most
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
           (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
@@ -207,17 +203,6 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     if unit.startswith("kg"):
         return f"{scaled(value, _MASSES, digits)}{unit[2:]}" if value else f"0 {unit}"
     return f"{scaled(value, COUNTS, digits)} {unit}".strip()
-
-
-def apart(value: float | None, others: Sequence[float], unit: str) -> str:
-    """A number with its unit, and with as many more digits as it takes not to read as one of the
-    others, which it is not: 14.05 days beside a limit of 14 days."""
-    digits = 3
-    while digits < _MOST_DIGITS and shown(value, unit, digits) in [
-        shown(other, unit, digits) for other in others
-    ]:
-        digits += 1
-    return shown(value, unit, digits)
 
 
 def interval(

@@ -44,23 +44,6 @@ def test_points_that_order_the_same_share_a_bill() -> None:
     assert found[0].note == "29 % of the sum are prices that nobody checked."
 
 
-def test_why_a_sum_is_unsure_is_told_of_its_own_lines() -> None:
-    own = Item(item="A", quantity=1, unit_usd=1.0, usd=1.0, price_class=QUOTE,
-               price_date="2026-11-01", age_years=0.1, checked=True,
-               source="vendor.csv")  # fmt: skip
-    listed = replace(own, price_class=LIST, source="epoch-prices")
-    recalled = replace(listed, checked=False)
-    past = replace(own, terms=Terms(quote="Q-1", expired=True))
-    other = replace(own, terms=Terms(quote="Q-2", expired=True))
-    assert bills.why_unsure([own]) == []
-    assert bills.why_unsure([own, listed]) == ["sellers differ", "prices age"]
-    assert bills.why_unsure([listed, recalled])[2:] == ["one was never checked"]
-    assert bills.why_unsure([recalled, recalled])[2:] == ["some were never checked"]
-    assert bills.why_unsure([past, past, own]) == ["an offer has expired"]
-    assert bills.why_unsure([past, other]) == ["offers have expired"]
-    assert bills.why_unsure([past, listed])[2:] == ["an offer has expired"]
-
-
 def test_a_sum_with_an_unknown_price_is_unknown() -> None:
     unknown = replace(HOST, unit_usd=None, usd=None)
     assert bills.total((GPU, unknown)) is None

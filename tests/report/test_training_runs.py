@@ -56,24 +56,6 @@ def test_the_length_of_a_run_in_words(tmp_path: Path, target: str, said: str) ->
     assert training_runs.said(load(studies.written(tmp_path, text))) == said
 
 
-def test_a_run_shorter_than_a_step_is_told_so() -> None:
-    """Where that is why the point and the baseline train different numbers of samples."""
-    plain = timed(512, 128, fitted=False)
-    assert plain.recommended.run is not None
-    assert plain.baseline.run is not None
-    short = replace(
-        plain,
-        recommended=replace(plain.recommended, run=replace(plain.recommended.run, samples=512.0)),
-        baseline=replace(plain.baseline, run=replace(plain.baseline.run, samples=128.0)),
-    )
-    assert training_runs.per_sample(short) == [
-        "A run takes at least one step: the recommended point trains 512 samples, the baseline "
-        "128, and speedup compares the times of these runs."
-    ]
-    alike = replace(short, baseline=replace(short.baseline, run=short.recommended.run))
-    assert training_runs.per_sample(alike)[0].startswith("Speedup is per sample: ")
-
-
 def test_time_cost_and_energy_stand_beside_every_speed() -> None:
     run = timed(512, 128)
     heads = [head for head, _ in tables.comparison(run).rows]
