@@ -51,18 +51,22 @@ def held(run: RunDocument, *found: RemarkLine, state: Any = "ready") -> RunDocum
     return replace(run, remarks=found, state=state)
 
 
+def purchase(config: dict[str, str], cost: float, better: float, **more: Any) -> Choice:
+    return Choice(**{"config": config, "gain": int(config["gpus"]) / 1.7, "cost": cost, "bands": {},
+                     "on_front": 0.5, "best": better, "met": {}, "meets_all": 1.0,
+                     "beaten": 1.0 - better, "decided": 1.0, "regret": 0.02, "alike": False,
+                     **more})  # fmt: skip
+
+
 def rival(run: RunDocument, gpus: int, better: float, cost: float) -> Choice:
-    config = {**run.recommended.config, "gpus": str(gpus)}
-    return Choice(config=config, gain=gpus / 1.7, cost=cost, on_front=0.5, best=better,
-                  meets_all=1.0, beaten=1.0 - better, regret=0.02, alike=False)  # fmt: skip
+    return purchase({**run.recommended.config, "gpus": str(gpus)}, cost, better)
 
 
 def beside(run: RunDocument, *rivals: Choice) -> RunDocument:
-    best = run.recommended
-    own = Choice(role="recommended", config=best.config, gain=best.speedup, cost=None,
-                 on_front=0.9, best=0.5, meets_all=1.0, regret=0.01, alike=True)  # fmt: skip
-    sure = Certainty(draws=1000, points=40, purchases=3, whole=True, rule="knee", word="estimated",
-                     why="", raised_by="", choices=(own, *rivals))  # fmt: skip
+    own = purchase(dict(run.recommended.config), 2e5, 0.5, role="recommended", beaten=None,
+                   alike=True)  # fmt: skip
+    sure = Certainty(draws=1000, points=40, purchases=3, whole=True, rule="knee", best=0.5,
+                     choices=(own, *rivals), sources=(), knowledge=(), flips=())  # fmt: skip
     return replace(run, certainty=sure)
 
 
@@ -148,8 +152,7 @@ def test_a_rival_is_of_other_machines_and_as_sure_as_was_asked() -> None:
     unsure = replace(rival(run, 8, 0.6, 1.4e5), meets_all=0.7)
     both = beside(run, unsure, rival(run, 24, 0.2, 4.1e5))
     assert [remarks.wins(one) for one in remarks.rivals(both)] == pytest.approx([0.6, 0.2])
-    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=(),
-                       considered=9)  # fmt: skip
+    asked = Confidence(asked=0.9, reached=True, recommended=0.95, best_estimate=1, front=())
     (left,) = remarks.rivals(replace(both, confidence=asked))
     assert left.config["gpus"] == "24"
 
