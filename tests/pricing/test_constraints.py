@@ -13,11 +13,11 @@ from dse.errors import NoFeasiblePoint, StudyError
 from dse.pricing import constraints, memory_remedies
 from dse.pricing.constraints import built_in, checks, demands, unmet
 from dse.pricing.load import load
-from dse.report.assumptions import assumptions
 from dse.report.check import checked
 from dse.search.run import run
 from dse.study.quantities import BUILTINS
 from tests.pricing import studies
+from tests.report.searched import searched
 
 
 def test_what_is_not_met_is_said_as_a_failure(tmp_path: Path) -> None:
@@ -135,10 +135,12 @@ def test_memory_cannot_be_ignored_and_demanded(tmp_path: Path) -> None:
 def test_memory_that_is_not_known_rejects_nothing_and_is_said_once(
     text: str, tmp_path: Path
 ) -> None:
-    problem = load(studies.written(tmp_path, text.replace("resnet50", "gnmt-v2")))
+    unknown = text.replace("resnet50", "gnmt-v2")
+    problem = load(studies.written(tmp_path, unknown))
     assert constraints.FITS not in [name for name, _ in demands(problem.baseline, problem.study)]
-    said = (*checked(problem).caveats, *assumptions(problem))
-    assert sum("fits in memory is not judged" in line for line in said) == 1
+    found = searched(tmp_path, unknown).document
+    assert [one.name for one in found.remarks].count("memory unknown") == 1
+    assert found.state == "not ready"
 
 
 def test_a_network_that_fits_nowhere_is_said_in_a_sentence(tmp_path: Path) -> None:
