@@ -14,7 +14,7 @@ import numpy as np
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.report import tables, words
-from dse.report.design_point import Alternative, Point
+from dse.report.design_point import Alternative
 from dse.report.document import RunDocument
 from dse.report.points import describe
 from dse.search.guided import Points
@@ -22,7 +22,6 @@ from dse.search.run import FrontPoint
 from dse.study import Value
 
 AXIS = "aggregation"
-NOTE = "A front point with equals counts under each of their aggregations."
 MOST_TRIED = 2000  # settings of one aggregation that the recommended point does not have
 
 
@@ -89,7 +88,6 @@ class AlternativesTable:
 
     heads: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[bool, tuple[str, ...]], ...]
-    settings: bool  # whether a column tells of conditional axes
 
 
 def table(document: RunDocument) -> AlternativesTable | None:
@@ -97,49 +95,29 @@ def table(document: RunDocument) -> AlternativesTable | None:
     points = document.other_aggregations
     if not points:
         return None
-    own = [_settings(document, point) for point in points]
     costs = [words.aim(document, sense).title for sense in document.objectives.minimized]
-    missed = any(point.missed for point in points)
-    heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
-             ("Step", True), ("Speedup", True), ("Against the recommended", True),
+    heads = (("Aggregation", False), ("Settings of its own", False), ("Step", True),
+             ("Speedup", True), ("Against the recommended", True),
              *((tables.capital(cost), True) for cost in costs),
-             ("Front points (equals included)", True),
-             *([("Rejected because", False)] if missed else []),
-             (tables.capital(words.BEHIND), False)]  # fmt: skip
-    recommended = document.recommended.config
-    rows = tuple(
-        (
-            point.config == recommended,
-            (
-                point.config[AXIS],
-                *([settings or tables.NOT_APPLICABLE] if any(own) else []),
-                *_cells(document, point, missed),
-            ),
-        )
-        for point, settings in zip(points, own, strict=True)
-    )
-    return AlternativesTable(tuple(heads), rows, any(own))
+             ("Front points", True), ("Misses", False))  # fmt: skip
+    best = document.recommended.config
+    rows = tuple((point.config == best, _cells(document, point)) for point in points)
+    return AlternativesTable(heads, rows)
 
 
-def _settings(document: RunDocument, point: Point) -> str:
-    """Its values of conditional axes."""
-    names = [axis.name for axis in document.axes if axis.conditional]
-    return ", ".join(
-        f"{tables.heading(name)} {label}" for name in names if (label := words.label(point, name))
-    )
-
-
-def _cells(document: RunDocument, point: Alternative, missed: bool) -> tuple[str, ...]:
-    """missed: whether there is a column for the demands that it fails."""
+def _cells(document: RunDocument, point: Alternative) -> tuple[str, ...]:
+    own = [axis.name for axis in document.axes if axis.conditional]
+    settings = [f"{tables.heading(name)} {label}" for name in own
+                if (label := words.label(point, name))]  # fmt: skip
     bounds = point.interval.speedup if point.interval else None
     speedup, ends = words.with_interval(point.speedup, bounds, "x")
-    ratio, why = point.ratio, "; ".join(constraints.reasons(point.missed))
     return (
+        point.config[AXIS],
+        ", ".join(settings) or tables.NOT_APPLICABLE,
         words.duration(point.step_s),
         f"{speedup} ({ends})" if ends else speedup,
-        words.UNKNOWN if ratio is None else f"{ratio:.2f}x",
+        words.UNKNOWN if point.ratio is None else f"{point.ratio:.2f}x",
         *(words.show_cost(document, point, sense) for sense in document.objectives.minimized),
         words.count(point.on_front),
-        *([why or tables.NOT_APPLICABLE] if missed else []),
-        words.says_who(point)[0],
+        "; ".join(constraints.reasons(point.missed)) or tables.NOT_APPLICABLE,
     )

@@ -8,7 +8,7 @@ the front alone: dominated points change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,7 @@ from dse.report.document import Choice, Choices, RunDocument
 from dse.search.pareto import Indices
 
 _ROUNDING = 1e-12  # of a relative difference
-_FEW = 2
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-            "eleven", "twelve")  # fmt: skip
+_FEW = 2  # values that a cell names
 
 
 def covered(values: Sequence[Array], resolution: float, first: int | None) -> list[Indices]:
@@ -114,32 +112,6 @@ def rows(document: RunDocument) -> list[Row]:
     ]
 
 
-def said(document: RunDocument) -> str:
-    """How the front became rows, in a sentence; empty where every point has its own."""
-    found = document.choices
-    if found is None or len(found.rows) == len(document.front):
-        return ""
-    return (
-        f"{words.count(len(document.front))} front points are {words.count(len(found.rows))} "
-        f"choices: a row holds the points that are within {words.percent(found.resolution)} of its "
-        "first in every objective. front.csv has every point."
-    )
-
-
-def any_of(labels: Sequence[str], more: bool = False) -> str:
-    """``16 MiB or 64 MiB``, ``any of five``; more: there are others that are not listed."""
-    count = len(labels)
-    if named(labels, more):
-        return " or ".join(labels)
-    number = _NUMBERS[count] if count < len(_NUMBERS) else words.count(count)
-    return f"any of {number}{' or more' * more}"
-
-
-def named(labels: Sequence[str], more: bool = False) -> bool:
-    """Whether there are so few that a cell names them."""
-    return len(labels) <= _FEW and not more
-
-
-def unlisted(points: Iterable[Point]) -> bool:
-    """Whether there are equals of which only the number is known."""
-    return any(point.ties > len(point.tied) for point in points)
+def any_of(labels: Sequence[str]) -> str:
+    """``16 MiB or 64 MiB``, ``any of 5``."""
+    return " or ".join(labels) if len(labels) <= _FEW else f"any of {len(labels)}"

@@ -214,13 +214,11 @@ class Recommended(Point):
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What a step changes on one axis, as labels. alone: why it was not made by itself and earlier;
-    empty where nothing kept it."""
+    """What a step changes on one axis, as labels."""
 
     axis: str
     before: str
     after: str
-    alone: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,11 @@
-"""The offers that the answer sets side by side: cheapest, recommended, fastest, and what each of
-them gives up."""
+"""The offers that the answer sets side by side: cheapest, recommended, fastest."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from dse.report import bills, training_runs, words
-from dse.report.certainty.facts import SURE
+from dse.report.certainty.facts import Certainty
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.tables import capital
@@ -18,9 +17,6 @@ _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": 
           "time_to_target": "capital"}  # fmt: skip
 _BILLED = ("capital", "per_run", "hourly")  # what a bill is the sum of
 _OUTCOMES = "of simulated outcomes"
-_ESTIMATED = " in the best estimate"  # where some purchase may miss a limit
-_SAME = 0.005  # shares of a speed or price that no one would tell apart
-_TOLD = 0.001  # the least difference that is told of what is nearly the same
 RECOMMENDED = "Recommended"
 
 
@@ -34,131 +30,87 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Against:
+    """An offer over the recommended one: its first cost, and its speed, as multiples."""
+
+    cost: str
+    speed: str
+
+
+@dataclass(frozen=True)
 class Offer:
-    """An offer: what it is called, its machines and their network, how they train, its numbers,
-    and what it gives up against the others, in a sentence."""
+    """An offer: what it is called, its machines and what is around them, how they train, its
+    numbers. against: None of the recommended one, and where a number is not known."""
 
     title: str
     machines: str
     around: str
-    trains: str
+    settings: str
     facts: tuple[Fact, ...]
-    given_up: str
     recommended: bool
+    against: Against | None
 
 
 def offers(document: RunDocument) -> tuple[Offer, ...]:
-    """The offers by rising cost; one that is two things at once stands once, and what is as good as
-    the recommended one is told by :func:`also` alone."""
-    titles: list[list[str]] = []
+    """The offers by rising cost. Those that are the same point, or as good as the recommended one,
+    stand once under all their names."""
+    least = capital(words.aim(document, "minimize").least) or "Least"
     points: list[Point] = []
-    for title, point in _named(document):
-        if title != RECOMMENDED and _as_recommended(document, point):
-            continue
-        same = [at for at, other in enumerate(points) if other.config == point.config]
-        if same:
-            titles[same[0]].append(title)
-        else:
-            titles, points = [*titles, [title]], [*points, point]
+    titles: list[list[str]] = []
+    for title, point in ((least, _cheapest(document)), (RECOMMENDED, document.recommended),
+                         ("Fastest", document.fastest)):  # fmt: skip
+        one = document.recommended if _as_recommended(document, point) else point
+        if one not in points:
+            points, titles = [*points, one], [*titles, []]
+        titles[points.index(one)].append(title)
     return tuple(
         _offer(document, point, called) for point, called in zip(points, titles, strict=True)
     )
 
 
-def _how_surely(document: RunDocument, point: Point) -> str:
-    """What must be added to "meets every limit" for that to be true of a point; empty where it is
-    certain."""
-    asked = document.confidence
-    if asked is not None and asked.reached:
-        return f" with {words.exactly(asked.asked)} probability"
-    share = _chances(document, point)
-    sure = share is not None and share >= SURE
-    return "" if sure or not _unsure(document) else _ESTIMATED
+def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
+    machines, *around = words.hardware(point, identified=False)
+    if owned := bills.machines_owned(document, point):
+        machines = f"{machines} ({owned})"
+    if boards := bills.on_boards(document, point):
+        around = [f"on {boards}", *around]
+    ordered = sorted(titles, key=lambda title: title != RECOMMENDED)
+    return Offer(
+        title=capital(enumerated([title.lower() for title in ordered])),
+        machines=machines,
+        around=", ".join(around),
+        settings=", ".join(words.settings(point, document.baseline)),
+        facts=facts(document, point),
+        recommended=RECOMMENDED in titles,
+        against=None if RECOMMENDED in titles else _against(document, point),
+    )
 
 
-def _unsure(document: RunDocument) -> bool:
-    """Whether some purchase may miss a limit."""
-    return document.certainty is not None and bool(document.certainty.unsure_limits)
-
-
-def _chances(document: RunDocument, point: Point) -> float | None:
-    """The probability that a named point meets every limit; None where nobody knows."""
-    known = document.certainty.choice(point.config) if document.certainty else None
-    if known is not None:
-        return known.meets_all
-    asked = document.confidence.front if document.confidence else ()
-    return next((share for one, share in zip(document.front, asked, strict=False)
-                 if one.config == point.config), None)  # fmt: skip
-
-
-def _named(document: RunDocument) -> tuple[tuple[str, Point], ...]:
-    """What is offered, each with what it is called."""
-    least = capital(words.aim(document, "minimize").least) or "Least"
-    cheap = _cheapest(document)
-    return ((f"{least} that meets every limit{_how_surely(document, cheap)}", cheap),
-            (RECOMMENDED, document.recommended), ("Fastest", document.fastest))  # fmt: skip
+def _against(document: RunDocument, point: Point) -> Against | None:
+    best = document.recommended
+    cost, own_cost = words.cost(document, point), words.cost(document, best)
+    gain, own_gain = words.gain(document, point), words.gain(document, best)
+    if cost is None or gain is None or not own_cost or not own_gain:
+        return None
+    return Against(words.shown(cost / own_cost, "x"), words.shown(gain / own_gain, "x"))
 
 
 def _as_recommended(document: RunDocument, point: Point) -> bool:
-    """Whether it is the recommended point, or the same purchase, or differs from it by less than
-    the study's resolution in every objective."""
+    """Whether it is the recommended point, or differs from it by less than the study's resolution
+    in every objective."""
     best = document.recommended
-    if point.config == best.config or _same_hardware(point, best):
+    if point.config == best.config:
         return True
     resolution = document.choices.resolution if document.choices else 0.0
-    mine, theirs = ([words.gain(document, one), *_costs(document, one)] for one in (point, best))
+    mine, theirs = (
+        [words.gain(document, one),
+         *(words.cost(document, one, sense) for sense in document.objectives.minimized)]
+        for one in (point, best)
+    )  # fmt: skip
     return all(
         one is not None and other is not None and bool(alike(one, other, resolution))
         for one, other in zip(mine, theirs, strict=True)
     )
-
-
-def _same_hardware(point: Point, best: Point) -> bool:
-    """Whether they differ by software alone."""
-    paid = [[one.quantity(name) for name in ("capital", "hourly")] for one in (point, best)]
-    return paid[0] == paid[1] and words.hardware(point) == words.hardware(best)
-
-
-def _costs(document: RunDocument, point: Point) -> list[float | None]:
-    return [words.cost(document, point, sense) for sense in document.objectives.minimized]
-
-
-def also(document: RunDocument) -> str:
-    """What else the recommended offer is, or all but is: ``The recommended offer is also the
-    cheapest that meets every limit. The fastest is 1 % faster on the same hardware, ring-nccl.``
-    Empty where the other offers stand beside it."""
-    best = document.recommended
-    named = [(title[:1].lower() + title[1:], point) for title, point in _named(document)
-             if title != RECOMMENDED]  # fmt: skip
-    same = [f"the {title}" for title, point in named if point.config == best.config]
-    said = [f"The recommended offer is also {enumerated(same)}."] if same else []
-    for title, point in named:
-        if point.config != best.config and _as_recommended(document, point):
-            said.append(f"The {title} {_nearly(document, point)}.")
-    return " ".join(said)
-
-
-def _nearly(document: RunDocument, point: Point) -> str:
-    """By how much a point that is as good as the recommended one differs from it."""
-    best, changes = document.recommended, []
-    gain, own = words.gain(document, point), words.gain(document, best)
-    if gain and own and abs(gain / own - 1) >= _TOLD:
-        faster = "faster" if gain > own else "slower"
-        changes.append(f"is {words.percent(abs(gain / own - 1))} {faster}")
-    for sense in document.objectives.minimized:
-        mine, theirs = words.cost(document, point, sense), words.cost(document, best, sense)
-        if mine is not None and theirs and abs(mine / theirs - 1) >= _TOLD:
-            how = words.aim(document, sense)
-            more = "more" if mine > theirs else "less"
-            changes.append(
-                f"{how.verb} {words.percent(abs(mine / theirs - 1))} {more} {how.tail}".strip()
-            )
-    said = enumerated(changes) if changes else "is as good"
-    if not _same_hardware(point, best):
-        return f"{said}: {words.describe(point)}"
-    ours = words.settings(best)
-    differs = [setting for setting in words.settings(point) if setting not in ours]
-    return f"{said} on the same hardware{f' with {enumerated(differs)}' if differs else ''}"
 
 
 def _cheapest(document: RunDocument) -> Point:
@@ -179,13 +131,9 @@ def _cheapest(document: RunDocument) -> Point:
 
 
 def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
-    """Price, speed, time of the run where the study has a target, and how likely it is best."""
-    rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
-    bounds = point.interval.speedup if point.interval else None
-    speedup, ends = words.with_interval(point.speedup, bounds, "x")
-    if point.same_as(document.baseline):  # 1x by definition
-        ends = words.interval(words.rate_interval(point), "samples/s")
+    """Price, speed, time of the run where the study has a target, and odds."""
     time = training_runs.TIME.name
+    lasts = point.quantity(time)
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized
              if document.objectives.named(sense) != time]  # fmt: skip
     targets = [document.objectives.named(sense) for sense in document.objectives.minimized]
@@ -193,36 +141,33 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     if beside not in targets and point.costs.get(beside) is not None:
         how = words.objective(document, beside)
         costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
-    lasts = point.quantity(time)
-    took = [] if lasts is None else [
-        Fact("Time of the run", *_of_run(document, point))
-    ]  # fmt: skip
-    asked = document.confidence is not None
-    meets = [_met(document, point)] if asked or _unsure(document) else []
+    certain = document.certainty
+    asked = document.confidence is not None or bool(certain and certain.unsure_limits)
     return (
         *costs,
-        Fact("Speed", f"{speedup} the baseline", f"{rate}{'; ' * bool(ends)}{_range(ends)}"),
-        *took,
-        *meets,
-        *_best(document, point),
-    )  # fmt: skip
-
-
-def _best(document: RunDocument, point: Point) -> tuple[Fact, ...]:
-    """The probability to be the best choice, of the recommended point with what is as good."""
-    found = document.certainty
-    if found is None:
-        return ()
-    known = found.choice(point.config)
-    best = (
-        words.UNKNOWN if known is None else words.chance(found.best if known.alike else known.best)
+        _speed(document, point),
+        *([] if lasts is None else [_of_run(point)]),
+        *([_met(document, point)] if asked else []),
+        *([] if certain is None else [_best(certain, point)]),
     )
-    return (Fact("Best choice", best, _OUTCOMES),)
+
+
+def _speed(document: RunDocument, point: Point) -> Fact:
+    bounds = point.interval.speedup if point.interval else None
+    speedup, ends = words.with_interval(point.speedup, bounds, "x")
+    if point.same_as(document.baseline):  # 1x by definition
+        ends = words.interval(words.rate_interval(point), "samples/s")
+    rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
+    return Fact("Speed", f"{speedup} the baseline", "; ".join(filter(None, [rate, _range(ends)])))
 
 
 def _met(document: RunDocument, point: Point) -> Fact:
     """With what probability it meets every limit, and what was asked for where that is more."""
-    share = _chances(document, point)
+    known = document.certainty.choice(point.config) if document.certainty else None
+    front = document.confidence.front if document.confidence else ()
+    share = known.meets_all if known else next(
+        (share for one, share in zip(document.front, front, strict=False)
+         if one.config == point.config), None)  # fmt: skip
     asked = document.confidence.asked if document.confidence is not None else None
     if share is None:
         return Fact("Meets every limit", words.UNKNOWN)
@@ -230,6 +175,13 @@ def _met(document: RunDocument, point: Point) -> Fact:
     if asked is not None and share < asked:
         met += f" ({words.exactly(asked)} asked for)"
     return Fact("Meets every limit", met, _OUTCOMES)
+
+
+def _best(found: Certainty, point: Point) -> Fact:
+    """The probability to be the best choice, of the recommended point with what is as good."""
+    known = found.choice(point.config)
+    share = None if known is None else found.best if known.alike else known.best
+    return Fact("Best choice", words.UNKNOWN if share is None else words.chance(share), _OUTCOMES)
 
 
 def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
@@ -243,113 +195,15 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     return Fact(capital(how.title), cost, "; ".join(notes))
 
 
-def _of_run(document: RunDocument, point: Point) -> tuple[str, str]:
-    """The time of a run; how sure it is, and what else is known of it."""
+def _of_run(point: Point) -> Fact:
+    """The time of a run, how sure it is, and how much of it is the start of the machines."""
     time = training_runs.TIME.name
-    also = [
-        training_runs.costs(document, point)
-        if name == training_runs.COST.name
-        else training_runs.amount(name, point.quantity(name))
-        for name in training_runs.beside(document)
-        if name != time and training_runs.known(document, point, name)
-    ]
     lasts, ends = words.with_interval(
         point.quantity(time), training_runs.bounds_of(point, time), training_runs.BESIDE[time].unit
     )
-    sure = _range(ends)
-    waits = training_runs.start(point)
-    return lasts, "; ".join(filter(None, [sure, " and ".join(also), waits]))
+    notes = filter(None, [_range(ends), training_runs.start(point)])
+    return Fact("Time of the run", lasts, "; ".join(notes))
 
 
 def _range(bounds: str) -> str:
     return f"90 % range {bounds}" if bounds else ""
-
-
-def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
-    machines, *around = words.hardware(point, identified=False)
-    if owned := bills.machines_owned(document, point):
-        machines = f"{machines} ({owned})"
-    if boards := bills.on_boards(document, point):
-        around = [f"on {boards}", *around]
-    return Offer(
-        title=capital(" and ".join([titles[0], *(title.lower() for title in titles[1:])])),
-        machines=machines,
-        around=", ".join(around),
-        trains=", ".join(words.settings(point, document.baseline)),
-        facts=facts(document, point),
-        given_up=given_up(document, point),
-        recommended=RECOMMENDED in titles,
-    )
-
-
-def given_up(document: RunDocument, point: Point) -> str:
-    """What one gives up by taking this point, against the recommended one, or, of that itself,
-    against the cheapest and the fastest."""
-    cheap, best, fast = _cheapest(document), document.recommended, document.fastest
-    if point.config != best.config:
-        return f"{_apart(document, point, best, 'the recommended offer')}."
-    saved = [] if _as_recommended(document, cheap) else [_dearer(document, best, cheap)]
-    slower = [] if _as_recommended(document, fast) else [_slower(document, best, fast)]
-    least = words.aim(document, "minimize").least or "less costly"
-    if cheap.config == best.config == fast.config:
-        return "Nothing is given up: no other offer within the limits is cheaper or faster."
-    asked = document.confidence
-    estimated = _ESTIMATED * _unsure(document)
-    surely = " as surely" if asked and asked.reached else estimated
-    meets = [f"Nothing {_more(least)} meets every limit{surely}."] * (cheap.config == best.config)
-    meets += [f"Nothing faster meets every limit{estimated}."] * (fast.config == best.config)
-    return " ".join([*slower, *saved, *meets])
-
-
-def _more(least: str) -> str:
-    """The comparative of the word for the least of a cost."""
-    return {"cheapest": "cheaper", "quickest": "quicker"}.get(least, f"{least} than it")
-
-
-def _slower(document: RunDocument, point: Point, fast: Point) -> str:
-    mine, theirs = words.gain(document, point), words.gain(document, fast)
-    if not mine or not theirs:
-        return "Its speed is unknown."
-    if 1 - mine / theirs < _SAME:
-        return "It is as fast as the fastest offer."
-    return f"Gives up {words.percent(1 - mine / theirs)} of the fastest offer's speed."
-
-
-def _dearer(document: RunDocument, point: Point, cheap: Point) -> str:
-    mine, theirs = words.cost(document, point), words.cost(document, cheap)
-    gain, less = words.gain(document, point), words.gain(document, cheap)
-    if mine is None or theirs is None or not gain or not less:
-        return "The difference to the cheapest offer is unknown."
-    how = words.aim(document, "minimize")
-    return (
-        f"It {how.verb} {words.shown(mine - theirs, how.unit)} more than the "
-        f"{how.least or 'least'} offer, for {words.shown(gain / less, 'x')} its speed."
-    )
-
-
-def _share(mine: float, theirs: float) -> str:
-    """By how much a cost differs from another: ``40 %``, or ``16 times as much``."""
-    if not theirs:
-        return words.compared(mine, theirs)
-    ratio = mine / theirs
-    if ratio >= 2:
-        return f"{words.significant(ratio, 2)} times as much"
-    return words.percent(abs(ratio - 1))
-
-
-def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
-    """How a point differs from another in cost and speed, one clause each."""
-    mine, theirs = words.cost(document, point), words.cost(document, best)
-    gain, other = words.gain(document, point), words.gain(document, best)
-    if mine is None or theirs is None or not gain or not other:
-        return f"Its difference to {name} is unknown"
-    how = words.aim(document, "minimize")
-    by = words.shown(abs(mine - theirs), how.unit)
-    share = f" ({_share(mine, theirs)})"
-    if abs(gain / other - 1) < _SAME:
-        change = "less" if mine < theirs else "more"
-        return f"{capital(how.verb)} {by} {change}{share} and is as fast as {name}"
-    if gain < other:
-        return f"Saves {by}{share} and runs at {words.percent(gain / other)} of the speed of {name}"
-    fast = words.shown(gain / other, "x")
-    return f"{capital(how.verb)} {by} more{share} and runs {fast} as fast as {name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dse import catalog
@@ -15,8 +15,7 @@ from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.design_point import Point
-from dse.report.document import RunDocument, TransportRow
+from dse.report.document import TransportRow
 from dse.report.profile_notes import server_note
 from dse.study import Wire
 
@@ -107,44 +106,6 @@ def devices(problem: Problem) -> list[str]:
     """Accelerators of the study, those of its nodes included."""
     nodes = [catalog.node(name).accelerator for name in mentioned(problem, "node")]
     return list(dict.fromkeys([*mentioned(problem, "accelerator"), *nodes]))
-
-
-def rests_on(document: RunDocument) -> Callable[[str], bool]:
-    """Whether an item of the sources is of what the answer names: the baseline, the recommended
-    point and the other offers, or of what all points share."""
-    points = (document.baseline, document.recommended, document.fastest,
-              document.cheapest_within_5_percent, *document.front[:1])  # fmt: skip
-    named = _parts_of(*points)
-    offered = {label for axis in document.axes for label in axis.values}
-
-    def is_named(item: str) -> bool:
-        kind, _, name = item.partition(" ")
-        if kind in ("accelerator", "node"):
-            return name in named
-        return kind != "fabric" or name in named or name not in offered
-
-    return is_named
-
-
-def rank(document: RunDocument) -> Callable[[str], int]:
-    """How far what has that name is from the answer: 0 of what is recommended, and of what all
-    points share, 1 of what it is compared with, 2 of the baseline alone."""
-    ordered, base = _parts_of(document.recommended), _parts_of(document.baseline)
-    offered = {label for axis in document.axes for label in axis.values}
-
-    def far(name: str) -> int:
-        if name in ordered:
-            return 0
-        return 2 if name in base else int(name in offered)
-
-    return far
-
-
-def _parts_of(*points: Point) -> set[str]:
-    """What points are made of, by name, the accelerators of their nodes included."""
-    named = {label for point in points for label in point.config.values()}
-    machines = named & {*catalog.names("nodes")}
-    return named | {catalog.node(name).accelerator for name in machines}
 
 
 OWN = "your prices"  # the item of what the user's price lists have

@@ -3,10 +3,8 @@ grounds."""
 
 from __future__ import annotations
 
-import csv
-import io
-
 from dse.report.document import RunDocument, RunnersUp, RunnerUp
+from dse.report.front_columns import Column, Value
 from dse.search import exhaustive
 from dse.search.run import Outcome, labels_of
 from dse.search.runners_up import MOST, nearest_points
@@ -32,18 +30,15 @@ def runners_up(outcome: Outcome, share: float) -> RunnersUp:
     return RunnersUp(within=share, points=found.all_points, each=MOST, rows=rows)
 
 
-def runners_up_csv(document: RunDocument, found: RunnersUp) -> str:
-    """The runners-up as CSV: which row of front.csv they stand behind, how far, and what they are.
-
-    front_row counts from 1.
-    """
+def near_columns(document: RunDocument, found: RunnersUp) -> list[Column]:
+    """near.csv: which row of front.csv, from 1, points stand behind, how far, and what they are."""
     axes = [axis.name for axis in document.axes]
     names = [document.objectives.named(sense) for sense in document.objectives.senses]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["front_row", "behind", *axes, *names])
-    for row in found.rows:
-        config = [row.config.get(axis, "") for axis in axes]
-        values = (row.gain, row.cost, row.other)[: len(names)]
-        writer.writerow([row.of + 1, row.behind, *config, *values])
-    return out.getvalue()
+    columns: dict[str, list[Value]] = {
+        "front_row": [row.of + 1 for row in found.rows],
+        "behind": [row.behind for row in found.rows],
+        **{axis: [row.config.get(axis, "") for row in found.rows] for axis in axes},
+    }
+    for at, name in enumerate(names):
+        columns[name] = [(row.gain, row.cost, row.other)[at] for row in found.rows]
+    return [Column(name, name, "", values) for name, values in columns.items()]

@@ -6,7 +6,7 @@ To add one: its templates, NAME.html.j2 and NAME.md.j2 in templates/sections, an
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,23 +14,20 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from dse.calibration.profile import NO_TRANSPORT
-from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.pricing.offers import part
 from dse.report import (
     alternatives,
     answer,
     bills,
-    choices,
     figures,
     front_filters,
     glossary,
     money,
     none_feasible,
     offers,
-    provenance,
     repricing,
+    sources,
     tables,
     terms,
     waterfall,
@@ -41,7 +38,6 @@ from dse.report.certainty.section import facts as certainty_facts
 from dse.report.deal import buys, deal
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
-from dse.report.provenance import OWN
 from dse.report.waterfall_figure import waterfall_figure
 from dse.search.feasible import share_between
 from dse.study.constraints import limit_of
@@ -50,6 +46,7 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
+ASSUMED = 10  # lines on what else the numbers rest on
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 
@@ -86,11 +83,10 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "answer": answer.answer(document),
         "found": answer.facts(document),
         "offers": offered,
-        "also": offers.also(document),
+        "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
         "intervals": any(point.interval for point in _named(document)),
-        "costs_note": costs_note(document),
     }
 
 
@@ -107,20 +103,19 @@ def _named(document: RunDocument) -> tuple[Point, ...]:
 
 def _front(document: RunDocument) -> dict[str, Any]:
     filters = front_filters.filters(document)
+    table = tables.front_table(document)
     return {
         "least": words.aim(document, "minimize").least,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
-        "front": tables.front_table(document),
-        "merged": choices.said(document),
+        "front": table,
+        "rows": tables.thinned(table.rows),
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
-        "outside": outside_measured(document),
         "filters": filters,
         "filter_keys": front_filters.keys(document, filters),
         "units": _units(document),
         "infinity": inf,
         "others": alternatives.table(document),
-        "others_note": alternatives.NOTE,
     }
 
 
@@ -128,7 +123,6 @@ def _gain(document: RunDocument) -> dict[str, Any] | None:
     if not document.waterfall:
         return None
     return {
-        "said": waterfall.said(document),
         "steps": waterfall.rows(document),
         "costs": [words.aim(document, sense).title for sense in document.objectives.minimized],
         "base": waterfall.start(document),
@@ -141,11 +135,9 @@ def _what_if(document: RunDocument) -> dict[str, Any] | None:
         return None
     return {
         "axis": tables.heading(document.what_if.axis),
-        "said": what_if.said(document),
         "heads": what_if.HEADS,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "rows": what_if.rows(document),
-        "settings": what_if.settings(document),
         "rule": document.recommended.rule,
     }
 
@@ -183,20 +175,14 @@ def _calibration(document: RunDocument) -> dict[str, Any]:
         "rate_heads": RATE_HEADS,
         "evidence": words.evidence_lines(document),
         "unverified": tables.capital(UNVERIFIED),
+        "assumptions": document.assumptions[:ASSUMED],
     }
 
 
 def _inputs(document: RunDocument) -> dict[str, Any]:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    found = groups(document)
-    rests_on = provenance.rests_on(document)
-    return {
-        "groups": found,
-        "unchecked": unchecked,
-        "price_rule": PRICE_RULE,
-        "named": {item: rests_on(item) for item, *_ in found},
-    }
+    return {"rows": sources.foremost(document), "price_rule": PRICE_RULE, **unchecked}
 
 
 def _reproduce(document: RunDocument) -> dict[str, Any]:
@@ -229,36 +215,6 @@ SECTIONS = (
 def _wide(bounds: Bounds | None) -> bool:
     """Whether an interval is more than a point."""
     return bounds is not None and bounds[0] < bounds[1]
-
-
-def costs_note(document: RunDocument) -> str:
-    """What the costs by the hour are made of."""
-    years = [row.value for row in document.sources
-             if (row.item, row.fact) == ("prices", "amortisation_years")]  # fmt: skip
-    over = f"{years[0]} years" if years and years[0] else "the write-off time"
-    own = document.ownership
-    use = "every hour" if own is None or own.utilisation == 1 else (
-        f"{words.percent(own.utilisation)} of all hours"
-    )  # fmt: skip
-    return (
-        f"Cost of ownership: the purchase price spread over {use} of {over}, plus electricity "
-        "with cooling; no staff, floor space or repair. Rental: the provider's list price."
-    )
-
-
-def outside_measured(document: RunDocument) -> str:
-    """How many points of the front are priced outside what was measured; empty if none."""
-    many = document.extrapolated.front
-    if not many:
-        return ""
-    found = Counter(point.evidence for point in document.front)
-    verb = "is" if many == 1 else "are"
-    if found[words.CATALOGUE] == many and not (found["inside"] or found["near"] or found["far"]):
-        return (
-            "None of their communication was measured: "
-            f"{words.count(many)} {verb} priced from the catalogue."
-        )
-    return f"{words.count(many)} of them {verb} priced outside what was measured."
 
 
 def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
@@ -409,24 +365,3 @@ def _judged(algorithm: str, held_out: str | None) -> str:
     """The algorithm as the table of errors names it, with what it was judged on."""
     name = {"any": "any other", "auto": "auto (the library's own choice)"}.get(algorithm, algorithm)
     return name if held_out in (None, "ranks") else f"{name}, judged on {held_out} left out"
-
-
-def groups(document: RunDocument) -> list[tuple[str, list[Citation], int]]:
-    """(item, its facts, how many of them are unverified or unknown): the user's own prices, then
-    items with such facts, and these among their own; of each what is ordered first, and what the
-    baseline alone has last; else all is in the document's order."""
-    found: dict[str, list[Citation]] = {}
-    far = provenance.rank(document)
-    for row in document.sources:
-        safe = row.url if row.url.startswith(("https://", "http://")) else ""
-        name = part(row.fact) if row.item == OWN else row.fact
-        found.setdefault(row.item, []).append(replace(row, url=safe, fact=name))
-    counted = [
-        (item, sorted(rows, key=lambda row: (row.status not in UNCHECKED,
-                                             item == OWN and far(row.fact.partition(" ")[0]))),
-         sum(row.status in UNCHECKED for row in rows))
-        for item, rows in found.items()
-    ]  # fmt: skip
-    return sorted(
-        counted, key=lambda group: (group[0] != OWN, not group[2], far(group[0].split(" ")[-1]))
-    )

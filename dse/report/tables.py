@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -16,7 +16,7 @@ DASHES = (
     "A dash means that the value does not matter there: one accelerator aggregates nothing, and "
     "one node needs neither network nor servers."
 )
-TIES_LISTED = 12
+MOST_ROWS = 15  # of the front in report.md
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
 
 
@@ -31,7 +31,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Named points as columns. ``rows``: (heading, cells); ``constant``: axes that agree."""
+    """Named points as columns. ``rows``: (heading, cells), where they differ; ``constant``: axes
+    that agree."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
@@ -42,9 +43,8 @@ class Comparison:
 class FrontRow:
     """A row of the front: cells as (what to sort by, text), and how many points are as good.
 
-    ``number``: of the front point that stands for it. ``axes``: where these differ, with all values
-    that are as good. ``others``: (number, text) of the other front points in the row. ``listed``:
-    each of the points that are exactly equal to the first; ``more``: how many are not listed.
+    ``number``: of the front point that stands for it; ``others``: of those in its row. ``axes``:
+    where these and all equals differ, with all values that are as good.
     """
 
     number: int
@@ -53,10 +53,7 @@ class FrontRow:
     cells: tuple[tuple[str | float, str], ...]
     ties: int
     axes: tuple[tuple[str, str], ...]
-    unnamed: tuple[tuple[str, str], ...]
-    others: tuple[tuple[int, str], ...]
-    listed: tuple[str, ...]
-    more: int
+    others: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,9 @@ def comparison(document: RunDocument) -> Comparison:
             heads, points = [*heads, title], [*points, point]
     varying, constant = split_axes(document, points)
     axes = [_axis(document, name, points) for name in varying if name != "gpus"]
-    return Comparison(tuple(heads), (*_measures(document, points), *axes), tuple(constant))
+    rows = [row for row in (*_measures(document, points), *axes)
+            if len(points) == 1 or len({cell.text for cell in row[1]}) > 1]  # fmt: skip
+    return Comparison(tuple(heads), tuple(rows), tuple(constant))
 
 
 def _both(first: str, second: str) -> str:
@@ -236,6 +235,16 @@ def front_table(document: RunDocument) -> FrontTable:
     return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
 
 
+def thinned(rows: Sequence[FrontRow]) -> list[FrontRow]:
+    """At most :data:`MOST_ROWS`: those that the answer names, and others evenly along the front."""
+    named = [at for at, row in enumerate(rows) if row.name]
+    others = [at for at, row in enumerate(rows) if not row.name]
+    free = max(MOST_ROWS - len(named), 0)
+    if len(others) > free:
+        others = [others[at * len(others) // free] for at in range(free)]
+    return [rows[at] for at in sorted((*named, *others))]
+
+
 def _of_run(point: Point, name: str) -> str:
     """A quantity of a point's run, marked where the length of the run is extrapolated."""
     marked = point.run is not None and point.run.extrapolated
@@ -262,7 +271,6 @@ def _front_row(
     """free: axes of which the whole front may have any value."""
     point, number = row.point, row.at + 1
     points = [point, *(document.front[at] for at in row.others)]
-    more = choices.unlisted(points)
     prices = {sense: words.cost(document, point, sense) for sense in document.objectives.minimized}
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
@@ -273,45 +281,26 @@ def _front_row(
           for name in training_runs.beside(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
-        (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus), more)),
+        (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus))),
     ]  # fmt: skip
     for name in varying:
         label, labels = words.label(point, name), _labels(document, name)
-        text = _any_of(row.any_of(name), label or NOT_APPLICABLE, more)
+        text = _any_of(row.any_of(name), label or NOT_APPLICABLE)
         cells.append((labels.index(label) if label in labels else -1, text))
     names = [name for one in points for name in role(document, one).split(", ") if name]
     name = ", ".join(dict.fromkeys(names))
     mark = "".join(sign for word, sign in MARKS.items() if word in names)
-    listed = combinations(point)
-    varied = {axis: labels for axis, labels in row.varies.items() if axis not in free}
-    unnamed = {axis: at for axis, at in varied.items() if not choices.named(at, more)}
-    return FrontRow(
-        number, name, mark, tuple(cells), sum(one.ties for one in points) + len(row.others),
-        _texts(varied), _texts(unnamed), tuple(_other(document, at, point) for at in row.others),
-        tuple(listed), max(0, point.ties - len(listed)),
+    axes = tuple(
+        (heading(axis), ", ".join(labels)) for axis, labels in row.varies.items()
+        if axis not in free
     )  # fmt: skip
+    ties = sum(one.ties for one in points) + len(row.others)
+    others = tuple(at + 1 for at in row.others)
+    return FrontRow(number, name, mark, tuple(cells), ties, axes, others)
 
 
-def _texts(varied: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((heading(axis), ", ".join(labels)) for axis, labels in varied.items())
-
-
-def _any_of(labels: Sequence[str], alone: str, more: bool) -> str:
-    return choices.any_of(labels, more) if labels else alone
-
-
-def _other(document: RunDocument, at: int, beside: Point) -> tuple[int, str]:
-    """The number of an alternative, and what it is in few words."""
-    point = document.front[at]
-    costs = [words.show_cost(document, point, sense) for sense in document.objectives.minimized]
-    differs = [
-        f"{heading(axis)} {words.label(point, axis) or NOT_APPLICABLE}"
-        for axis in axis_names(document)
-        if words.label(point, axis) != words.label(beside, axis)
-    ]
-    name = role(document, point)
-    said = ", ".join([words.show_gain(document, point), *costs])
-    return at + 1, f"{said}: {', '.join(differs) or 'the same values'}" + f" ({name})" * bool(name)
+def _any_of(labels: Sequence[str], alone: str) -> str:
+    return choices.any_of(labels) if labels else alone
 
 
 def equals(point: Point) -> list[tuple[str, str]]:
@@ -321,11 +310,3 @@ def equals(point: Point) -> list[tuple[str, str]]:
         for axis, label in other.items():
             seen.setdefault(axis, {})[label or NOT_APPLICABLE] = None
     return [(heading(axis), ", ".join(labels)) for axis, labels in seen.items()]
-
-
-def combinations(point: Point) -> list[str]:
-    """The listed equals of a point one by one, each by what sets it apart."""
-    return [
-        ", ".join(f"{heading(axis)} {label or NOT_APPLICABLE}" for axis, label in other.items())
-        for other in point.tied[:TIES_LISTED]
-    ]

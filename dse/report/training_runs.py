@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from dse.report import words
 from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
-from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
+from dse.study.quantities import QUANTITIES, Phrase
 
 # What stands beside a speed, by quantity.
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
@@ -95,33 +94,6 @@ def bounds_of(point: Point, name: str) -> Bounds | None:
     return point.interval.costs.get(name) if point.interval else None
 
 
-def owned_usd(document: RunDocument, point: Point) -> float | None:
-    """What a run costs on machines that are bought: their ownership for as long as it takes; None
-    where the study rents, or nobody knows."""
-    own, lasts = point.costs.get("tco"), point.quantity(TIME.name)
-    if not buys(document) or own is None or lasts is None:
-        return None
-    return own * lasts / SECONDS_PER_HOUR
-
-
-def costs(document: RunDocument, point: Point) -> str:
-    """``USD 12 to own (USD 20 to rent)``, or the rent alone where the study rents; that a rent is
-    unknown where it is."""
-    rent, own = amount(COST.name, point.quantity(COST.name)), owned_usd(document, point)
-    if own is None:
-        return f"{rent} to rent"
-    known = point.quantity(COST.name) is not None
-    beside = f" ({rent} to rent)" if known else " (what they rent for is unknown)"
-    return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
-
-
-def known(document: RunDocument, point: Point, name: str) -> bool:
-    """Whether something can be told of a quantity of a run: of its cost also where nobody knows the
-    rent, but what owning costs."""
-    owned = name == COST.name and owned_usd(document, point) is not None
-    return owned or point.quantity(name) is not None
-
-
 def start(point: Point) -> str:
     """How much of the time of a run its machines take to start, where that is much of it."""
     before, lasts = point.run and point.run.start_up_s, point.quantity(TIME.name)
@@ -129,29 +101,6 @@ def start(point: Point) -> str:
         return ""
     share = words.percent(before / lasts)
     return f"{words.duration(before)} of its time ({share}) is the start-up of the machines"
-
-
-def beyond(best: Point, base: Point) -> Iterator[str]:
-    """That the answer rests on batches that the length of a run was not observed at."""
-    named = {"the recommended point's": best, "the baseline's": base}
-    if best.same_as(base):
-        named.pop("the baseline's")
-    outside = {
-        whose: point for whose, point in named.items() if point.run and point.run.extrapolated
-    }
-    ends = next((p.run.fitted_batches for p in outside.values() if p.run), None)
-    if ends is None:
-        return
-    said = [
-        f"{whose} global batch of {words.count(p.global_batch)}" for whose, p in outside.items()
-    ]
-    who = " and ".join(said)
-    verb = "lies" if len(outside) == 1 else "lie"
-    yield (
-        f"{who[0].upper()}{who[1:]} {verb} outside of {words.count(ends[0])} to "
-        f"{words.count(ends[1])}, where the samples to the target were observed: speedup, time and "
-        "cost of the run are extrapolated."
-    )
 
 
 def batch_note(point: Point) -> str:

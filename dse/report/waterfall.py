@@ -22,7 +22,6 @@ from dse.report.tables import NOT_APPLICABLE, capital, heading
 from dse.search.run import labels_of
 from dse.study import Value
 from dse.study.axes import HARDWARE, SOFTWARE
-from dse.study.choices import RESOLUTION
 
 _LACKS = "its nodes hold fewer accelerators"
 
@@ -59,12 +58,11 @@ def waterfall(problem: Problem, recommended: Values) -> tuple[WaterfallStep, ...
 
 
 class _Way:
-    """From ``base`` to ``best``. held: why an axis was not changed by itself."""
+    """From ``base`` to ``best``."""
 
     def __init__(self, problem: Problem, base: Values, best: Values) -> None:
         self.problem, self.base, self.best = problem, base, best
         self.idle = frozenset(problem.points_at(best).immaterial())
-        self.held: dict[str, str] = {}
         self.borne = self._failing(self.base)
 
     def states(self) -> list[tuple[Values, Group]]:
@@ -93,12 +91,7 @@ class _Way:
         """What a step changes, in the order of ``axes``; what follows from them comes last."""
         order = [*axes, *(axis for axis in now if axis not in axes and axis not in self.idle)]
         return [
-            Change(
-                axis=axis,
-                before=before.get(axis, ""),
-                after=now.get(axis, ""),
-                alone=self.held.get(axis, ""),
-            )
+            Change(axis=axis, before=before.get(axis, ""), after=now.get(axis, ""))
             for axis in order
             if before.get(axis, "") != now.get(axis, "")
         ]
@@ -121,11 +114,9 @@ class _Way:
 
     def _joined(self, made: Sequence[str], group: Group, waiting: Sequence[Group]) -> list[Group]:
         """The group and those of ``waiting`` that it makes possible; nothing where it must wait."""
-        alone = self._fails(made, [group])
         tries = [[group], *([group, other] for other in waiting), [group, *waiting]]
         first = next((tried for tried in tries if not self._fails(made, tried)), None)
         if first is None:
-            self.held |= dict.fromkeys(group, "; ".join(_reasons(alone)))
             return []
         for other in waiting:
             if other not in first and not self._fails(made, [*first, other]):
@@ -156,12 +147,6 @@ class _Way:
         return frozenset(found)
 
 
-def _reasons(names: frozenset[str]) -> list[str]:
-    """Why a point is not possible, each reason once."""
-    own = [name for name in sorted(names) if name == _LACKS]
-    return [why.split(" (")[0] for why in constraints.reasons(sorted(names - {_LACKS}))] + own
-
-
 def _priced(problem: Problem, points: Sequence[Values]) -> list[tuple[float, ...]]:
     """Speedup and costs of points."""
     names = ["speedup", *(o.name for o in problem.study.objectives if o.goal == "minimize")]
@@ -179,8 +164,7 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class Row:
-    """A step as it is shown. software: whether on the baseline's hardware; note: why changes are
-    made together."""
+    """A step as it is shown. software: whether on the baseline's hardware."""
 
     number: int
     change: str
@@ -188,7 +172,6 @@ class Row:
     factor: str
     speedup: str
     costs: tuple[str, ...]
-    note: str
 
 
 def rows(document: RunDocument) -> list[Row]:
@@ -204,7 +187,6 @@ def rows(document: RunDocument) -> list[Row]:
             speedup=words.shown(step.speedup, "x"),
             costs=tuple(words.shown(cost, unit)
                         for cost, unit in zip((step.cost, step.other), units, strict=False)),
-            note=_note(step),
         )
         for number, step in enumerate(document.waterfall, 1)
     ]  # fmt: skip
@@ -226,49 +208,7 @@ def change_text(step: WaterfallStep) -> str:
     return capital(", ".join(parts))
 
 
-def _note(step: WaterfallStep) -> str:
-    """Why some of its changes were not made before."""
-    held = [f"{heading(change.axis)} {change.after} was not possible before: {change.alone}"
-            for change in step.changes if change.alone]  # fmt: skip
-    return capital("; ".join(held)) + "." if held else ""
-
-
 def software_factor(document: RunDocument) -> float | None:
     """By which software alone makes the baseline's hardware faster, on the way."""
     factors = [step.factor for step in document.waterfall if step.software]
     return None if None in factors else prod(factor for factor in factors if factor is not None)
-
-
-def said(document: RunDocument) -> list[str]:
-    """How much of the speedup is software, in a sentence; nothing where there is no way."""
-    steps, whole = document.waterfall, document.recommended.speedup
-    software = software_factor(document)
-    if not steps or not whole or not software:
-        return []
-    total = words.shown(whole, "x")
-    if all(step.software for step in steps):
-        return [f"All of the {total} is software: the hardware is that of the baseline."]
-    if not steps[0].software:
-        return [f"All of the {total} is hardware: no setting alone makes the baseline's faster."]
-    own, rest = words.shown(software, "x"), words.shown(whole / software, "x")
-    if whole < software:
-        return [
-            f"Software alone makes the baseline's hardware {own} as fast; the recommended hardware "
-            f"has {rest} of that speed."
-        ]
-    needs = [f"{heading(change.axis)} {change.after}"
-             for step in steps if not step.software
-             for change in step.changes if change.axis in SOFTWARE and change.alone]  # fmt: skip
-    more = f" and what only it can do ({', '.join(needs)})" if needs else ""
-    if software < 1:
-        return [
-            f"All of the {total} is hardware{more}. On the baseline's hardware the recommended "
-            f"settings would be slower, {own} as fast as its own; with them the new hardware is "
-            f"{rest} as fast."
-        ]
-    if software < 1 + RESOLUTION:
-        return [f"All of the {total} is hardware{more}."]
-    return [
-        f"The {total} is {own} by the recommended software on the baseline's hardware times "
-        f"{rest} by hardware{more}."
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,18 +11,15 @@ from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.design_point import Point
 from dse.report.document import RunDocument, WhatIf, WhatIfPoint, WhatIfRow
 from dse.report.recommendation import recommended
-from dse.report.tables import NOT_APPLICABLE, capital, heading
+from dse.report.tables import NOT_APPLICABLE
 from dse.search import exhaustive, pareto
 from dse.search.best_software import best_software, restricted
 from dse.search.guided import Archive
 from dse.search.pareto import Front
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.study import Value
-from dse.study.axes import HARDWARE, SOFTWARE
-from dse.study.quantities import PURCHASE, QUANTITIES
 
 _TITLED = ("accelerator", "node", "inter_node")  # axes whose values have a name that people use
 
@@ -151,74 +148,3 @@ def _cells(document: RunDocument, point: WhatIfPoint | None) -> tuple[str, ...]:
              for number, sense in zip(numbers, senses, strict=False)]  # fmt: skip
     cells[0] += f" ({'; '.join(why.split(' (')[0] for why in fails)})" * bool(fails)
     return tuple(cells)
-
-
-def said(document: RunDocument) -> list[str]:
-    """What one other value is worth, alone and with the best software on both, in a sentence.
-
-    It is the value of the recommended point, else of the others the one that alone gains most.
-    """
-    found = document.what_if
-    if found is None:
-        return []
-    base = next(row for row in found.rows if row.baseline)
-    others = [row for row in found.rows if not row.baseline and row.alone.speedup]
-    wanted = document.recommended.config.get(found.axis)
-    chosen = [row for row in others if row.value == wanted] or sorted(
-        others, key=lambda row: -(row.alone.speedup or 0.0)
-    )
-    if not chosen or not base.alone.speedup:
-        return []
-    row = chosen[0]
-    mine, theirs = (_name(found.axis, one.value) for one in (row, base))
-    alone = words.shown((row.alone.speedup or 0.0) / base.alone.speedup, "x")
-    text = f"{mine} in place of {theirs} alone: {alone} {_for(document, row.alone, base.alone)}"
-    own, other = row.best_software, base.best_software
-    if own and other and own.speedup and other.speedup:
-        ratio = words.shown(own.speedup / other.speedup, "x")
-        speeds = [words.shown(point.speedup, "x") for point in (own, other)]
-        text += f"; with the best software on both: {ratio} ({speeds[0]} against {speeds[1]})"
-    return [f"{text}."]
-
-
-def _name(axis: str, value: str) -> str:
-    if axis in _TITLED:
-        return words.title(axis, value)
-    return f"{heading(axis)} {value}"
-
-
-def _for(document: RunDocument, point: WhatIfPoint, base: WhatIfPoint) -> str:
-    """``for USD 40,000 more``."""
-    how = words.aim(document, "minimize")
-    if point.cost is None or base.cost is None:
-        return f"for an unknown {how.title}"
-    more = point.cost - base.cost
-    if abs(more) <= 1e-9 * abs(base.cost):
-        return f"at the same {how.title}"
-    amount = words.shown(abs(more), how.unit)
-    bought = PURCHASE in QUANTITIES[document.objectives.minimize].facts
-    hardware = document.what_if is not None and document.what_if.axis in HARDWARE
-    new = " if both are bought new (replacing hardware that you own costs the new one's full price)"
-    new *= bought and hardware
-    return f"for {amount} {'more' if more > 0 else 'less'}{new}"
-
-
-def settings(document: RunDocument) -> Sequence[str]:
-    """What the best software of each value is, a line each."""
-    found = document.what_if
-    lines = []
-    for row in found.rows if found else ():
-        if row.best_software is not None:
-            changed = _changes(row.best_software, document.baseline)
-            lines.append(f"{_name(found.axis if found else '', row.value)}: {changed}")
-    return lines
-
-
-def _changes(point: WhatIfPoint, base: Point) -> str:
-    """Where software differs from that of the baseline."""
-    differs = [
-        f"{heading(axis)} {point.config.get(axis) or NOT_APPLICABLE}"
-        for axis in SOFTWARE
-        if point.config.get(axis) != base.config.get(axis) and axis not in point.immaterial
-    ]
-    return capital(", ".join(differs)) or "the baseline's"

@@ -11,19 +11,21 @@ from itertools import count
 from pathlib import Path
 
 from dse.errors import OutputError
-from dse.report import bills, json_form, markdown, page, runners_up
+from dse.report import bills, json_form, markdown, page, sources
 from dse.report.document import RunDocument
 from dse.report.document_files import FLEET, RUN, sealed
 from dse.report.front_columns import csv_text, front_columns
 from dse.report.pdf import PDF
+from dse.report.runners_up import near_columns
 from dse.search.runlog import sync_folder
 
 PAGE = "report.html"  # of a fleet's report, too
 BILLS = "bom.csv"
+SOURCES = "sources.csv"
 RUNNERS_UP = "near.csv"
 ON_REQUEST = (RUNNERS_UP, PDF)  # a report is whole without them
 STAGING = ".report-"
-FILES = (RUN, "front.csv", BILLS, "report.md", PAGE, *ON_REQUEST)
+FILES = (RUN, "front.csv", BILLS, SOURCES, "report.md", PAGE, *ON_REQUEST)
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
@@ -37,11 +39,12 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         RUN: sealed(json_form.plain(document)),
         "front.csv": csv_text(front_columns(document)),
         BILLS: bills.bills_csv(document),
+        SOURCES: csv_text(sources.columns(document)),
         "report.md": markdown.render_markdown(document),
         PAGE: page.render_page(document),
     }
     if document.runners_up is not None:
-        contents[RUNNERS_UP] = runners_up.runners_up_csv(document, document.runners_up)
+        contents[RUNNERS_UP] = csv_text(near_columns(document, document.runners_up))
 
     put(contents, FILES, folder, earlier_report(folder, document))
     return folder / PAGE
