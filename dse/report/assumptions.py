@@ -16,7 +16,6 @@ from dse.model.scale import IDEAL
 from dse.pricing import hardware, market, profile_use
 from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
 from dse.report import approaches, decoding, goodput, gradients, launches, money, power
@@ -24,6 +23,7 @@ from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
+from dse.spelling import enumerated
 from dse.study import IGNORED, Value
 from dse.study.quantities import RENT, facts_of
 
@@ -31,39 +31,35 @@ from dse.study.quantities import RENT, facts_of
 def assumptions(
     problem: Problem, recommended: Mapping[str, Value | None] | None = None
 ) -> list[str]:
-    """A sentence or two for each. recommended: the values of the recommended point."""
+    """A sentence or two for each, those that matter most first. recommended: the values of the
+    recommended point."""
     study = problem.study
     lines = [*computing_lines(problem, recommended)]
     if recommended:
         lines += software_lines(problem, recommended)
+        lines += decoding.lines(problem, recommended)
+        lines += launches.lines(problem, recommended)
+    lines += _of_activations(problem)
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
     lines += gradients.assumed_lines(problem)
     if recommended:
         lines += gradients.recommended_lines(problem, recommended)
-        lines += decoding.lines(problem, recommended)
-        lines += launches.lines(problem, recommended)
-    lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         lines.append(_of_tensors(problem))
+    lines.append(_of_scale(problem))
+    lines += [*goodput.assumed(problem, recommended), *money.assumed(problem)]
+    lines += _network_assumptions(problem)
     if np.isnan(hardware.number(problem.workload.input_bytes)):
         lines.append(
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
         )
-    lines.append(_of_scale(problem))
-    lines += [*goodput.assumed(problem, recommended), *money.assumed(problem)]
-    lines += _network_assumptions(problem)
-    lines += power.assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:
         lines.append(
             "Rental prices include the network that a machine comes with: choosing another under "
             "inter_node changes the speed but not the rent."
         )
-    lines.append(
-        "The rest of a node is assumed to draw power in the proportion quoted for an H100 server, "
-        "and a dedicated parameter server what is quoted there per accelerator."
-    )
-    return lines
+    return [*lines, *power.assumptions(problem)]
 
 
 def _of_scale(problem: Problem) -> str:
@@ -135,19 +131,19 @@ def _of_memory(problem: Problem) -> str:
     context = max(one.context_bytes for one in found) / 1e9
     slack = max(one.slack for one in found)
     return (
-        "Each accelerator must hold weights, gradients, optimizer state, what the backward pass "
-        f"keeps and buffers of communication, besides {context:g} GB of the training process and "
-        f"{slack:.0%} lost between tensors. Splitting a network over accelerators is not modelled."
+        "Each accelerator must hold the whole network, with its gradients, optimizer state and "
+        f"activations, besides {context:g} GB of the training process and {slack:.0%} lost between "
+        "tensors."
     )
 
 
 def _calibrated_lines(problem: Problem) -> list[str]:
     """What the prices of a step rest on, profiles and rules of libraries included."""
-    lines = ["Input is assumed to be prefetched; storage behind the host is never the bottleneck."]
+    lines = []
     if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
         lines.append(
-            "Profiles were measured on one link. What they measured is taken as software cost, and "
-            "the wire of the priced fabric is added; this split is assumed, not measured."
+            "Profiles were measured on one link. That their times are the software's, and the wire "
+            "of the priced fabric comes on top, is assumed."
         )
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
@@ -161,21 +157,19 @@ def _calibrated_lines(problem: Problem) -> list[str]:
 
 
 def _library_choices(problem: Problem) -> list[str]:
-    """What prices of the library's own choice rest on, one or two sentences per profile in use."""
+    """What prices of the library's own choice rest on."""
     lines = []
     for name in problem.study.named_aggregations:
-        if name.algorithm != AUTO:
-            continue
-        for profile in profile_use.taken(problem, name):
-            speed = profile.link_bytes_per_s
-            if speed is None and profile.max_nodes > 1:
-                lines.append(_unknown_speed(name, profile))
-            elif speed is not None:
-                lines.append(
-                    f"The time of {name} between nodes was measured at {speed * 8e-9:g} Gbps per "
-                    f"node (profile {profile.name}). On other networks its time per byte is scaled "
-                    "with the speed, and its latency is kept."
-                )
+        taken = profile_use.taken(problem, name) if name.algorithm == AUTO else []
+        lines += [_unknown_speed(name, profile) for profile in taken
+                  if profile.link_bytes_per_s is None and profile.max_nodes > 1]  # fmt: skip
+        speeds = [f"{profile.link_bytes_per_s * 8e-9:g} Gbps per node (profile {profile.name})"
+                  for profile in taken if profile.link_bytes_per_s is not None]  # fmt: skip
+        if speeds:
+            lines.append(
+                f"The time of {name} between nodes was measured at {enumerated(speeds)}. On other "
+                "networks its time per byte is scaled with the speed, and its latency is kept."
+            )
     return lines
 
 
@@ -207,12 +201,6 @@ def _library_rules(problem: Problem) -> list[str]:
             ]  # fmt: skip
             if unknown:
                 line += f" It treats {', '.join(unknown)} as {ASSUMED_GENERATION} GPUs."
-        known = measured_choices(name.transport) if name.algorithm == AUTO else []
-        known = [one for one in known if one not in profiles]
-        if known:
-            more = " and others" * (len(known) > MOST_NAMES)
-            listed = ", ".join(known[:MOST_NAMES])
-            line += f" Profiles that have measured it elsewhere: {listed}{more}."
         lines.append(line)
     return lines
 
@@ -220,9 +208,8 @@ def _library_rules(problem: Problem) -> list[str]:
 def _composed_by_frameworks(problem: Problem) -> list[str]:
     """That NCCL does not do by itself what a study names."""
     return [
-        f"{name} is not something NCCL does by itself: a framework composes it of NCCL's "
-        "reduce-scatter inside each node, an allreduce between nodes and an all-gather inside, one "
-        "after the other (Horovod has such an allreduce, with MPI between the nodes)."
+        f"{name} is not something NCCL does by itself: a framework composes it of a reduce-scatter "
+        "inside each node, an allreduce between nodes and an all-gather inside."
         for name in problem.study.named_aggregations
         if composed_by_framework(name)
     ]
@@ -234,17 +221,18 @@ def _network_assumptions(problem: Problem) -> list[str]:
         f"Switches form the least full-bisection fat tree and are {counted} whole; where no switch "
         f"size is known, {hardware.DEFAULT_RADIX:g} ports are assumed."
     ]
-    for name in mentioned(problem, "inter_node"):
-        known = catalog.fabric(name).latency_s if problem.step_model.measurable else {}
-        used = [catalog.transport(transport) for transport in used_transports(problem)]
-        used += [facts.transport for facts in approaches.used_approaches(problem)]
-        for transport in used:
-            protocol, over = transport.protocol, transport.name
-            if known and protocol not in known:
-                lines.append(
-                    f"The catalogue has no latency of {name} under {protocol}; {over} is priced "
-                    f"with that under {next(iter(known))}. Latency is higher under tcp than rdma."
-                )
+    used = [catalog.transport(transport) for transport in used_transports(problem)]
+    used += [facts.transport for facts in approaches.used_approaches(problem)]
+    lacking = [
+        f"{name} under {transport.protocol}"
+        for name in mentioned(problem, "inter_node") for transport in used
+        if (known := catalog.fabric(name).latency_s) and transport.protocol not in known
+    ]  # fmt: skip
+    if lacking and problem.step_model.measurable:
+        lines.append(
+            f"The catalogue has no latency of {enumerated(dict.fromkeys(lacking))}: that under "
+            "another protocol is priced, though tcp has a higher one than rdma."
+        )
     return lines
 
 

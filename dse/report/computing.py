@@ -30,10 +30,9 @@ def computing_lines(
         )
         return
     yield (
-        "Matrix products take what timed products of each generation of accelerators say, memory "
-        "traffic comes on top, and published training rates of "
-        f"{_family(problem)} correct the sum (docs/compute.md). Set efficiency: in the study to "
-        "use shares of the peaks of your own."
+        "Matrix products take what timed products of each generation of accelerators say. Memory "
+        f"traffic comes on top, and published training rates of {_family(problem)} correct the sum "
+        "(docs/compute.md)."
     )
     if study.axis(STACK) in study.defaults:
         title = catalog.computing().stacks[USUAL_STACK].title

@@ -45,15 +45,15 @@ def assumed(problem: Problem, recommended: Mapping[str, Value | None] | None) ->
     if problem.study.failures.ideal:
         return ["No failure and no checkpoint costs time, as the study asks (failures: ideal)."]
     terms = problem.failures
-    start = "Time, cost and energy of a run count time lost to failures and checkpoints"
-    if recommended:
-        start += f"; at the recommended point {said(of_point(problem, recommended))}"
+    told = (
+        f" At the recommended point {said(of_point(problem, recommended))}." if recommended else ""
+    )
     given = problem.study.failures.given
     source = "as the study says" if given else f"from {catalog.failure_terms().title}"
     return [
-        f"{start}. A stop costs {duration(float(terms.recover_s))} and half of the time between "
-        f"checkpoints, a checkpoint {duration(float(terms.checkpoint_s))}; these are {source}, "
-        "and clusters differ by a factor 3 (docs/money.md). Speed does not count them."
+        f"Time, cost and energy of a run, not speed, count failures and checkpoints.{told} A stop "
+        f"costs {duration(float(terms.recover_s))} and half of the time between checkpoints, a "
+        f"checkpoint {duration(float(terms.checkpoint_s))} ({source}; docs/money.md)."
     ]
 
 

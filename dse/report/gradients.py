@@ -31,17 +31,15 @@ def assumed_lines(problem: Problem) -> list[str]:
     if wide:
         which = "" if len(wide) == len(names) else f" with stack {' or '.join(wide)}"
         lines.append(
-            f"Under {under}{which} gradients are assumed to be summed in fp32, as frameworks with "
-            "automatic mixed precision do, and Megatron under bf16. Where yours sums them in 16 "
-            "bits (FSDP in pure 16 bits, DeepSpeed or Megatron under fp16), write gradient: [fp16] "
-            "or [bf16] under space: half as many bytes are sent."
+            f"Under {under}{which} gradients are assumed to be summed in fp32, as by automatic "
+            "mixed precision. Where yours sums them in 16 bits, write gradient: [fp16] or [bf16] "
+            "under space: half as many bytes are sent."
         )
     if len(wide) < len(names):
         lines.append(
             f"Under {under} with stack tuned gradients are assumed to be summed in 16 bits, as "
-            "submissions to MLPerf do (unverified). Where yours sums them in fp32, as Megatron "
-            "does under bf16 unless told otherwise, write gradient: [fp32] under space: twice as "
-            "many bytes are sent."
+            "submissions to MLPerf do (unverified). Where yours sums them in fp32, write gradient: "
+            "[fp32] under space: twice as many bytes are sent."
         )
     return lines
 

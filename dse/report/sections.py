@@ -46,7 +46,7 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
-ASSUMED = 10  # lines on what else the numbers rest on
+ASSUMED = 8  # lines on what else the numbers rest on
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 
@@ -54,13 +54,14 @@ NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called 
 class Section:
     """A section: its name in links and files, its heading, and what its templates say beside the
     document, None where it is left out. link: its heading in the page's list of sections. rented:
-    both headings where the study rents, if they are others."""
+    both headings where the study rents, if they are others. page_only: the text is without it."""
 
     name: str
     title: str
     link: str
     facts: Callable[[RunDocument], dict[str, Any] | None]
     rented: str = ""
+    page_only: bool = False
 
 
 def bodies(
@@ -68,7 +69,7 @@ def bodies(
 ) -> Iterator[tuple[Section, str]]:
     """Every section with what stands under its heading. kind: of the templates, html or md."""
     for section in SECTIONS:
-        facts = section.facts(document)
+        facts = None if section.page_only and kind != "html" else section.facts(document)
         if facts is not None:
             template = environment.get_template(f"sections/{section.name}.{kind}.j2")
             titled = section
@@ -151,7 +152,6 @@ def _units(document: RunDocument) -> Mapping[str, str]:
 
 def _time(document: RunDocument) -> dict[str, Any]:
     return {
-        "times": terms.times(document),
         "terms": [term.title for term in terms.terms(document)],
         "terms_note": terms.note(document),
         "shares": shares(document),
@@ -176,6 +176,7 @@ def _calibration(document: RunDocument) -> dict[str, Any]:
         "evidence": words.evidence_lines(document),
         "unverified": tables.capital(UNVERIFIED),
         "assumptions": document.assumptions[:ASSUMED],
+        "more_assumed": len(document.assumptions[ASSUMED:]),
     }
 
 
@@ -208,7 +209,7 @@ SECTIONS = (
             "Calibration", _calibration),
     Section("inputs", "Inputs, with their sources and dates", "Inputs", _inputs),
     Section("reproduce", "How to reproduce", "Reproduce", _reproduce),
-    Section("glossary", "Words used here", "Words", _glossary),
+    Section("glossary", "Words used here", "Words", _glossary, page_only=True),
 )  # fmt: skip
 
 
@@ -217,11 +218,11 @@ def _wide(bounds: Bounds | None) -> bool:
     return bounds is not None and bounds[0] < bounds[1]
 
 
-def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
-    """(bar, its terms, its step): the chart of the step as a table."""
+def shares(document: RunDocument) -> list[tuple[str, list[str], str, str]]:
+    """(bar, its terms, its step, all of its communication): the chart of the step as a table."""
     return [
         (label, [words.duration(value) for value in terms.seconds(point).values()],
-         words.duration(point.step_s))
+         words.duration(point.step_s), words.duration(point.comm_s))
         for label, point in figures.bars(document)
     ]  # fmt: skip
 
@@ -292,6 +293,7 @@ def edges(document: RunDocument) -> list[str]:
     return lines
 
 
+_IN_SHORT = ("Library", "System", "Date", "Link", "Ranks", "Messages")  # of a profile
 # Of the table of rates: heading, whether its cells are numbers.
 RATE_HEADS = (("Workload", False), ("Accelerator", False), ("Precision", False), ("Stack", False),
               ("GPUs", True), ("Batch per GPU", True), ("Passes a step", True),
@@ -310,6 +312,12 @@ class Profile:
     errors: tuple[tuple[str, tuple[str, ...]], ...]
     compute: tuple[str, ...]
     rates: tuple[tuple[str, ...], ...]
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Where, with what and when, in short."""
+        told = dict(self.facts)
+        return tuple(told[name] for name in _IN_SHORT if name in told)
 
 
 def profile(item: CalibrationRow) -> Profile:

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 
 from dse import catalog
 from dse.catalog import Citation
-from dse.catalog.facts import UNCHECKED
 from dse.pricing.offers import part
 from dse.report import words
 from dse.report.design_point import Point
@@ -22,19 +21,17 @@ _RATES = ("memory_bandwidth", "intra_node_bandwidth", "bandwidth", "latency.")
 
 def foremost(document: RunDocument) -> list[Citation]:
     """The inputs that matter most: prices and rates of the recommended point, then of the baseline,
-    then what all points share; among these first what nobody checked. An address that is none of
-    the web is left out."""
-    rows = sorted(document.sources, key=_order(document))[:SHOWN]
+    then what all points share. An address that is none of the web is left out."""
     return [
         replace(row, url=row.url if row.url.startswith(("https://", "http://")) else "",
                 fact=part(row.fact) if row.item == OWN else row.fact)
-        for row in rows
+        for row in sorted(document.sources, key=_order(document))[:SHOWN]
     ]  # fmt: skip
 
 
 def _order(document: RunDocument) -> Callable[[Citation], tuple[bool, int, bool]]:
-    """What inputs are sorted by: whether it is no price or rate, how far it is from the answer,
-    whether somebody checked it."""
+    """What inputs are sorted by: whether it is neither price nor rate, how far it is from the
+    answer, whether it is no price."""
     best, base = document.recommended, document.baseline
     ordered, owned = _parts_of(best), _parts_of(base)
     offered = {label for axis in document.axes for label in axis.values}
@@ -43,11 +40,11 @@ def _order(document: RunDocument) -> Callable[[Citation], tuple[bool, int, bool]
     def order(row: Citation) -> tuple[bool, int, bool]:
         own = row.item == OWN
         name = part(row.fact).partition(" ")[0] if own else row.item.rpartition(" ")[2]
-        counts = own or row.item == "prices" or row.fact in peaks
-        counts |= row.fact.startswith((*_PRICES, *_RATES))
+        price = own or row.item == "prices" or row.fact.startswith(_PRICES)
+        counts = price or row.fact in peaks or row.fact.startswith(_RATES)
         chosen = name in offered or row.item.partition(" ")[0] in ("accelerator", "node", "fabric")
         far = 0 if name in ordered else 1 if name in owned else 3 if chosen else 2
-        return not counts or far == 3, far, row.status not in UNCHECKED
+        return not counts or far == 3, far, not price
 
     return order
 

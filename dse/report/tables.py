@@ -16,7 +16,8 @@ DASHES = (
     "A dash means that the value does not matter there: one accelerator aggregates nothing, and "
     "one node needs neither network nor servers."
 )
-MOST_ROWS = 15  # of the front in report.md
+_ASKED = ("capital", "power")  # of the named points, whatever the study minimizes
+MOST_ROWS = 10  # of the front in report.md
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
 
 
@@ -152,7 +153,7 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     senses = document.objectives.minimized
     targets = [document.objectives.named(sense) for sense in senses]
     nodes = f"{words.count(p.nodes)} {'node' if p.nodes == 1 else 'nodes'}"
-    others = {name: words.objective(document, name) for name in p.costs if name not in targets}
+    others = {name: words.objective(document, name) for name in _ASKED if name not in targets}
     bounds = p.interval.costs if p.interval else {}
     return {
         "speedup": Cell(*words.with_interval(p.speedup, speedup, "x")),
@@ -173,7 +174,6 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
             for sense, target in zip(senses, targets, strict=True)
             if target != "step"
         },
-        "throughput": Cell(words.shown(p.throughput_samples_per_s, "samples/s")),
         "step time": Cell(*words.with_interval(p.step_s, step_s, "s")),
         **{
             how.title: Cell(*words.with_interval(p.costs[name], bounds.get(name), how.unit))
@@ -222,9 +222,9 @@ def front_table(document: RunDocument) -> FrontTable:
     constant = [(head, anything.get(head, label)) for head, label in constant
                 if head not in columns]  # fmt: skip
     measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    runs = [capital(how.title) for how in training_runs.beside(document).values()]
+    times = [training_runs.BESIDE[name] for name in _timed(document)]
     heads = [("#", True), *((capital(how.title), True) for how in measures),
-             *((head, True) for head in runs), ("Step", True),
+             *((capital(how.title), True) for how in times), ("Step", True),
              (capital(words.BEHIND), False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
@@ -249,6 +249,11 @@ def _of_run(point: Point, name: str) -> str:
     """A quantity of a point's run, marked where the length of the run is extrapolated."""
     marked = point.run is not None and point.run.extrapolated
     return training_runs.amount(name, point.quantity(name)) + f" {training_runs.MARK}" * marked
+
+
+def _timed(document: RunDocument) -> list[str]:
+    """The time of a run, where the study has a target and does not minimize it anyway."""
+    return [name for name in training_runs.beside(document) if name == training_runs.TIME.name]
 
 
 def _sortable(value: float | None) -> float:
@@ -278,7 +283,7 @@ def _front_row(
         *((_sortable(price), words.show_cost(document, point, sense))
           for sense, price in prices.items()),
         *((_sortable(point.quantity(name)), _of_run(point, name))
-          for name in training_runs.beside(document)),
+          for name in _timed(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
         (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus))),

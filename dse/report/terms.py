@@ -8,42 +8,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.fleet_words import CLASSES
 from dse.report.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
 
 @dataclass(frozen=True)
 class Term:
-    """One term: its key in a point, its name as a heading and in a sentence, its look in a bar."""
+    """One term: its key in a point, its name, its look in a bar."""
 
     key: str
     title: str
-    phrase: str
     color: str
     pattern: str
 
 
 TERMS = (
-    Term("forward_s", "Forward", "the forward pass", SKY, ""),
-    Term("backward_s", "Backward", "the backward pass", BLUE, ""),
-    Term("slowed_s", "Slowed by communication", "what communication slows down",
-         PURPLE, "\\"),
-    Term("waiting_s", "Waiting for the slowest", "waiting for the slowest accelerator", YELLOW,
-         "."),
-    Term("exposed_s", "Communication not hidden", "communication that computing waits for", ORANGE,
-         "/"),
-    Term("optimizer_s", "Optimizer", "the optimizer", GREY, ""),
-    Term("stalled_s", "Waiting for input", "waiting for input", GREEN, "x"),
-)  # fmt: skip
-PAI_TERMS = (
-    Term("data_s", "Data loading T_d", "data loading (T_d)", GREEN, "x"),
-    Term("compute_s", "Computation T_c", "computation (T_c)", BLUE, ""),
-    Term("weights_s", "Weights T_w", "the exchange of weights (T_w)", ORANGE, "/"),
+    Term("forward_s", "Forward", SKY, ""),
+    Term("backward_s", "Backward", BLUE, ""),
+    Term("slowed_s", "Slowed by communication", PURPLE, "\\"),
+    Term("waiting_s", "Waiting for the slowest", YELLOW, "."),
+    Term("exposed_s", "Communication not hidden", ORANGE, "/"),
+    Term("optimizer_s", "Optimizer", GREY, ""),
+    Term("stalled_s", "Waiting for input", GREEN, "x"),
 )
-_FELT = 0.001  # a smaller share is not told
+PAI_TERMS = (
+    Term("data_s", "Data loading T_d", GREEN, "x"),
+    Term("compute_s", "Computation T_c", BLUE, ""),
+    Term("weights_s", "Weights T_w", ORANGE, "/"),
+)
 # Terms of a point's ``pai`` -> those they add up to.
 _ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",
            "update_s": "compute_s", "pcie_s": "weights_s", "ethernet_s": "weights_s",
@@ -81,47 +74,6 @@ def added(point: Point) -> dict[str, float]:
 def _ideal(point: Point) -> bool:
     """Whether the step is the longest of its terms, not their sum."""
     return point.pai is not None and point.pai.ideal
-
-
-def times(document: RunDocument) -> list[str]:
-    """Where the time goes at the recommended point and the baseline, in sentences."""
-    found = []
-    named = (("recommended point", document.recommended), ("baseline", document.baseline))
-    for name, point in named:
-        step, parts = point.step_s, seconds(point)
-        largest = max(terms(document), key=lambda term: parts[term.key])
-        share = words.percent(parts[largest.key] / step if step else 0.0)
-        took = f"At the {name} a step takes {words.duration(step)}"
-        if _ideal(point):
-            found.append(f"{took}, as long as its longest term, {largest.phrase}.{_more(point)}")
-        else:
-            found.append(f"{took}; the largest part is {largest.phrase}, {share}.{_more(point)}")
-    return found
-
-
-def _more(point: Point) -> str:
-    """What communication costs a point, beside computing and after it; by the closed model, what it
-    was priced as."""
-    if point.pai:
-        name = CLASSES[point.pai.architecture]
-        how = "all overlaps ideally" if point.pai.ideal else "nothing overlaps"
-        return f" It is priced as {name}, and {how}."
-    comm, exposed = point.comm_s, point.terms.exposed_s or 0.0
-    if not comm:
-        return ""
-    slowed, hidden = point.terms.slowed_s or 0.0, 1 - exposed / comm
-    felt = slowed > _FELT * (point.step_s or 0.0)
-    lasts = f" It communicates for {words.duration(comm)}"
-    if hidden <= _FELT:
-        return f"{lasts}, and computing waits for all of it."
-    if hidden >= 1 - _FELT:
-        longer = f", but computing takes {words.duration(slowed)} longer beside it" * felt
-        return f"{lasts}, all of it while it computes: nothing waits for it{longer}."
-    longer = f", which takes {words.duration(slowed)} longer beside it" * felt
-    return (
-        f"{lasts}, {words.percent(hidden)} of it while it computes{longer}; for the other "
-        f"{words.duration(exposed)} computing waits."
-    )
 
 
 def note(document: RunDocument) -> str:
