@@ -1,9 +1,9 @@
 """Runners-up: feasible points that a front point beats by little, the nearest ones of each.
 
 A point is within w of front point f if it costs at most ``(1 + w) cost_f``, of each cost where
-there are two, and gains at least ``(1 - w) gain_f``. Its distance from f is the largest shortfall
-(see :mod:`.distance`); it counts as a runner-up of the nearest f. Of points that gain and cost the
-same the first stands for all.
+there are two, and gains at least ``(1 - w) gain_f``. Its distance from f is the largest shortfall,
+``max(cost / cost_f - 1, 1 - gain / gain_f)``; it counts as a runner-up of the nearest f. Of points
+that gain and cost the same the first stands for all.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 from dse.model.arrays import Array, Mask
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, screening
-from dse.search.distance import FrontDistance, ThreeObjectives, TwoObjectives
+from dse.search.attainment import AttainmentSurface
 from dse.search.pareto import Front, Indices, Values
 from dse.study.space import Box
 
 MOST = 5  # kept per front point
+PAIRS = 1 << 21  # of a point and a front point, looked at in one go
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,11 @@ class Collector:
 
     def __init__(self, front: Front, share: float, most: int = MOST, objectives: int = 2) -> None:
         self.front, self.most = front, most
-        self.from_front: FrontDistance = (TwoObjectives if objectives == 2 else ThreeObjectives)(
-            front, share
+        # Whether some f has gain_f (1 - w) <= gain, cost_f (1 + w) >= cost and other likewise is
+        # the question that a bar answers, with every sign turned round.
+        dearest = 1 + share
+        self._bar = AttainmentSurface(
+            -(front.gain * (1 - share)), -(front.cost * dearest), -(front.other * dearest)
         )
         nothing = np.zeros(0)
         none = np.zeros(0, dtype=np.int64)
@@ -56,11 +60,12 @@ class Collector:
 
     def wanted(self, values: Values) -> Mask:
         """Whether points are within the share of a front point; those on the front are, too."""
-        return self.from_front.within(values)
+        gain, cost, *other = values
+        return np.asarray(self._bar(-gain, -cost, -other[0] if other else cost * 0) >= -gain)
 
     def add(self, values: Values, index: Indices) -> None:
         """Points that are wanted; (points,) each. Those on the front are left out."""
-        of, distance = self.from_front.nearest(values)
+        of, distance = self._nearest(values)
         found, behind = self.found, distance > 0
         every = found.all_points + int(np.count_nonzero(behind))
         behind &= distance <= self._farthest()[of]  # the others would be dropped below
@@ -80,6 +85,20 @@ class Collector:
         nearest = tuple(column[kept] for column in columns)
         self.found = NearestPoints(of[kept], distance[kept], nearest, index[kept], every)
 
+    def _nearest(self, values: Values) -> tuple[Indices, Array]:
+        """Position of the nearest front point, the first of several, and the distance."""
+        front, count = self.front, len(values[0])
+        of, distance = np.zeros(count, dtype=np.int64), np.zeros(count)
+        run = max(1, PAIRS // len(front))
+        for begin in range(0, count, run):
+            part = slice(begin, begin + run)
+            gain, *costs = (column[part, None] for column in values)
+            short = 1 - gain / front.gain
+            for cost, of_front in zip(costs, (front.cost, front.other), strict=False):
+                np.maximum(short, _over(cost, of_front), out=short)
+            of[part], distance[part] = short.argmin(axis=1), short.min(axis=1)
+        return of, distance
+
     def _farthest(self) -> Array:
         """Distance beyond which nothing is kept, by front point."""
         farthest = np.full(len(self.front), np.inf)
@@ -88,6 +107,12 @@ class Collector:
         ends = np.searchsorted(self.found.of, full, side="right") - 1
         farthest[full] = self.found.distance[ends]
         return farthest
+
+
+def _over(cost: Array, of: Array) -> Array:
+    """By which share a cost is more than another; nothing is less than any share of something."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(of > 0, cost / of - 1, np.where(cost > 0, np.inf, 0.0))
 
 
 def nearest_points(
