@@ -113,7 +113,7 @@ def test_what_is_not_sure_enough_is_no_offer_and_turns_no_price(
     turned = [turn.config for flip in found.flips for turn in (flip.rise, flip.fall) if turn]
     assert likely.config not in turned
     first, *_ = offers.offers(run)
-    assert first.title == "Recommended"
+    assert first.title == "Recommended and cheapest"
     fast = {one.title: one for one in offers.offers(run)}["Fastest"]
     (probable,) = (one.meets_all for one in found.choices if one.config == run.fastest.config)
     told = {fact.label: fact.value for fact in fast.facts}

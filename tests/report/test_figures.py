@@ -124,5 +124,5 @@ def test_bars_are_thinned_but_keep_the_named_points() -> None:
 def test_shares_of_a_step_add_up() -> None:
     run = document()
     data = json.loads(figures.time_figure(run))["data"]
-    for bar in range(len(run.front) + 1):
+    for bar in range(len(figures.bars(run))):
         assert sum(trace["x"][bar] for trace in data) == pytest.approx(1.0)

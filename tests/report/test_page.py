@@ -6,14 +6,13 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dse.report import glossary, markdown, offers, page, tables
+from dse.report import glossary, offers, page, tables
 from dse.report.document import RunDocument
 from dse.study import QUANTITIES
 from tests.report import browser
@@ -282,10 +281,7 @@ def test_the_page_shows_no_backticks() -> None:
     assert "`" not in text
 
 
-@pytest.mark.parametrize("render", [page.render_page, markdown.render_markdown])
-def test_a_profile_without_communication_shows_what_it_holds(
-    render: Callable[[RunDocument], str],
-) -> None:
+def test_a_profile_without_communication_shows_what_it_holds() -> None:
     run = written()
     (known,) = run["calibration"]
     silent = {
@@ -300,7 +296,7 @@ def test_a_profile_without_communication_shows_what_it_holds(
         {**known, **silent, "name": "ours", "library": "training rates of a.csv", "rates": [rate]},
         {**known, **silent, "name": "timed", "compute": ["t4: large products reach 50 GFLOP/s"]},
     ]
-    text = render(read(run))
+    text = page.render_page(read(run))
     for unsaid in ("nothing was sent", "1 to 1", "1 B to 1 B", "Median error", "(none)", ">none<",
                    "training rates of a.csv"):  # fmt: skip
         assert unsaid not in text

@@ -1,13 +1,15 @@
-"""Whose facts stand behind a run, and which of them the answer rests on."""
+"""Whose facts stand behind a run, and which of them the report shows."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
 from dse.pricing.load import load
-from dse.report import provenance, sections
+from dse.report import provenance, sources
 from dse.report.document import AxisRow
+from dse.report.write import write_report
 from tests.pricing import studies
 from tests.report.documents import document
 
@@ -33,30 +35,9 @@ def test_the_users_prices_are_told_as_they_are_written_and_once(tmp_path: Path) 
     assert own["extras.spares"].value == "3 %"
     for fact in own:
         assert [row.item for row in rows if row.fact == fact] == [provenance.OWN]
-    run = replace(document(), sources=tuple(reversed(rows)))
-    item, facts, _ = sections.groups(run)[0]
-    assert item == provenance.OWN
-    assert "spares" in {row.fact for row in facts}
 
 
-def test_the_answer_rests_on_what_its_points_have_and_on_what_all_share() -> None:
-    run = document()
-    more = AxisRow(name="node", values=("dgx-a100-80gb", "dgx-h100"), default=False, conditional="")
-    best = replace(
-        run.recommended,
-        config={**run.recommended.config, "node": "dgx-h100", "inter_node": "25gbe"},
-    )
-    links = AxisRow(name="inter_node", values=("25gbe", "ib-ndr"), default=False, conditional="")
-    axes = [axis for axis in run.axes if axis.name != "inter_node"]
-    named = provenance.rests_on(replace(run, recommended=best, axes=(*axes, links, more)))
-    for item in ("node dgx-h100", "accelerator h100-sxm", "fabric 25gbe", "fabric nvlink3",
-                 "transport nccl", "prices", provenance.OWN):  # fmt: skip
-        assert named(item), item
-    for item in ("node dgx-a100-80gb", "accelerator t4", "fabric ib-ndr"):
-        assert not named(item), item
-
-
-def test_what_is_ordered_comes_first_among_the_inputs_and_the_baselines_last() -> None:
+def test_what_is_ordered_comes_first_among_the_inputs() -> None:
     """Of an axis of three accelerators the second is recommended, the first is the baseline's."""
     run = document()
     names = ("p100-sxm2-16gb", "v100-sxm2-16gb", "a10")
@@ -66,13 +47,27 @@ def test_what_is_ordered_comes_first_among_the_inputs_and_the_baselines_last() -
         for point, name in zip((run.baseline, run.recommended), names, strict=False)
     )
     (cited, *_) = run.sources
-    own = [replace(cited, item=provenance.OWN, fact=f"accelerators.{name}.purchase",
-                   status="sourced") for name in names]  # fmt: skip
-    host = replace(own[0], fact="host")
-    facts = [replace(cited, item=f"accelerator {name}", status="sourced") for name in names]
-    run = replace(run, axes=(axis,), baseline=base, recommended=best, sources=(*facts, *own, host))
-    first, *others = sections.groups(run)
-    assert [row.fact for row in first[1]] == ["v100-sxm2-16gb", "host", "a10", "p100-sxm2-16gb"]
-    assert [item for item, *_ in others] == [
-        "accelerator v100-sxm2-16gb", "accelerator a10", "accelerator p100-sxm2-16gb"
+    rows = [replace(cited, item=f"accelerator {name}", fact=fact, url="")
+            for name in names for fact in ("tdp", "memory_bandwidth")]  # fmt: skip
+    rows += [replace(cited, item=provenance.OWN, fact=f"accelerators.{name}.purchase",
+                     url="ftp://a") for name in names]  # fmt: skip
+    rows += [replace(cited, item="prices", fact="host")]
+    run = replace(run, axes=(axis,), baseline=base, recommended=best, sources=tuple(rows))
+    found = [(row.item, row.fact) for row in sources.foremost(run)]
+    assert found[:5] == [
+        (provenance.OWN, "v100-sxm2-16gb"), ("accelerator v100-sxm2-16gb", "memory_bandwidth"),
+        (provenance.OWN, "p100-sxm2-16gb"), ("accelerator p100-sxm2-16gb", "memory_bandwidth"),
+        ("prices", "host"),
     ]  # fmt: skip
+    assert {row.url for row in sources.foremost(run) if row.item != "prices"} == {""}
+    assert len(sources.foremost(replace(run, sources=tuple(rows) * 9))) == sources.SHOWN
+
+
+def test_sources_csv_has_every_fact(tmp_path: Path) -> None:
+    run = document()
+    write_report(run, tmp_path)
+    with (tmp_path / "sources.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["item"], row["fact"], row["source"]) for row in rows] == [
+        (one.item, one.fact, one.source) for one in run.sources
+    ]

@@ -22,7 +22,9 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
     kept = [section for section in sections.SECTIONS if section.facts(run) is not None]
     titles = [section.title for section in kept]
     html, text = page.render_page(run), markdown.render_markdown(run)
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == titles
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
+        section.title for section in kept if not section.page_only
+    ]
     assert re.findall(r"<h2 id=\"[\w-]+\">(.*)</h2>", html) == titles
     links = re.findall(r"<a href=\"#(\w+)\">(.*)</a>", html)
     assert links[: len(titles)] == [(section.name, section.link) for section in kept]
@@ -67,10 +69,8 @@ def test_no_word_of_a_renting_study_is_of_buying(
     assert "Rentals near the front" in page_
 
 
-def test_page_and_text_say_which_of_several_prices_is_used() -> None:
-    run = document()
-    assert PRICE_RULE in page.render_page(run)
-    assert PRICE_RULE in markdown.render_markdown(run)
+def test_the_page_says_which_of_several_prices_is_used() -> None:
+    assert PRICE_RULE in page.render_page(document())
 
 
 def test_what_binds_names_front_points_near_a_bound() -> None:
@@ -102,20 +102,6 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     assert "GPUs = 128" in sections.edges(read(run))
 
 
-def test_a_front_of_which_nothing_was_measured_is_not_called_outside_the_measured_range() -> None:
-    run = written()
-    for point in run["front"]:
-        point.update(extrapolated=True, evidence="catalogue")
-    many = run["extrapolated"]["front"] = len(run["front"])
-    said = f"None of their communication was measured: {many} are priced from the catalogue."
-    assert sections.outside_measured(read(run)) == said
-    run["front"][0]["evidence"] = "far"
-    said = f"{many} of them are priced outside what was measured."
-    assert sections.outside_measured(read(run)) == said
-    run["extrapolated"]["front"] = 0
-    assert sections.outside_measured(read(run)) == ""
-
-
 def test_small_print_is_explained_only_where_there_is_some() -> None:
     run = written()
     named = ("baseline", "recommended", "cheapest_within_5_percent", "fastest")
@@ -128,26 +114,3 @@ def test_small_print_is_explained_only_where_there_is_some() -> None:
             name: {**run[name], "interval": {"speedup": [1.0, 2.0], "step_s": [0.1, 0.2]}},
         }
         assert "small print gives" in page.render_page(read(one))
-
-
-def test_costs_by_the_hour_say_what_they_are_made_of() -> None:
-    run = written()
-    cited = dict.fromkeys(run["sources"][0], "")
-    run["sources"] = []
-    assert "every hour of the write-off time, plus" in markdown.render_markdown(read(run))
-    run["sources"] = [{**cited, "item": "prices", "fact": "amortisation_years", "value": "3"}]
-    assert "every hour of 3 years, plus" in markdown.render_markdown(read(run))
-
-
-def test_numbers_from_memory_come_first_among_the_inputs() -> None:
-    run = written()
-    (fact, *_) = run["sources"]
-    run["sources"] = [
-        {**fact, "item": item, "fact": name, "status": status}
-        for item, name, status in (
-            ("a", "known", "sourced"), ("b", "read", "sourced"), ("b", "recalled", "unverified"),
-        )
-    ]  # fmt: skip
-    found = [(item, [row.fact for row in rows], doubtful)
-             for item, rows, doubtful in sections.groups(read(run))]  # fmt: skip
-    assert found == [("b", ["recalled", "read"], 1), ("a", ["known"], 0)]

@@ -66,11 +66,6 @@ def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
     assert base["data_s"] == found.baseline.pai.terms.data_s
     assert base["weights_s"] == pytest.approx(found.baseline.comm_s)
     assert terms.note(found) == ""
-    share = base["weights_s"] / found.baseline.step_s
-    assert share > 0.5
-    said = terms.times(found)[1]
-    assert f"; the largest part is the exchange of weights (T_w), {100 * share:.0f} %." in said
-    assert said.endswith(" It is priced as PS/Worker, and nothing overlaps.")
 
 
 def test_of_terms_that_all_overlap_the_longest_is_the_step(tmp_path: Path) -> None:
@@ -81,35 +76,11 @@ def test_of_terms_that_all_overlap_the_longest_is_the_step(tmp_path: Path) -> No
         assert min(terms.added(point).values()) >= 0
     for bars in zip(*drawn(found).values(), strict=True):
         assert sum(bars) == pytest.approx(1)
-    said = terms.times(found)[1]
-    assert "as long as its longest term, the exchange of weights (T_w). It is priced" in said
-    assert said.endswith("as PS/Worker, and all overlaps ideally.")
     assert terms.note(found) in " ".join(Page(page.render_page(found)).text.split())
     assert "the longest of its terms" in terms.note(found)
 
 
-def test_communication_beside_computing_is_not_free() -> None:
-    """What runs beside computing is waited for by nobody, and slows it all the same: one sentence
-    says both."""
-    run = documents.written()
-    point = run["recommended"]
-    point.update(step_s=0.46, comm_s=0.249)
-    point["terms"].update(exposed_s=0.0, slowed_s=0.138)
-    (first, *_) = terms.times(documents.read(run))
-    assert first.endswith(
-        "It communicates for 249 ms, all of it while it computes: nothing waits for it, but "
-        "computing takes 138 ms longer beside it."
-    )
-    point["terms"].update(exposed_s=0.0996)
-    (first, *_) = terms.times(documents.read(run))
-    assert first.endswith(
-        "60 % of it while it computes, which takes 138 ms longer beside it; for the other 99.6 ms "
-        "computing waits."
-    )
-
-
 def test_other_reports_keep_theirs() -> None:
-    """Also one of a version that knew no closed model."""
     found = documents.document()
     assert [term.title for term in terms.terms(found)] == [
         "Forward", "Backward", "Slowed by communication", "Waiting for the slowest",
@@ -117,9 +88,3 @@ def test_other_reports_keep_theirs() -> None:
     ]  # fmt: skip
     for point in (found.baseline, *found.front):
         assert terms.seconds(point) == vars(point.terms)
-    newer = documents.written()
-    for point in (newer["baseline"], newer["recommended"], *newer["front"]):
-        assert "pai" not in point
-        point["pai"] = None
-    assert terms.times(documents.read(newer)) == terms.times(found)
-    assert "It communicates for" in terms.times(found)[0]

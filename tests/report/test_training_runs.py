@@ -56,17 +56,34 @@ def test_the_length_of_a_run_in_words(tmp_path: Path, target: str, said: str) ->
     assert training_runs.said(load(studies.written(tmp_path, text))) == said
 
 
-def test_time_cost_and_energy_stand_beside_every_speed() -> None:
+@pytest.mark.parametrize(
+    ("start_up_h", "said"),
+    [
+        (None, ""),
+        (7.6, ""),  # a tenth of 3.2 days is 7.68 h
+        (7.7, "7.7 h of its time (10 %) is the start-up of the machines"),
+    ],
+)
+def test_machines_that_take_long_to_start_are_told_beside_the_time(
+    start_up_h: float | None, said: str
+) -> None:
+    run = timed(512, 128)
+    assert run.recommended.run is not None
+    start_s = start_up_h and 3600 * start_up_h
+    started = replace(run.recommended.run, start_up_s=start_s)
+    run = replace(run, recommended=replace(run.recommended, run=started))
+    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
+    assert training_runs.start(run.recommended) == facts["Time of the run"].note == said
+    assert training_runs.start(run.baseline) == ""
+
+
+def test_the_time_stands_beside_every_speed() -> None:
     run = timed(512, 128)
     heads = [head for head, _ in tables.comparison(run).rows]
     at = heads.index("Speedup")
-    assert heads[at + 1 : at + 4] == ["Time to target", "Rent per run", "Energy per run"]
+    assert heads[at + 1] == "Time to target"
     facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
-    took = facts["Time of the run"]
-    assert (took.value, took.note) == (
-        "3.2 days", "USD 691 to own (USD 1.23 k to rent) and 2 MWh",
-    )  # fmt: skip
-
+    assert facts["Time of the run"].value == "3.2 days"
     header, rows = front_rows(run)
     for name in ("time_to_target_s", "run_usd", "run_energy_j", "samples_to_target",
                  "batch_extrapolated"):  # fmt: skip
@@ -101,36 +118,7 @@ def test_points_beyond_the_observed_batches_are_marked() -> None:
     assert f"{training_runs.MARK} The global batch lies outside of 64 to 1,024" in front.note
 
 
-@pytest.mark.parametrize(
-    ("batch", "base", "said"),
-    [
-        (512, 128, ""),
-        (2048, 128, "The recommended point's global batch of 2,048 lies outside of 64 to 1,024"),
-        (512, 32, "The baseline's global batch of 32 lies outside of 64 to 1,024"),
-        (2048, 32, "The recommended point's global batch of 2,048 and the baseline's global batch "
-         "of 32 lie outside of 64 to 1,024"),
-    ],
-)  # fmt: skip
-def test_an_answer_beyond_the_observed_batches_says_so(batch: int, base: int, said: str) -> None:
-    run = timed(batch, base)
-    found = [*training_runs.beyond(run.recommended, run.baseline)]
-    assert len(found) == bool(said)
-    assert all(sentence.startswith(said) for sentence in found)
-
-
 def test_electricity_is_told_in_kilowatt_hours() -> None:
     assert training_runs.amount("energy", 3.6e6) == "1 kWh"
     assert training_runs.amount("energy", 3.6e9 * 0.99999) == "1 MWh"
     assert training_runs.amount("energy", None) == "unknown"
-
-
-def test_a_study_that_rents_has_no_cost_of_owning() -> None:
-    run = timed(512, 128)
-    rents = replace(run, objectives=replace(run.objectives, minimize="hourly"))
-    assert training_runs.owned_usd(rents, run.recommended) is None
-    assert training_runs.costs(rents, run.recommended) == "USD 1.23 k to rent"
-    best = run.recommended
-    an_hour, lasts = best.costs["tco"], best.quantity("time_to_target")
-    assert an_hour is not None
-    assert lasts is not None
-    assert training_runs.owned_usd(run, best) == pytest.approx(an_hour * lasts / 3600)

@@ -13,7 +13,11 @@ from dse.pricing.load import load
 from dse.report import what_if
 from dse.report.answer import answer
 from dse.report.document import RunDocument
+from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
+from dse.report.page import render_page
+from dse.report.tables import comparison
+from dse.search import best_software
 from dse.search.run import Outcome, run
 from tests.evidence import beyond
 from tests.pricing import studies
@@ -72,10 +76,18 @@ def test_the_best_of_a_value_is_that_of_a_study_of_this_value(tmp_path: Path) ->
     assert row.best.cost == pytest.approx(alone.costs["capital"], rel=1e-12)
 
 
+def test_it_is_shown_and_kept(tmp_path: Path) -> None:
+    found = written(searched(tmp_path, ASKED))
+    assert parsed(RunDocument, plain(found)) == found
+    assert 'id="what-if-table"' in render_page(found)
+    assert render_markdown(found).count("(baseline)") == 1
+    assert [row.baseline for row in what_if.rows(found)] == [True, False]
+    assert all(len(row.cells) == 6 for row in what_if.rows(found))
+
+
 def test_a_study_that_does_not_ask_has_no_such_section(tmp_path: Path) -> None:
     found = written(searched(tmp_path, studies.SMALL))
     assert found.what_if is None
-    assert not what_if.said(found)
     assert "\n## What if\n" not in render_markdown(found)
 
 
@@ -86,6 +98,27 @@ def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> 
     first = found.rows[0]
     assert (first.value, first.baseline, first.best) == ("100gbe", True, None)
     assert first.alone.speedup == pytest.approx(1.0)
+
+
+def test_without_buying_costs_what_the_baseline_costs(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("gpus: 4, gpus_per_node: 4", "gpus: 16, gpus_per_node: 4")
+    found = written(searched(tmp_path, text))
+    point = found.without_buying
+    assert point is not None
+    assert point.costs == found.baseline.costs
+    assert point.objectives["capital"] == found.baseline.objectives["capital"]
+    assert (point.speedup or 0) > 1
+    assert point.gpus == found.baseline.gpus
+    assert comparison(found).heads[-1] == "Without buying anything"
+
+
+def test_too_many_ways_of_training_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = searched(tmp_path, studies.SMALL)
+    assert written(outcome).without_buying is not None
+    monkeypatch.setattr(best_software, "MOST_POINTS", 10)
+    assert written(outcome).without_buying is None
 
 
 @pytest.mark.parametrize("seed", beyond([0], range(6)))

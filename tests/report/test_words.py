@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dse.report import (
     alternatives,
+    answer,
     figures,
     offers,
     words,
@@ -197,22 +198,13 @@ def test_every_place_gives_the_value_to_its_interval() -> None:
     table = alternatives.table(run)
     assert table is not None
     told += table.rows[0][1]
-    told += [figures.hover(run, "recommended", own)]
+    told += [figures.hover(run, "recommended", own), *answer.answer(run)]
     texts = [text for text in told if " to 3.9x" in text]
-    assert len(texts) == 3, told
+    assert len(texts) == 4, told
     assert all("2.96x to 3.9x" in text for text in texts), texts
     money = [text for text in told if "to USD 20 k" in text]
     assert len(money) == 1, told
     assert all("USD 9.96 k to USD 20 k" in text for text in money), money
-
-
-def test_what_is_compared_with_nothing_reads_alike_everywhere() -> None:
-    """A baseline that costs nothing, as one that stands there, has no ratio to anything."""
-    run = document()
-    base = replace(run.baseline, objectives={**run.baseline.objectives, "capital": 0.0})
-    cheap = replace(run.recommended, objectives={**run.recommended.objectives, "capital": 0.0})
-    free = replace(run, recommended=cheap, baseline=base)
-    assert "(up from 0) and" in offers.given_up(free, run.fastest)
 
 
 @pytest.mark.parametrize(

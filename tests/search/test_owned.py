@@ -19,10 +19,10 @@ from dse.search.certainty.sensitivity import effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import purchases
 from dse.search.certainty.usefulness import Priced, above_nothing, gain_per_cost, regret, worth
-from dse.search.distance import ThreeObjectives, TwoObjectives
 from dse.search.guided.acquisition import losses_of
 from dse.search.pareto import Front, front_of
 from dse.search.run import FrontPoint, run
+from dse.search.runners_up import Collector
 from tests.evidence import beyond
 from tests.pricing import priced, studies
 from tests.pricing.test_owned import GROW, OURS
@@ -140,19 +140,17 @@ def front(*rows: tuple[float, ...]) -> Front:
 
 
 def test_distances_from_a_point_that_costs_nothing() -> None:
-    two = TwoObjectives(front((1.0, 0.0), (2.0, 100.0)), 0.1)
+    two = Collector(front((1.0, 0.0), (2.0, 100.0)), 0.1)
     values = [np.array([0.95, 0.99, 1.95]), np.array([0.0, 5.0, 105.0])]
-    assert two.within(values).tolist() == [True, False, True]
-    kept = [column[[0, 2]] for column in values]
-    of, away = two.nearest(kept)
-    assert of.tolist() == [0, 1]
-    assert away == pytest.approx([0.05, 0.05])
-    three = ThreeObjectives(front((1.0, 0.0, 5.0), (2.0, 100.0, 5.0)), 0.1)
+    assert two.wanted(values).tolist() == [True, False, True]
+    two.add([column[[0, 2]] for column in values], np.arange(2))
+    three = Collector(front((1.0, 0.0, 5.0), (2.0, 100.0, 5.0)), 0.1, objectives=3)
     rows = [np.array([0.95, 1.95]), np.array([0.0, 105.0]), np.array([5.0, 5.0])]
-    assert three.within(rows).all()
-    of, away = three.nearest(rows)
-    assert of.tolist() == [0, 1]
-    assert away == pytest.approx([0.05, 0.05])
+    assert three.wanted(rows).all()
+    three.add(rows, np.arange(2))
+    for one in (two, three):
+        assert one.found.of.tolist() == [0, 1]
+        assert one.found.distance == pytest.approx([0.05, 0.05])
 
 
 def test_what_costs_nothing_teaches_a_guided_search() -> None:
