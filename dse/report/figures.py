@@ -30,7 +30,7 @@ from dse.report.style import (
     part_of_bar,
 )
 
-MOST_BARS = 5
+MOST_BARS = 4
 MOST_GROUPS = 8
 WIDEST_LABEL = 34
 

@@ -46,7 +46,8 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
-ASSUMED = 8  # lines on what else the numbers rest on
+ASSUMED = 7  # lines on what else the numbers rest on
+BESIDE = ("Rent per run", "Energy per run", "Step time", "Power")  # of points, on the page alone
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 
@@ -87,6 +88,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
+        "beside": BESIDE,
         "intervals": any(point.interval for point in _named(document)),
     }
 
