@@ -28,7 +28,7 @@ from dse.search.certainty.sources import PRICE
 from dse.study import Value
 from dse.study.axes import HARDWARE
 
-_TIMES = "times today's price"  # the unit of a price of many parts at once
+_TIMES = "times today's"  # the unit of a price of many parts at once
 
 
 class _Filled(string.Formatter):

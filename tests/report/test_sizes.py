@@ -1,0 +1,49 @@
+"""What every shipped study prints and writes is short."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dse.commands.app import app
+from tests.evidence import beyond
+from tests.golden.answers import HERE as GOLDEN
+from tests.golden.answers import ROOT
+
+STUDIES = [path.stem for path in sorted((ROOT / "search_spaces").glob("*.yaml"))
+           if "\nfleet:" not in f"\n{path.read_text()}"]  # fmt: skip
+LONG = ("billion", "tf-aggregation", "tf-aggregation-nasnet", "tf-aggregation-resnet101")
+OFTEN = [name for name in STUDIES if name not in LONG]
+MOST_LINES, MOST_WORDS = 12, 150
+MOST_REPORT_WORDS, MOST_JSON, MOST_PAGE = 4000, 400_000, 1_300_000
+# A speed, a sum, a time of a run or a power; counts, shares and names may repeat.
+QUANTITY = re.compile(
+    r"\b[\d,.]+x\b|USD [\d,.]+(?: [kMBT]\b)?(?:/h)?|"
+    r"\b[\d,.]+ (?:ms|s|min|h|days|[kMG]?W|[kMG]?Wh|[kMG]? ?samples/s)\b"
+)
+
+
+@pytest.mark.parametrize("name", beyond(OFTEN, STUDIES))
+def test_the_answer_and_the_report_are_short(name: str, tmp_path: Path) -> None:
+    (tmp_path / "calibrations").symlink_to(GOLDEN / "calibrations")
+    with chdir(tmp_path):
+        study = str(ROOT / f"search_spaces/{name}.yaml")
+        done = CliRunner().invoke(app, ["run", study, "--out", "out"], catch_exceptions=False)
+    assert done.exit_code == 0
+    _, _, answer = done.stdout.partition("\n\n")  # after how it was searched
+    lines = [line for line in answer.splitlines() if line.strip()]
+    assert len(lines) <= MOST_LINES
+    assert len(answer.split()) <= MOST_WORDS
+    repeated = {
+        text: count for text, count in Counter(QUANTITY.findall(answer)).items() if count > 1
+    }
+    assert not repeated
+    out = tmp_path / "out"
+    assert len((out / "report.md").read_text().split()) <= MOST_REPORT_WORDS
+    assert (out / "run.json").stat().st_size <= MOST_JSON
+    assert (out / "report.html").stat().st_size <= MOST_PAGE
