@@ -80,8 +80,6 @@ def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> Path
     if as_json:
         print(json.dumps(plain(document), indent=1))
         return page
-    for line in study.told:
-        print(f"Note: {line}.")
     for line in answer_lines(document):
         print(line)
     jobs = many(document.population.jobs, "job")

@@ -18,7 +18,7 @@ from dse.catalog import Citation
 if TYPE_CHECKING:  # it takes a while to import
     from pydantic import TypeAdapter
 
-FORMAT = "dse-fleet-3"
+FORMAT = "dse-fleet-4"
 ALL = "all"
 _KEYS = {"architecture": "class", "source": "from", "target": "to"}
 
@@ -96,29 +96,6 @@ class Breakdown:
     resource_share: float
     cnodes: CNodes
     levels: Levels
-
-
-@dataclass(frozen=True)
-class NamedJob:
-    """One job that has a name.
-
-    gpu_hours: what it holds of the fleet, its cNodes where nobody told. speedups: upgrade -> of
-    this job. moves: port -> samples per second after it over those before, where the job can move.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("architecture")
-
-    name: str
-    architecture: str
-    cnodes: float
-    data_s: float
-    flops_s: float
-    memory_s: float
-    weights_s: float
-    step_s: float
-    gpu_hours: float
-    speedups: Mapping[str, float]
-    moves: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -266,20 +243,18 @@ class Held:
 class LogSummary:
     """The contents of a scheduler's log.
 
-    form: of the log. columns: what a column tells -> its name. unread: columns that look like what
-    no column tells -> what that is. left_out: reason -> jobs, no_jobs: what rows are that are no
-    jobs -> how many. jobs, gpus, gpu_hours: of all that held GPUs and were not left out; hours None
-    where the log has no times. workloads: what is priced. unmatched: jobs whose name no pattern of
-    the study matches, which are not priced; unmatched_names: the commonest, with their jobs.
-    batch_per_gpu: of ``without_batch`` priced jobs. failed: jobs that failed or were cancelled and
-    count; None where the log does not tell.
+    form: of the log. columns: what a column tells -> its name. left_out: reason -> jobs.
+    steps: rows that are steps of jobs. jobs, gpus, gpu_hours: of all that held
+    GPUs and were not left out; hours None where the log has no times. workloads: what is priced.
+    unmatched: jobs whose name no pattern of the study matches, which are not priced;
+    unmatched_names: the commonest, with their jobs.
+    batch_per_gpu: of ``without_batch`` priced jobs.
     """
 
     form: str
     columns: Mapping[str, str]
-    unread: Mapping[str, str]
     left_out: Mapping[str, int]
-    no_jobs: Mapping[str, int]
+    steps: int
     jobs: int
     gpus: float
     gpu_hours: float | None
@@ -288,7 +263,6 @@ class LogSummary:
     unmatched_names: Mapping[str, int]
     batch_per_gpu: float
     without_batch: int
-    failed: Held | None
 
 
 @dataclass(frozen=True)
@@ -322,7 +296,6 @@ class FleetDocument:
     overlap: str
     whole: str
     classes: tuple[Breakdown, ...]
-    named: tuple[NamedJob, ...]
     sensitivity: Mapping[str, Mapping[str, float]]
     most_sensitive: Mapping[str, str]
     upgrades: tuple[UpgradeSpeedup, ...]

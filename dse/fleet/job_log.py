@@ -6,7 +6,7 @@ Which column tells what, :mod:`~dse.fleet.traces` says, or the study under ``col
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dse.fleet import traces
 from dse.fleet.json_log import json_table
-from dse.fleet.log_cells import ABSENT, READ, failed, seconds_of, waits
+from dse.fleet.log_cells import ABSENT, READ, waits
 from dse.fleet.table import Table, read_text, text_table
 from dse.model.arrays import Array, Mask
 from dse.model.pai import PS_WORKER
@@ -26,28 +26,23 @@ _LONGEST_HOURS = 20 * 365 * 24.0
 # A step of a job of Slurm, 123.batch or 123.0; 123.pbs01 is a job of PBS.
 _STEP = re.compile(r"([\d_+]+(?:\[[^\]]*\])?)\.(?:(batch|extern|interactive)|[\d+]+)")
 _SERVER = re.compile(r"ps|parameterserver")
-_NODES = re.compile(r"node|server|host")  # in the name of a column of numbers
-_HOURS = re.compile(r"duration|elapsed|runtime|walltime|hours|minutes")
-REMARKS, STEPS = "that begin with #", "of steps, such as 101.batch, which are part of their jobs"
 
 
 @dataclass(frozen=True)
 class JobLog:
     """A log as read: arrays over its jobs, NaN where a number is not told.
 
-    title: of the log. columns: what each column that was used tells -> its name. unread: columns
-    that were not used and look like what was not told -> what that is. no_jobs: what rows are that
-    are no jobs -> how many. rows: of the table, where jobs stand. names: what jobs are called, or
+    title: of the log. columns: what each column that was used tells -> its name. steps: how many
+    rows are steps of jobs. rows: of the table, where jobs stand. names: what jobs are called, or
     their ID. classes: empty where not told. cnodes: GPUs that a job held or shared; gpus: the same,
-    of shared ones its part. gpu_hours: of these. batch: samples of a GPU in a step. failed: whether
-    a job failed, or was cancelled. waited: whether it never started.
+    of shared ones its part. gpu_hours: of these. batch: samples of a GPU in a step. waited: whether
+    a job never started.
     """
 
     title: str
     table: Table
     columns: Mapping[str, str]
-    unread: Mapping[str, str]
-    no_jobs: Mapping[str, int]
+    steps: int
     rows: NDArray[np.intp]
     names: Sequence[str]
     classes: Sequence[str]
@@ -56,7 +51,6 @@ class JobLog:
     nodes: Array
     gpu_hours: Array
     batch: Array
-    failed: Mask
     waited: Mask
 
 
@@ -89,21 +83,6 @@ def _without_steps(table: Table, places: Mapping[str, int]) -> NDArray[np.intp]:
     return np.flatnonzero(~np.array(steps, dtype=bool))
 
 
-def _unread(table: Table, places: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """The columns of numbers that nobody reads, by whose names they tell servers or durations where
-    no other column does, and which of these."""
-    wanted = [] if "nodes" in places else [("nodes", _NODES)]
-    if not {"gpu_hours", "hours", "seconds", "end"} & set(places):
-        wanted.append(("seconds", _HOURS))
-    for tells, looks in wanted:
-        for at, name in enumerate(table.header):
-            told = [row[at] for row in table.rows if row[at].lower() not in ABSENT]
-            if at in places.values() or not looks.search(traces.plain(name)) or not told:
-                continue
-            if all(seconds_of(cell) is not None for cell in told):
-                yield name, tells
-
-
 @dataclass(frozen=True)
 class _Cells:
     """The cells of some rows of a table whose columns are known."""
@@ -125,13 +104,11 @@ class _Cells:
         never = [any(starts) and not start and not ran
                  for start, ran in zip(starts, np.nan_to_num(total), strict=True)]  # fmt: skip
         ids, names = self.texts("job"), self.texts("name")
-        no_jobs = {REMARKS: self.table.remarks, STEPS: len(self.table.rows) - len(self.rows)}
         found = JobLog(
             title=trace.title,
             table=self.table,
             columns={tells: self.table.header[at] for tells, at in self.places.items()},
-            unread=dict(_unread(self.table, self.places)),
-            no_jobs={what: number for what, number in no_jobs.items() if number},
+            steps=len(self.table.rows) - len(self.rows),
             rows=self.rows,
             names=[name or own or f"row {row + 1}"
                    for name, own, row in zip(names, ids, self.rows, strict=True)],
@@ -141,7 +118,6 @@ class _Cells:
             nodes=nodes,
             gpu_hours=total,
             batch=self.numbers("batch_per_gpu"),
-            failed=np.array([failed(word) for word in status], dtype=bool),
             waited=np.array([waits(word) for word in status], dtype=bool) | np.array(never, bool),
         )  # fmt: skip
         return _of_tasks(found, ids, self.texts("task")) if "task" in self.places else found
@@ -194,7 +170,7 @@ def _of_tasks(log: JobLog, ids: Sequence[str], tasks: Sequence[str]) -> JobLog:
     waiting = together(log.waited & (log.cnodes > 0))
     hours = together(np.where(timed, log.gpu_hours, 0.0))
     return JobLog(
-        **{key: getattr(log, key) for key in ("title", "table", "columns", "unread", "no_jobs")},
+        **{key: getattr(log, key) for key in ("title", "table", "columns", "steps")},
         rows=log.rows[first],
         names=[log.names[at] for at in first],
         classes=[PS_WORKER if own and held > 1 else ""
@@ -204,6 +180,5 @@ def _of_tasks(log: JobLog, ids: Sequence[str], tasks: Sequence[str]) -> JobLog:
         nodes=log.nodes[first],
         gpu_hours=np.where(together(timed) > 0, hours, np.nan),
         batch=log.batch[first],
-        failed=together(log.failed) > 0,
         waited=(waiting > 0) & (waiting == together(log.cnodes > 0)),
     )  # fmt: skip

@@ -1,9 +1,9 @@
-"""A user's own jobs from a CSV or Parquet file, one row a job.
+"""A user's own jobs from a CSV file, one row a job.
 
 Columns, in any order: ``class`` (1w1g, 1wng, ps-worker, allreduce-local, allreduce-cluster, pearl),
 ``cnodes``, and of one cNode in one step ``flops``, ``memory_bytes``, ``input_bytes``,
 ``weight_bytes`` (dense weights exchanged). Optional: ``embedding_bytes`` (rows of embedding tables
-exchanged besides), ``state_bytes`` (memory that a whole replica needs), ``gpu_hours``, ``name``.
+exchanged besides), ``state_bytes`` (memory that a whole replica needs), ``gpu_hours``.
 Lines above the header that begin with # are remarks; the first names the population.
 """
 
@@ -20,20 +20,18 @@ from numpy.typing import NDArray
 
 from dse.errors import StudyError
 from dse.fleet.population import Group, Population
-from dse.fleet.table import Table, parquet_table, read_text, text_table
+from dse.fleet.table import Table, read_text, text_table
 from dse.model.arrays import Array, Mask
 from dse.model.pai import ARCHITECTURES, IN_ONE_SERVER, ONE_WORKER_ONE_GPU, Jobs
 from dse.spelling import alternatives, meant
 
-ENDINGS = (".csv", ".parquet", ".pq")
-CLASS, NAME = "class", "name"
+CLASS = "class"
 REQUIRED = ("cnodes", "flops", "memory_bytes", "input_bytes", "weight_bytes")
 OPTIONAL = ("embedding_bytes", "gpu_hours", "state_bytes")
-KNOWN = (CLASS, NAME, *REQUIRED, *OPTIONAL)
+KNOWN = (CLASS, *REQUIRED, *OPTIONAL)
 MOST_CNODES = 1e6
 # FLOPs, bytes and GPU-hours beyond these are mistakes, and their sums and ratios no numbers.
 LEAST, MOST = 1e-3, 1e30
-MOST_NAMED = 1000  # jobs whose names are kept, to tell single jobs apart
 _WANTED = {
     "cnodes": f"a whole number from 1 to {MOST_CNODES:.0f}",
     "gpu_hours": f"a number from {LEAST:g} to {MOST:g}",
@@ -48,7 +46,6 @@ class Work:
 
     classes: Sequence[str]
     numbers: Mapping[str, Array]
-    names: Sequence[str]
     wrong: Callable[[int, str, str, str], StudyError]
     per_server: Array | None = None
 
@@ -60,15 +57,13 @@ def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
     """
     if not os.path.isfile(path):
         problem = "this is a directory" if os.path.isdir(path) else "no such file"
-        raise StudyError(str(path), 0, 0, problem, "name a CSV or Parquet file")
-    csv = path.suffix == ".csv"
-    table = text_table(str(path), read_text(path)) if csv else parquet_table(path)
+        raise StudyError(str(path), 0, 0, problem, "name a CSV file")
+    table = text_table(str(path), read_text(path))
     _check_header(table)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.header]
     work = Work(
         classes=table.cells(CLASS),
         numbers={name: _numbers(table, name) for name in columns},
-        names=table.cells(NAME) if NAME in table.header else (),
         wrong=table.wrong,
     )
     if not work.classes:
@@ -157,10 +152,8 @@ def _group(architecture: str, rows: NDArray[np.intp], work: Work) -> Group:
         embedding_bytes=taken.get("embedding_bytes", none),
         per_server=np.inf if work.per_server is None else work.per_server[rows],
     )
-    few = 0 < len(work.names) <= MOST_NAMED
-    names = tuple(work.names[row] for row in rows) if few else ()
     hours = taken.get("gpu_hours", taken["cnodes"])
-    return Group(architecture, jobs, hours, taken.get("state_bytes", none), names)
+    return Group(architecture, jobs, hours, taken.get("state_bytes", none))
 
 
 def _check(work: Work, classes: NDArray[np.object_], gpus_per_server: float | None) -> None:

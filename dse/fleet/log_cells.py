@@ -1,4 +1,4 @@
-"""Cells of a scheduler's log: GPUs, moments, durations, the states of jobs."""
+"""Cells of a scheduler's log: GPUs, moments, durations, and whether a job waits."""
 
 from __future__ import annotations
 
@@ -11,18 +11,10 @@ from dse.fleet.traces import plain
 ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(null)"))
 _LARGEST = 1e15  # number that a cell may have
 _LAST_DATE_S = 4_102_444_800.0  # the year 2100; larger numbers are no seconds
-# How words for jobs that ended without a result begin. Those that met their time limit (TIMEOUT) or
-# made room for others (PREEMPTED) are not among them: training goes on from a checkpoint.
-_FAILED = re.compile(r"fail|cancel|kill|error|outofme|oom|nodefail|bootfail|abort|evict")
 _WAITS = re.compile(r"pend|queue|inqueue|wait|unsched|(?:pd|q|qw|hqw)$")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d+):(\d+(?:\.\d+)?)")
 _GPUS = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")  # gres/gpu:a100=8, gpu:8
 _RESOURCES = re.compile(r"[\w/:.-]+[=:][^,]+(?:,|$)")  # cpu=8,mem=64G
-
-
-def failed(status: str) -> bool:
-    """True of a word for a job that ended without a result: ``CANCELLED by 1001``."""
-    return _FAILED.match(plain(status)) is not None
 
 
 def waits(status: str) -> bool:

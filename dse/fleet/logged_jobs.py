@@ -40,13 +40,11 @@ _LONGEST_NAME = 60  # characters of a name that are shown
 class LogTerms:
     """A study's words on its log. columns: what a column tells -> its name. workloads: pattern of
     names of jobs -> workload of the catalogue, the first that matches counts. batch_per_gpu: where
-    the log has none. count_failed: whether jobs that failed or were cancelled count like the
-    others."""
+    the log has none."""
 
     columns: Mapping[str, str]
     workloads: Mapping[str, str]
     batch_per_gpu: float = BATCH_PER_GPU
-    count_failed: bool = True
 
     def workload(self, name: str) -> str:
         """The workload of a job of this name, capitals aside; empty where no pattern matches it."""
@@ -58,7 +56,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> Populati
     """The jobs of a log whose workload is known, in the classes that it tells, else by how many
     GPUs and servers they hold. Raises :class:`~dse.errors.StudyError` where none held a GPU."""
     log = read_job_log(path, terms.columns)
-    held, left_out = _that_held(log, terms)
+    held, left_out = _that_held(log)
     meant = {name: terms.workload(name) for name in {log.names[at] for at in held}}
     found = [meant[log.names[at]] for at in held]
     named = held[np.array([bool(name) for name in found], dtype=bool)]
@@ -79,7 +77,6 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> Populati
     work = Work(
         classes=[log.classes[at] or _by_size(log, at, gpus_per_server) for at in named],
         numbers=numbers,
-        names=[f"{log.names[at][:_LONGEST_NAME]} ({meant[log.names[at]]})" for at in named],
         wrong=wrong,
         per_server=np.maximum(spread, 1.0)[named],
     )
@@ -95,7 +92,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> Populati
     )
 
 
-def _that_held(log: JobLog, terms: LogTerms) -> tuple[NDArray[np.intp], Mapping[str, int]]:
+def _that_held(log: JobLog) -> tuple[NDArray[np.intp], Mapping[str, int]]:
     """The jobs that held GPUs and count, and why others do not, with how many."""
     untimed = np.isnan(log.gpu_hours)
     reasons = {
@@ -103,7 +100,6 @@ def _that_held(log: JobLog, terms: LogTerms) -> tuple[NDArray[np.intp], Mapping[
         "that held no GPU": log.gpus <= 0,
         "that ran for less than 4 seconds of a GPU, or not at all": log.gpu_hours < LEAST,
         "without a time, where others have one": untimed & bool((log.gpu_hours >= LEAST).any()),
-        "that failed or got cancelled": log.failed & (not terms.count_failed),
     }
     left, counts = np.ones(len(log.names), dtype=bool), dict[str, int]()
     for reason, mask in reasons.items():
@@ -112,7 +108,6 @@ def _that_held(log: JobLog, terms: LogTerms) -> tuple[NDArray[np.intp], Mapping[
     counts = {reason: count for reason, count in counts.items() if count}
     if not left.any():
         said = [f"{count:,} job{'s' * (count != 1)} {why}" for why, count in counts.items()]
-        said += [f"{count:,} row{'s' * (count != 1)} {what}" for what, count in log.no_jobs.items()]
         problem = f"no job in it can be used: {' and '.join(said) or 'it has no rows'}"
         raise StudyError(log.table.path, 0, 0, problem, "give a log of jobs that trained")
     return np.flatnonzero(left), counts
@@ -148,9 +143,8 @@ def _summary(
     return LogSummary(
         form=log.title,
         columns=dict(log.columns),
-        unread=dict(log.unread),
         left_out=dict(left_out),
-        no_jobs=dict(log.no_jobs),
+        steps=log.steps,
         jobs=len(jobs),
         gpus=float(log.gpus[jobs].sum()),
         gpu_hours=float(hours.sum()) if timed else None,
@@ -159,7 +153,6 @@ def _summary(
         unmatched_names=dict(names.most_common(MOST_SHOWN)),
         batch_per_gpu=terms.batch_per_gpu,
         without_batch=int((~(log.batch[jobs] > 0) & ~unknown).sum()),
-        failed=held("", log.failed[jobs]) if "status" in log.columns else None,
     )
 
 

@@ -1,8 +1,8 @@
-"""A machine of the catalogue that a fleet's jobs run on, or that an upgrade puts in its place."""
+"""A machine of the catalogue that a fleet's jobs run on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dse import catalog
@@ -13,7 +13,7 @@ from dse.model.precision import PRECISIONS
 from dse.pricing.load import known_names
 from dse.study.cursor import Cursor
 
-NODE, ACCELERATOR, PRECISION = "node", "accelerator", "precision"
+NODE = "node"
 _USUAL = ("bf16", "fp16", "fp32")  # in which jobs compute, the first that the accelerator has
 _CITED = {"accelerator", "accelerators", "nics", "inter_node", "memory_bandwidth",
           "intra_node_bandwidth"}  # fmt: skip
@@ -21,16 +21,11 @@ _CITED = {"accelerator", "accelerators", "nics", "inter_node", "memory_bandwidth
 
 @dataclass(frozen=True)
 class Machine:
-    """A node, or accelerators alone, and the format in which its jobs compute."""
+    """A node, its accelerator, and the format in which its jobs compute."""
 
+    node: Node
     accelerator: Accelerator
     precision: str
-    node: Node | None = None
-
-    @property
-    def title(self) -> str:
-        """Its name for people."""
-        return self.accelerator.title if self.node is None else self.node.title
 
     def peaks(self) -> dict[str, float]:
         """The peaks of its catalogue entries, by the key of a fleet's ``hardware``, in SI units.
@@ -46,43 +41,30 @@ class Machine:
             "pcie": host,
             "nvlink": board.intra_node_bytes_per_s or host,
             "ethernet": None,
-            "gpus_per_server": None if node is None else float(node.accelerators),
+            "gpus_per_server": float(node.accelerators),
         }
-        if node is not None and node.inter_node and node.nics and not self.shares_cards:
+        if node.inter_node and node.nics and not self.shares_cards:
             each = catalog.fabric(node.inter_node).bytes_per_s
             found["ethernet"] = None if each is None else node.nics / node.accelerators * each
         return {key: value for key, value in found.items() if value is not None}
 
     @property
     def shares_cards(self) -> bool:
-        """True where several accelerators of a node share a network card."""
-        node = self.node
-        return node is not None and node.nics is not None and node.nics < node.accelerators
+        """True where several accelerators of the node share a network card."""
+        return self.node.nics is not None and self.node.nics < self.node.accelerators
 
     def facts(self) -> Iterator[tuple[str, Fact]]:
         """The facts behind the peaks, each with the entry that it is of."""
-        entries: Sequence[Node | Accelerator] = (self.accelerator,)
-        if self.node is not None:
-            entries = (self.node, self.accelerator)
-        for entry in entries:
+        for entry in (self.node, self.accelerator):
             for fact in entry.facts:
                 if fact.name in _CITED or fact.name == f"peak.{self.precision}":
                     yield entry.name, fact
 
 
-def machine_at(at: Cursor, key: str, precision: str = "") -> Machine:
-    """The machine, by ``key`` a node or an accelerator, that a study names. precision: in which it
-    computes, if it can; else in the first usual format that it has."""
-    kind = f"{key}s"
-    aliases = known_names().aliases.get(kind, {})
-    name = at.named(key, catalog.names(kind), f"see `dse catalog {kind}`", aliases)
-    node = catalog.node(name) if key == NODE else None
-    board = catalog.accelerator(name if node is None else node.accelerator)
-    known = formats(board)
-    return Machine(board, precision if precision in known else known[0], node)
-
-
-def formats(board: Accelerator) -> list[str]:
-    """The formats in which an accelerator has a peak, the usual one first."""
-    return [name for name in dict.fromkeys((*_USUAL, *PRECISIONS))
-            if name in board.peak_flops_per_s]  # fmt: skip
+def machine_at(at: Cursor) -> Machine:
+    """The node that a study names, in the first usual format that its accelerator has."""
+    aliases = known_names().aliases.get("nodes", {})
+    node = catalog.node(at.named(NODE, catalog.names("nodes"), "see `dse catalog nodes`", aliases))
+    board = catalog.accelerator(node.accelerator)
+    formats = (name for name in (*_USUAL, *PRECISIONS) if name in board.peak_flops_per_s)
+    return Machine(node, board, next(formats))

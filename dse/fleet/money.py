@@ -25,7 +25,6 @@ from dse.catalog.fabrics import UPLINK
 from dse.errors import StudyError
 from dse.fleet.document import MoneyBand, Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Worth
 from dse.fleet.intervals import DRAWS, FLEET, GPU_HOURS, PORT, UPGRADE, Drawn, Number, ends
-from dse.fleet.machine import Machine
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.arrays import Array
@@ -117,26 +116,8 @@ def purchase(found: Terms, upgrade: Upgrade) -> Purchase:
     gpus = float(found.money.gpus)
     if upgrade.price_per_gpu_usd is not None:
         return Purchase([(gpus, UnitPrice(OWN_PRICE, upgrade.price_per_gpu_usd))], OWN_PRICE)
-    if upgrade.machine is not None:
-        return _machines(found, upgrade.machine)
     alone = set(upgrade.changes) == {"ethernet"}
     return _network(found, upgrade.fabric) if upgrade.fabric and alone else Purchase()
-
-
-def _machines(found: Terms, machine: Machine) -> Purchase:
-    """Machines or accelerators in place of the fleet's."""
-    node, name, title = machine.node, machine.accelerator.name, machine.title
-    number, fact = float(found.money.gpus), found.list.accelerator_usd.get(name)
-    if node is not None:
-        name, number = node.name, float(-(-found.money.gpus // node.accelerators))
-        fact = found.list.node_usd.get(name) or node.purchase_usd
-    price = unit_price(title, fact, found.list)
-    if fact is None or math.isnan(price.usd):
-        return Purchase()
-    basis = f"{number:,.0f} of {title} at USD {price.usd:,.0f}"
-    if found.list.includes.get(name) == "card":
-        basis += ", without hosts"
-    return Purchase([(number, price)], basis, [(name, fact)])
 
 
 def _network(found: Terms, name: str) -> Purchase:

@@ -6,46 +6,47 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dse import catalog, units
 from dse.errors import StudyError
 from dse.fleet.job_log import LOG_ENDINGS
-from dse.fleet.job_table import ENDINGS, is_table
+from dse.fleet.job_table import is_table
 from dse.fleet.logged_jobs import BATCH_PER_GPU, LogTerms
-from dse.fleet.machine import ACCELERATOR, NODE, PRECISION, Machine, formats, machine_at
+from dse.fleet.machine import NODE, Machine, machine_at
 from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.schema import EXAMPLES, FleetFile, HardwareFile
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.traces import TOLD
-from dse.fleet.upgrade_reader import HIGHEST, peak_of, upgrades_of
-from dse.fleet.upgrades import FIELDS
-from dse.mistakes import Mistakes, Part
+from dse.fleet.upgrades import FIELDS, Upgrade
+from dse.mistakes import Mistakes, Part, Unread, each
 from dse.model.pai import EFFICIENCY
 from dse.pricing.load import known_names
 from dse.spelling import alternatives
-from dse.study.aliases import Spelling, entries
-from dse.study.axes import AXES
 from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
+from dse.study.links import is_bandwidth
 from dse.study.names import misspelt
 from dse.text_source import is_path
-from dse.yaml_source import Source, read_yaml
+from dse.yaml_source import read_yaml
 
 RECIPES = (".yaml", ".yml")  # endings of files of populations that are drawn
+TABLES = (".csv",)
+TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
+          "nvlink": "NVLink"}  # fmt: skip
+LOWEST, HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MACHINE = "{node: dgx-a100-80gb}"
 # Of what a table of jobs runs on, in an error: the hardware of docs/fleet.md.
 _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethernet": "25 Gbps",
              "nvlink": "50 GB/s", "efficiency": "0.7", "gpus_per_server": "8"}  # fmt: skip
-_FILES = (".csv", ".tsv", ".psv", ".parquet")  # what people give in place of a study
+_FILES = (".csv", ".tsv", ".psv")  # what people give in place of a study
 DRAWN, TABLE, LOG = "drawn", "a table of jobs", "a scheduler's log"  # kinds of populations
 # Keys that only one of these has.
 _ONLY = {
     ("jobs",): DRAWN, ("seed",): DRAWN, ("columns",): LOG, ("workloads",): LOG,
-    ("batch_per_gpu",): LOG, ("failed_jobs",): LOG, ("hardware", "gpu_memory"): TABLE,
+    ("batch_per_gpu",): LOG, ("hardware", "gpu_memory"): TABLE,
 }  # fmt: skip
 
 
@@ -60,7 +61,6 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     written = Cursor(source)
     if written.has("study") and not written.has("fleet"):
         raise written.at("study").wrong("this is not a fleet study", "use dse run", key=True)
-    source, told = _with_real_names(source)
     file, top = checked(source, FleetFile, EXAMPLES, mistakes)
     part = mistakes.part
     part(lambda: _check_name(top.at("fleet")))
@@ -69,7 +69,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     log = part(lambda: _log_terms(top, file(), population()[1]))
     machine = part(lambda: _machine(top))
     hardware = part(lambda: _hardware(top, machine(), population()[1]))
-    upgrades = part(lambda: upgrades_of(top, machine()))
+    upgrades = part(lambda: _upgrades(top))
     money = part(lambda: _money(top, file()))
     mistakes.told()
     said, (values, labels) = file(), hardware()
@@ -92,29 +92,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         money=money(),
         content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
         source=source,
-        told=told,
     )
-
-
-def _with_real_names(source: Source) -> tuple[Source, tuple[str, ...]]:
-    """The file with names in place of words that stand for them, and what to tell of these."""
-    spelling, data = Spelling(known_names()), source.data
-    if not isinstance(data, dict):
-        return source, ()
-    link = AXES["inter_node"]
-    for at, part in (*entries(("hardware",), data.get("hardware")),
-                     *entries(("upgrades",), data.get("upgrades"))):  # fmt: skip
-        if isinstance(part, dict):
-            spelling.read_axis((*at, "ethernet"), part.get("ethernet"), link)
-            for key, kind in ((NODE, "nodes"), (ACCELERATOR, "accelerators")):
-                for where, word in entries((*at, key), part.get(key)):
-                    spelling.read(where, word, kind)
-    if isinstance(money := data.get("money"), dict):
-        spelling.read(("money", "accelerator"), money.get("accelerator"), "accelerators")
-    if isinstance(workloads := data.get("workloads"), dict):
-        for label, word in workloads.items():
-            spelling.read(("workloads", label), word, "workloads")
-    return spelling.applied(source), tuple(spelling.told)
 
 
 def _check_name(at: Cursor) -> None:
@@ -132,9 +110,9 @@ def _population(at: Cursor, top: Cursor) -> tuple[Path, str]:
         if not os.path.isfile(path):
             problem = f"population: no file '{clipped(at.value)}'"
             raise at.wrong(problem, "paths are relative to the study's folder")
-    if path.suffix not in (*RECIPES, *ENDINGS, *LOG_ENDINGS):
+    if path.suffix not in (*RECIPES, *TABLES, *LOG_ENDINGS):
         problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
-        remedy = f"name a file that ends in {alternatives((RECIPES[0], *ENDINGS))}"
+        remedy = f"name a file that ends in {alternatives((RECIPES[0], *TABLES))}"
         raise at.wrong(problem, f"{remedy}; a scheduler's log also in {alternatives(LOG_ENDINGS)}")
     if path.suffix in RECIPES:
         return path, DRAWN
@@ -170,22 +148,15 @@ def _log_terms(top: Cursor, file: FleetFile, kind: str) -> LogTerms | None:
     mistakes.told()
     named = {pattern: name() for pattern, name in found.items()}
     batch = BATCH_PER_GPU if file.batch_per_gpu is None else file.batch_per_gpu
-    return LogTerms(columns, named, batch, file.failed_jobs == "count")
+    return LogTerms(columns, named, batch)
 
 
 def _machine(top: Cursor) -> Machine | None:
     """The machine of the catalogue that the jobs run on; None where the study gives peaks alone."""
     at = top.at("hardware") if top.has("hardware") else None
     if at is None or not at.has(NODE):
-        if at is not None and at.has(PRECISION):
-            problem = f"{PRECISION}: no {NODE} is named, whose peak it chooses"
-            raise at.at(PRECISION).wrong(problem, f"name a {NODE}, or leave it out", key=True)
         return None
-    machine = machine_at(at.at(NODE), NODE)
-    if not at.has(PRECISION):
-        return machine
-    asked = at.at(PRECISION).named("precision", formats(machine.accelerator))
-    return replace(machine, precision=asked)
+    return machine_at(at.at(NODE))
 
 
 def _hardware(
@@ -197,8 +168,7 @@ def _hardware(
     labels: dict[str, str] = {}
     if machine is not None:
         values = {HARDWARE[key][0]: peak for key, peak in machine.peaks().items()}
-        name = "" if machine.node is None else machine.node.name
-        labels[NODE] = f"{machine.title} ({name}), in {machine.precision}"
+        labels[NODE] = f"{machine.node.title} ({machine.node.name}), in {machine.precision}"
         values["efficiency"] = EFFICIENCY
     if not top.has("hardware"):
         if kind != DRAWN:
@@ -211,21 +181,22 @@ def _hardware(
 
     def value(key: str) -> Any:
         if key in FIELDS:
-            return peak_of(at.at(key), key)[0]
+            return _peak(at.at(key), key)[0]
         if key == "gpu_memory":
             return at.at(key).quantity("bytes", HIGHEST)
         if key == "efficiency":
             return units.parse(at.at(key).value, "share")
         return float(at.at(key).value) if key in HARDWARE else at.at(key).value
 
-    read = mistakes.by_key(value, [key for key in at.given() if key not in (NODE, PRECISION)])
+    read = mistakes.by_key(value, [key for key in at.given() if key != NODE])
     told = {*at.value, *(key for key, (field, _) in HARDWARE.items() if field in values)}
     unknown = [name for name in at.value if name not in HardwareFile.model_fields]
     for key in () if kind == DRAWN else HARDWARE:
         if key not in told and not misspelt(key, unknown, HARDWARE):
-            why = "" if machine is None else f" (the catalogue does not know it of {machine.title})"
+            title = "" if machine is None else machine.node.title
+            why = f" (the catalogue does not know it of {title})" if title else ""
             if machine is not None and key == "ethernet" and machine.shares_cards:
-                why = f" (accelerators of {machine.title} share a card; say what one of them has)"
+                why = f" (accelerators of {title} share a card; say what one of them has)"
             problem = f"hardware: missing key '{key}'{why}"
             mistakes.note(at.wrong(problem, f"add for example {key}: {_HARDWARE[key]}"))
     mistakes.told()
@@ -234,6 +205,76 @@ def _hardware(
         if key in HARDWARE:
             labels[key] = str(at.at(key).value)
     return values, labels
+
+
+def _peak(at: Cursor, resource: str) -> tuple[float, str]:
+    """(peak, fabric): a quantity, or of Ethernet also the name of a fabric in the catalogue."""
+    if resource == "ethernet" and isinstance(at.value, str) and not is_bandwidth(at.value):
+        known = [name for name in catalog.names("fabrics") if catalog.fabric(name).bytes_per_s]
+        name = at.named("fabric", known, "see `dse catalog fabrics`, or write 25 Gbps")
+        return float(catalog.fabric(name).bytes_per_s or 0.0), name
+    peak = at.quantity(HARDWARE[resource][1], HIGHEST)
+    if peak < LOWEST:
+        raise at.wrong(f"{at.label}: {at.shown} is below anything that exists", "check the unit")
+    return peak, ""
+
+
+def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
+    """The upgrades of a fleet study; mistakes raise :class:`~dse.errors.StudyError`."""
+    found: list[Upgrade] = []
+    mistakes = Mistakes()
+
+    def keep(at: Cursor, places: dict[str, Cursor]) -> None:
+        upgrade = _upgrade(at, places)
+        if upgrade.name in (other.name for other in found):
+            place = next(iter(places.values()))
+            raise place.wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
+        found.append(upgrade)
+
+    def read(at: Cursor) -> None:
+        resources = [key for key in at.given() if key in FIELDS]
+        _check_upgrade(at, resources)
+        rows = zip(*(at.at(key).each() for key in resources), strict=True)
+        each(lambda places: keep(at, dict(zip(resources, places, strict=True))), rows)
+
+    mistakes.parts(read, top.at("upgrades").each() if top.has("upgrades") else [])
+    mistakes.told()
+    return tuple(found)
+
+
+def _check_upgrade(at: Cursor, resources: list[str]) -> None:
+    """Raise for an upgrade that is none, or whose values do not go together."""
+    if len(at.given()) < len(at.value):
+        raise Unread
+    if not resources:
+        raise at.wrong("the upgrade changes nothing", "add a resource, as ethernet: 100 Gbps")
+    for key in (key for key in resources if isinstance(at.value[key], list)):
+        place = at.at(key)
+        if not at.value[key]:
+            raise place.wrong(f"{key}: an empty list", f"write one entry, or drop {key}")
+        if len(at.value) > 1:
+            problem = f"{key}: several values beside other keys of an upgrade"
+            raise place.wrong(problem, "write one upgrade for each")
+
+
+def _upgrade(at: Cursor, places: dict[str, Cursor]) -> Upgrade:
+    """One upgrade; places: of the new peaks, by resource."""
+    labels, fabric = dict[str, str](), ""
+    peaks = each(lambda resource: _peak(places[resource], resource), places)
+    for resource, (_, found) in zip(places, peaks, strict=True):
+        labels[resource] = f"{TITLES[resource]} {str(places[resource].value).strip()}"
+        if found:
+            fabric, labels[resource] = found, catalog.fabric(found).title
+    price = at.at("price_per_gpu")
+    return Upgrade(
+        name=at.at("name").text() if at.has("name") else " and ".join(labels.values()),
+        changes={resource: peak for resource, (peak, _) in zip(places, peaks, strict=True)},
+        labels=labels,
+        price_per_gpu_usd=price.quantity("usd", 1e9, example="9 kUSD")
+        if at.has("price_per_gpu")
+        else None,
+        fabric=fabric,
+    )
 
 
 def _money(top: Cursor, file: FleetFile) -> Money | None:

@@ -46,7 +46,6 @@ def absent(description: str) -> Any:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Quantity = Annotated[Any, shown_as(QUANTITY)]
 Quantities = Annotated[Any, shown_as(one_or_list(QUANTITY))]
-Names = Annotated[Any, shown_as(one_or_list({"type": "string"}))]
 Whole = BeforeValidator(whole)
 Target = Literal["allreduce-local", "allreduce-cluster", "pearl"]
 _COLUMNS = {
@@ -61,7 +60,6 @@ class HardwareFile(Section):
     """The hardware of the jobs."""
 
     node: Text = absent("a machine of dse catalog nodes, for all that is not given here")
-    precision: Text = absent("of that machine: in which jobs compute; bf16, fp16 or fp32 if absent")
     gpu: Quantity = absent("such as 11 TFLOP/s")
     memory: Quantity = absent("such as 1 TB/s")
     pcie: Quantity = absent("such as 10 GB/s")
@@ -81,13 +79,6 @@ class HardwareFile(Section):
 class UpgradeFile(Section):
     """Hardware that differs from the base in some of its peaks."""
 
-    node: Names = absent(
-        f"a machine of dse catalog nodes in place of the fleet's, at its price; {_ONE_OF_EACH}"
-    )
-    accelerator: Names = absent(
-        "an accelerator of dse catalog accelerators in place of the fleet's, at its price without "
-        f"a host; {_ONE_OF_EACH}"
-    )
     gpu: Quantities = absent(f"such as 64 TFLOP/s; {_ONE_OF_EACH}")
     memory: Quantities = absent(f"such as 4 TB/s; {_ONE_OF_EACH}")
     pcie: Quantities = absent(f"such as 50 GB/s; {_ONE_OF_EACH}")
@@ -123,8 +114,8 @@ class FleetFile(Section):
     fleet: str = Field(description="name of the fleet and of its report's folder")
     description: Text = absent("a sentence for the report")
     population: Text = Field(
-        description="a name of dse catalog populations, or the path of a .csv, .parquet or .yaml "
-        "file, or of what a scheduler logged"
+        description="a name of dse catalog populations, or the path of a .csv or .yaml file, or of "
+        "what a scheduler logged"
     )
     columns: Annotated[dict[Text, Text], shown_as(_COLUMNS)] = absent(
         "of a scheduler's log: what a column tells, and its name, such as {gpus: Cards}"
@@ -136,11 +127,6 @@ class FleetFile(Section):
     batch_per_gpu: Annotated[float, Field(gt=0, le=1e6)] = absent(
         "of a scheduler's log: samples that a GPU takes in a step, for jobs whose batch it does "
         "not tell; 32 when absent"
-    )
-    failed_jobs: Literal["count", "leave out"] = Field(
-        default="count",
-        description="of a scheduler's log: whether jobs that failed or were cancelled count like "
-        "the others, since their GPUs were busy",
     )
     jobs: Annotated[int, Field(ge=1, le=MOST_JOBS), Whole] = Field(
         default=DEFAULT_JOBS, description="how many jobs are drawn"

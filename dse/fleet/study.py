@@ -38,8 +38,7 @@ class FleetStudy:
     that is a scheduler's log; else None. jobs, seed: of a drawn population.
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
-    wrote them; of a drawn population the others are its own. told: what words of the file are
-    taken to mean that could mean several things. machine: of the catalogue, whose peaks
+    wrote them; of a drawn population the others are its own. machine: of the catalogue, whose peaks
     ``hardware`` has where the file gives no others; None where it names none.
     """
 
@@ -60,5 +59,4 @@ class FleetStudy:
     money: Money | None
     content_hash: str
     source: Source = field(repr=False)
-    told: tuple[str, ...] = ()
     machine: Machine | None = None

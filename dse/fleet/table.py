@@ -1,4 +1,4 @@
-"""A table of text cells, each with its place: CSV, what schedulers write, or Parquet."""
+"""A table of text cells, each with its place: CSV, or what schedulers write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.delimiter import cell_columns, delimiter_of
-from dse.errors import DseError, StudyError
+from dse.errors import StudyError
 from dse.text_source import text_of
 
 _REMARK = "#"
@@ -20,8 +20,7 @@ class Table:
     """The rows of a file below its header, as many cells as columns in each.
 
     lines: where each row stands, from 1; empty where the file has no lines. text: the lines
-    themselves. title: the first remark above the header, or empty. remarks: rows below the header
-    that begin with #, which are left out.
+    themselves. title: the first remark above the header, or empty.
     """
 
     path: str
@@ -31,7 +30,6 @@ class Table:
     text: Sequence[str] = ()
     mark: str = ""
     title: str = ""
-    remarks: int = 0
 
     def cells(self, column: str) -> list[str]:
         """The cells of a column of the header."""
@@ -73,7 +71,7 @@ def text_table(path: str, text: str, header: Sequence[str] = ()) -> Table:
     told = [(number, line) for number, line in own if not line.startswith(_REMARK)]
     if not told:
         raise StudyError(path, 0, 0, "only remarks", "write a header and one row a job")
-    top, mark = told[0][0], delimiter_of(told[0][1], "|,;\t")
+    mark = delimiter_of(told[0][1], "|,;\t")
     if not header:
         header, told = _cells(path, *told[0], mark), told[1:]
     rows = []
@@ -94,7 +92,6 @@ def text_table(path: str, text: str, header: Sequence[str] = ()) -> Table:
         text=lines,
         mark=mark,
         title=" ".join(own[0][1][1:].split()) if above else "",
-        remarks=sum(line.startswith(_REMARK) for number, line in own if number > top),
     )
 
 
@@ -105,22 +102,3 @@ def _cells(path: str, number: int, line: str, mark: str) -> list[str]:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=mark), [])]
     except csv.Error as cause:
         raise StudyError(path, number, 1, f"not CSV: {cause}", _SAVE) from None
-
-
-def parquet_table(path: Path) -> Table:
-    """The table in a Parquet file; needs pyarrow."""
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise DseError(
-            f"{path}: reading Parquet needs pyarrow; pip install 'cluster-dse[parquet]', or save "
-            "the jobs as CSV"
-        ) from None
-    try:
-        found = parquet.read_table(path)
-        columns = [["" if value is None else str(value) for value in column.to_pylist()]
-                   for column in found.columns]  # fmt: skip
-    except (ArrowException, OSError) as cause:
-        problem = f"cannot be read as Parquet: {str(cause).splitlines()[0][:100]}"
-        raise StudyError(str(path), 0, 0, problem, "save it anew, or as CSV") from None
-    return Table(str(path), found.column_names, list(zip(*columns, strict=True)))

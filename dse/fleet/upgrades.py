@@ -20,7 +20,6 @@ import numpy as np
 
 from dse.fleet.breakdown import Priced
 from dse.fleet.document import ALL, Speedup, UpgradeSpeedup
-from dse.fleet.machine import Machine
 from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import RESOURCES, Hardware, step_times
 
@@ -38,8 +37,7 @@ class Upgrade:
     """Hardware of which some peaks are other than in the base.
 
     changes: resource -> new peak. labels: the same as written. price_per_gpu_usd: None where not
-    told. fabric: of the catalogue, whose parts then have prices; empty for none. machine: which
-    replaces those of the fleet and has a price in the catalogue; None for none.
+    told. fabric: of the catalogue, whose parts then have prices; empty for none.
     """
 
     name: str
@@ -47,7 +45,6 @@ class Upgrade:
     labels: Mapping[str, str]
     price_per_gpu_usd: float | None = None
     fabric: str = ""
-    machine: Machine | None = None
 
     def applied(self, base: Hardware) -> Hardware:
         """The base with this upgrade."""

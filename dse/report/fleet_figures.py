@@ -1,21 +1,16 @@
-"""The charts of a fleet's page, as Plotly figures in JSON. Every text in them is escaped here."""
+"""The chart of a fleet's page, as a Plotly figure in JSON. Every text in it is escaped here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from dse.report.fleet_words import CLASSES, COMPONENTS, times
+from dse.report.fleet_words import CLASSES, COMPONENTS
 from dse.report.style import (
-    ACCENT,
-    AXIS,
     BLUE,
     GREEN,
-    GRID,
-    MARK,
     ORANGE,
-    QUIET,
     SKY,
     chart_layout,
     of_a_step,
@@ -28,14 +23,11 @@ if TYPE_CHECKING:
 
 COLORS = {"data": GREEN, "flops": SKY, "memory": BLUE, "weights": ORANGE}
 PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
-MARKS = {"mean_of_ratios": ("Mean of ratios", "circle-open", QUIET),
-         "aggregate": ("Aggregate", "diamond-open", ACCENT),
-         "gpu_hours": ("By GPU-hours", "circle", MARK)}  # fmt: skip
 
 
-def height(document: FleetDocument, name: str) -> int:
-    """Pixels of a figure."""
-    return 130 + (30 * len(_bars(document)) if name == "bars" else 28 * len(document.upgrades))
+def height(document: FleetDocument) -> int:
+    """Pixels of the chart."""
+    return 130 + 30 * len(_bars(document))
 
 
 def _bars(document: FleetDocument) -> list[tuple[str, Mapping[str, float]]]:
@@ -54,7 +46,7 @@ def bars_figure(document: FleetDocument) -> str:
 
     rows = _bars(document)[::-1]
     labels = [label for label, _ in rows]
-    layout = chart_layout(height=height(document, "bars"), barmode="stack", bargap=0.25)
+    layout = chart_layout(height=height(document), barmode="stack", bargap=0.25)
     figure = go.Figure(layout=layout)
     for component, title in COMPONENTS.items():
         shares = [means[component] for _, means in rows]
@@ -69,42 +61,3 @@ def bars_figure(document: FleetDocument) -> str:
     of_a_step(figure)
     figure.update_xaxes(zeroline=False)
     return str(figure.to_json())
-
-
-def upgrades_figure(document: FleetDocument) -> str:
-    """Speedup of all jobs by each upgrade, in the three ways to sum it up."""
-    import plotly.graph_objects as go
-
-    rows = list(reversed(document.upgrades))
-    layout = chart_layout(height=height(document, "upgrades"), hovermode="closest")
-    figure = go.Figure(layout=layout)
-    names = [escape(row.name) for row in rows]
-    values = {way: [getattr(row.speedup[document.whole], way) for row in rows] for way in MARKS}
-    for name, *ends in zip(names, *values.values(), strict=True):
-        figure.add_scatter(x=[min(*ends, 1.0), max(*ends, 1.0)], y=[name, name], mode="lines",
-                           line={"color": AXIS, "width": 2}, hoverinfo="skip",
-                           showlegend=False)  # fmt: skip
-    for way, (title, symbol, color) in MARKS.items():
-        figure.add_scatter(
-            x=values[way], y=names, mode="markers", name=title,
-            marker={"symbol": symbol, "color": color, "size": 11,
-                    "line": {"width": 2, "color": color}},
-            customdata=[f"<b>{name}</b><br>{title}: {times(value)}"
-                        for name, value in zip(names, values[way], strict=True)],
-            hovertemplate="%{customdata}<extra></extra>",
-        )  # fmt: skip
-    figure.add_vline(x=1, line={"color": QUIET, "width": 1, "dash": "dot"})
-    figure.update_xaxes(title="Speedup of all jobs", ticksuffix="x", gridcolor=GRID,
-                        zeroline=False, fixedrange=True)  # fmt: skip
-    if max(max(column) for column in values.values()) > 3:
-        ticks = [0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
-        figure.update_xaxes(type="log", title="Speedup of all jobs, log scale", tickvals=ticks,
-                            ticktext=[f"{tick:g}x" for tick in ticks], ticksuffix="")  # fmt: skip
-    figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ", gridcolor=GRID)
-    return str(figure.to_json())
-
-
-FIGURES: Mapping[str, Callable[[FleetDocument], str]] = {
-    "bars": bars_figure,
-    "upgrades": upgrades_figure,
-}

@@ -17,17 +17,15 @@ from dse.report.fleet_words import (
     answer_lines,
     between,
     money_band,
-    parts_of_step,
     times,
     usd,
     years,
 )
-from dse.report.words import count, many, percent, shown, significant
+from dse.report.words import count, many, percent, significant
 
 if TYPE_CHECKING:
     from dse.fleet.document import Band, FleetDocument, LogSummary
 
-MOST_LISTED = 60  # jobs
 UNCHECKED = ("unverified", "unknown")
 _NUMBERS = {"time": "Time: {}", "upgrade": "Speedup from {}", "port": "To {}"}
 _WAYS = {
@@ -55,24 +53,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report. notes: sentences. figure: the name of its chart; empty for none."""
+    """A part of the report. notes: sentences. charted: whether the chart stands in it."""
 
     name: str
     title: str
     notes: Sequence[str] = ()
     tables: Sequence[Table] = field(default=())
-    figure: str = ""
+    charted: bool = False
 
 
 def render_page(document: FleetDocument) -> str:
     """The page of a fleet document, self-contained."""
     found = list(sections(document))
-    drawn = {part.figure: fleet_figures.FIGURES[part.figure](document)
-             for part in found if part.figure}  # fmt: skip
+    drawn = {part.name: fleet_figures.bars_figure(document) for part in found if part.charted}
     return page.environment().get_template("fleet.html.j2").render(
         d=document,
         sections=found,
-        heights={name: fleet_figures.height(document, name) for name in drawn},
+        height=fleet_figures.height(document),
         **page.shell(document.fleet, drawn),
     )  # fmt: skip
 
@@ -137,41 +134,18 @@ def _time(document: FleetDocument) -> Section:
     counted = document.population.counted_by
     rows = []
     for row in document.classes:
-        both = zip(parts_of_step(row.levels.job.mean), parts_of_step(row.levels.cnode.mean),
-                   strict=True)  # fmt: skip
-        sizes = row.cnodes
+        levels, sizes = row.levels, row.cnodes
         rows.append([
             CLASSES[row.architecture], count(row.jobs), percent(row.job_share),
             percent(row.resource_share),
             f"{significant(sizes.median)} / {significant(sizes.mean)} / {count(sizes.largest)}",
-            *(" / ".join(pair) for pair in both),
+            *(f"{percent(levels.job.mean[part])} / {percent(levels.cnode.mean[part])}"
+              for part in COMPONENTS),
         ])  # fmt: skip
     heads = ("Class", "Jobs", "Of jobs", f"Of {counted}", "cNodes: median / mean / most",
              *(title.capitalize() for title in COMPONENTS.values()))  # fmt: skip
-    tables = [Table(f"Mean share of a step, by jobs / by {counted}.", heads, rows)]
-    if document.named:
-        tables.append(_named(document))
-    return Section("time", "Where the time goes", (), tables, "bars")
-
-
-def _named(document: FleetDocument) -> Table:
-    """The jobs that have names and hold most of the fleet."""
-    jobs = sorted(document.named, key=lambda job: -job.gpu_hours)[:MOST_LISTED]
-    rows = [
-        [job.name, CLASSES[job.architecture], count(job.cnodes), significant(job.gpu_hours),
-         *(shown(part, "s") for part in (job.step_s, job.data_s, job.flops_s, job.memory_s,
-                                         job.weights_s)),
-         *(times(speedup) for speedup in job.speedups.values()),
-         *(times(job.moves[row.target]) if row.target in job.moves else NOTHING
-           for row in document.ports)]
-        for job in jobs
-    ]  # fmt: skip
-    heads = ("Job", "Class", "cNodes", document.population.counted_by, "Step",
-             *(title.capitalize() for title in COMPONENTS.values()),
-             *(row.name for row in document.upgrades),
-             *(f"As {CLASSES[row.target]}" for row in document.ports))  # fmt: skip
-    caption = "Jobs one by one, with their speedups, and samples per second after a move."
-    return Table(caption, heads, rows, folded=True)
+    table = Table(f"Mean share of a step, by jobs / by {counted}.", heads, rows)
+    return Section("time", "Where the time goes", (), [table], charted=True)
 
 
 def _upgrades(document: FleetDocument) -> Section:
@@ -199,8 +173,7 @@ def _upgrades(document: FleetDocument) -> Section:
         "own speedups. Aggregate: the time of all jobs, before over after. By GPU-hours: the "
         "fleet's GPU-hours, on which the money is based."
     )
-    figure = "upgrades" if document.upgrades else ""
-    return Section("upgrades", "Faster hardware", [note], tables, figure)
+    return Section("upgrades", "Faster hardware", [note], tables)
 
 
 def _ports(document: FleetDocument) -> Section:
@@ -231,11 +204,9 @@ def _log(log: LogSummary) -> Section:
     rows = [[row.name, count(row.jobs), percent(row.share)] for row in log.workloads]
     if log.unmatched.jobs:
         rows.append(["not priced", count(log.unmatched.jobs), percent(log.unmatched.share)])
-    names = [[name, count(jobs)] for name, jobs in log.unmatched_names.items()]
     columns = [[tells, name] for tells, name in log.columns.items()]
     tables = [
         Table("Jobs by workload.", ("Workload", "Jobs", "Of what is held"), rows),
-        Table("Names that no pattern matches, the commonest.", ("Name", "Jobs"), names),
         Table("Columns that were read.", ("Tells", "Column"), columns),
     ]
     shown = [table for table in tables if table.rows]

@@ -61,7 +61,7 @@ TAKES = {
     "dse.catalog": {"numpy", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},
     "dse.model": {"numpy"},
-    "dse.fleet": {"numpy", "scipy", "pyarrow", "pydantic"},
+    "dse.fleet": {"numpy", "scipy", "pydantic"},
     "dse.commands": {"typer", "rich"},
     "dse.commands.main": set(),
     "dse.commands.serve": {"typer", "starlette", "uvicorn"},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dse.catalog import names, population
@@ -24,14 +24,16 @@ def test_a_recipe_has_the_facts_that_the_fleet_draws_by(name: str) -> None:
 
 def test_a_table_has_a_fact_for_every_number() -> None:
     found = population("pai-case-studies")
-    table = read_table(population_path("pai-case-studies"))
+    path = population_path("pai-case-studies")
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
     by_name = {fact.name: fact for fact in found.facts}
-    for group in table.groups:
-        for at, job in enumerate(group.names):
-            for column in ("flops", "memory_bytes", "weight_bytes", "input_bytes"):
-                fact = by_name[f"{job}.{column}"]
-                assert fact.value == np.broadcast_to(getattr(group.jobs, column), group.size)[at]
-                assert (fact.source, fact.status) == ("recalled", "unverified")
+    assert len(rows) == read_table(path).size
+    for row in rows:
+        for column in ("flops", "memory_bytes", "weight_bytes", "input_bytes"):
+            fact = by_name[f"{row['name']}.{column}"]
+            assert fact.value == float(row[column])
+            assert (fact.source, fact.status) == ("recalled", "unverified")
     assert "8 cNodes are supposed" in found.notes
 
 

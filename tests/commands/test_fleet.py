@@ -171,9 +171,9 @@ def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
         ("not JSON", "is not the document of a fleet; run dse fleet on its study again"),
         (
             "{}",
-            "is of another format: its format is None, and not 'dse-fleet-3'; run the study again",
+            "is of another format: its format is None, and not 'dse-fleet-4'; run the study again",
         ),
-        (sealed({"format": "dse-fleet-3"}), "has no 'classes'; run the study again"),
+        (sealed({"format": "dse-fleet-4"}), "has no 'classes'; run the study again"),
     ],
 )
 def test_a_document_that_is_none_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -30,10 +30,6 @@ def test_the_study_and_the_table_that_are_shown_run_together(tmp_path: Path) -> 
     rows = block("csv").splitlines()[1:]
     assert found["population"]["jobs"] == len(rows) == 3
     assert found["population"]["counted_by"] == "GPU-hours"
-    assert [job["name"] for job in found["named"]] == ["speech", "ranker", "translator"]
-    ranker = next(job for job in found["named"] if job["name"] == "ranker")
-    assert ranker["flops_s"] == pytest.approx(1.6e12 / (11e12 * 0.7))
-    assert ranker["weights_s"] == pytest.approx(700e6 / (3.125e9 * 0.7) + 700e6 / (10e9 * 0.7))
     assert {port["to"] for port in found["ports"]} == {
         "allreduce-local",
         "allreduce-cluster",
@@ -50,8 +46,6 @@ def test_efficiency_does_what_is_said_of_it(tmp_path: Path) -> None:
     full = evaluated(tmp_path, study)
     half = evaluated(tmp_path, study.replace("efficiency: 0.7 ", "efficiency: 35 % "))
     assert half["hardware"]["efficiency"] == 0.35
-    for before, after in zip(full["named"], half["named"], strict=True):
-        assert after["step_s"] == pytest.approx(2 * before["step_s"])
     for key in ("upgrades", "ports", "sensitivity"):
         assert flat(half[key]) == pytest.approx(flat(full[key])), key
     for before, after in zip(full["classes"], half["classes"], strict=True):

@@ -9,16 +9,12 @@ import pytest
 
 from dse.fleet import answer, from_plain, plain, read_fleet
 from dse.fleet.document import FleetDocument
-from tests.fleet.small import STUDY, TABLE, written
-
-NAMED = "\n".join(
-    f"{line},{'name' if at == 0 else f'job{at}'}" for at, line in enumerate(TABLE.splitlines())
-)
+from tests.fleet.small import written
 
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> FleetDocument:
-    path = written(tmp_path_factory.mktemp("fleet"), STUDY, NAMED)
+    path = written(tmp_path_factory.mktemp("fleet"))
     return answer(read_fleet(path), command="dse fleet", versions={"dse": "0"})
 
 
@@ -32,7 +28,6 @@ def test_what_is_read_back_is_what_was_written(document: FleetDocument) -> None:
 def test_keys_that_are_words_of_the_language_keep_their_names(document: FleetDocument) -> None:
     found = plain(document)
     assert [row["class"] for row in found["classes"]][-1] == "all"
-    assert {job["class"] for job in found["named"]} >= {"ps-worker"}
     assert (found["ports"][0]["from"], found["ports"][0]["to"]) == ("ps-worker", "allreduce-local")
     assert found["money"]["ports"][0]["to"] == "allreduce-local"
 

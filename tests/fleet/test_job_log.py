@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dse.errors import StudyError
-from dse.fleet.job_log import REMARKS, STEPS
 from tests.fleet import logs
 from tests.fleet.logs import read
 
@@ -22,9 +21,8 @@ def test_sacct_without_its_steps(tmp_path: Path) -> None:
     assert log.gpus.tolist() == [8, 32, 1, 1, 0]
     assert log.gpu_hours[:2].tolist() == [192, 3200]
     assert log.nodes[:2].tolist() == [1, 4]
-    assert log.failed.tolist() == [False, False, True, True, False]
     assert log.columns["seconds"] == "ElapsedRaw"
-    assert log.no_jobs == {STEPS: 2}
+    assert log.steps == 2
 
 
 def test_sacct_as_csv_with_elapsed_times_and_a_separator_at_the_end(tmp_path: Path) -> None:
@@ -41,7 +39,6 @@ def test_sacct_as_json(tmp_path: Path) -> None:
     assert log.gpus.tolist() == [12, 2, 0]
     assert log.gpu_hours[:2].tolist() == [24, 1]
     assert log.nodes[:2].tolist() == [2, 1]
-    assert log.failed.tolist() == [False, True, False]
     assert log.waited.tolist() == [False, False, True]
 
 
@@ -54,7 +51,7 @@ def test_helios_tells_its_servers(tmp_path: Path) -> None:
         same = read(tmp_path, logs.HELIOS.replace("node_num", name), "log.csv")
         assert same.columns["nodes"] == name
     other = read(tmp_path, logs.HELIOS.replace("node_num", "hosts"), "log.csv")
-    assert (np.isnan(other.nodes).all(), other.unread) == (True, {"hosts": "nodes"})
+    assert np.isnan(other.nodes).all()
 
 
 def test_pods_hold_parts_of_gpus_from_when_they_are_scheduled(tmp_path: Path) -> None:
@@ -63,7 +60,6 @@ def test_pods_hold_parts_of_gpus_from_when_they_are_scheduled(tmp_path: Path) ->
     assert log.cnodes.tolist() == [1, 4, 0, 2]
     assert log.gpus.tolist() == [0.25, 4, 0, 2]
     assert log.gpu_hours[:3].tolist() == [0.5, 4, 0]
-    assert log.failed.tolist() == [False, True, False, False]
     assert log.waited.tolist() == [False, False, False, True]
 
 
@@ -75,7 +71,6 @@ def test_the_tasks_of_a_job_of_pai_together(tmp_path: Path) -> None:
     assert log.cnodes.tolist() == [16, 1, 16, 0]  # b2 shares its GPU with others
     assert log.gpu_hours[:2].tolist() == [16, 1]
     assert np.isnan(log.gpu_hours[2])
-    assert log.failed.tolist() == [False, True, False, False]
     header = "Job_Name,task name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,x"
     assert read(tmp_path, f"{header}\n{logs.PAI}", "log.csv").cnodes[0] == 16
 
@@ -85,7 +80,6 @@ def test_the_attempts_of_a_job_of_philly_together(tmp_path: Path) -> None:
     assert log.title == "Microsoft Philly"
     assert (log.gpus.tolist(), log.nodes.tolist()) == ([2, 0, 1], [2, 0, 1])
     assert log.gpu_hours[0] == 2 + 4  # on the GPUs of each attempt
-    assert log.failed.tolist() == [False, True, True]
 
 
 def test_columns_that_a_study_names(tmp_path: Path) -> None:
@@ -102,7 +96,7 @@ def test_columns_that_a_study_names(tmp_path: Path) -> None:
 )
 def test_ids_of_other_schedulers_are_no_steps(name: str, tmp_path: Path) -> None:
     log = read(tmp_path, f"job,gpus,hours\n{name},8,1\n55,8,1\n", "log.csv")
-    assert (log.names, log.no_jobs) == ([name, "55"], {})
+    assert (log.names, log.steps) == ([name, "55"], 0)
 
 
 def test_steps_of_slurm_are_counted_where_their_jobs_are(tmp_path: Path) -> None:
@@ -110,12 +104,12 @@ def test_steps_of_slurm_are_counted_where_their_jobs_are(tmp_path: Path) -> None
              "8_[2-4%2]", "10.batch", "11.0", "12.0")  # fmt: skip
     log = read(tmp_path, "job|gpus|hours\n" + "".join(f"{name}|8|1\n" for name in names))
     assert log.names == ["7", "8_1", "9+0", "8_[2-4%2]", "11.0", "12.0"]
-    assert log.no_jobs == {STEPS: 7}
+    assert log.steps == 7
 
 
 def test_a_row_that_is_commented_out_is_a_remark(tmp_path: Path) -> None:
     log = read(tmp_path, "# exported\nname,gpus,hours\n#bert,8,3\nresnet50,1,2\n", "log.csv")
-    assert (log.names, log.no_jobs) == (["resnet50"], {REMARKS: 1})
+    assert log.names == ["resnet50"]
 
 
 def test_dates_without_a_zone_are_one_length_wherever_they_are_read(

@@ -116,16 +116,6 @@ def test_a_class_that_the_log_tells_is_taken(tmp_path: Path) -> None:
         document(tmp_path, "name,gpus,hours,class\nb1,8,1,ring\n", "log.csv")
 
 
-def test_failed_jobs_count_unless_the_study_leaves_them_out(tmp_path: Path) -> None:
-    text = "name,gpus,hours,status\nb1,8,3,FAILED\nb2,8,1,COMPLETED\n"
-    log = summary(document(tmp_path, text, "log.csv"))
-    assert log.failed is not None
-    assert (log.jobs, log.failed.jobs, log.failed.share) == (2, 1, 0.75)
-    log = summary(document(tmp_path, text, "log.csv", "failed_jobs: leave out\n"))
-    assert (log.jobs, log.gpu_hours) == (1, 8)
-    assert log.left_out == {"that failed or got cancelled": 1}
-
-
 def test_a_batch_is_the_logs_else_the_studys(tmp_path: Path) -> None:
     text = "name,gpus,hours,batch_per_gpu\nb1,1,1,8\nb2,1,1,\n"
     for more, usual in (("", 32), ("batch_per_gpu: 64\n", 64)):
@@ -140,7 +130,6 @@ def test_a_batch_is_the_logs_else_the_studys(tmp_path: Path) -> None:
 def test_without_times_jobs_count_by_their_gpus(tmp_path: Path) -> None:
     found = document(tmp_path, "name,gpus,minutes\nb1,1,60\nb2,8,60\n", "log.csv")
     assert found.population.counted_by == "cNodes"
-    assert summary(found).unread == {"minutes": "seconds"}
     assert summary(found).gpu_hours is None
     assert any("no times" in line for line in answer_lines(found))
 
@@ -160,7 +149,7 @@ def test_the_work_of_a_gpu_is_that_of_three_forward_passes() -> None:
     [
         ("name,gpus,hours\nb1,0,1\n", "no job in it can be used: 1 job that held no GPU"),
         ("name,gpus,status\nb1,8,PENDING\n#b2,8,x\n",
-         "1 job that never started and 1 row that begin with #"),
+         "1 job that never started"),
         ("name,gpus,hours\n", "it has no rows"),
     ],
 )  # fmt: skip
@@ -176,7 +165,6 @@ def test_a_log_of_no_jobs_is_refused(text: str, said: str, tmp_path: Path) -> No
         ("columns: {gpu: gpus}\n", "7:11", "did you mean gpus?"),
         ("columns: {gpus: 5}\n", "7:17", "5 is not text"),
         ("batch_per_gpu: 0\n", "7:16", "out of range"),
-        ("failed_jobs: drop\n", "7:14", "is not known"),
         ("jobs: 100\n", "7:1", "the population is a scheduler's log, not drawn; leave it out"),
     ],
 )

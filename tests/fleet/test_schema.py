@@ -46,20 +46,8 @@ def test_it_is_a_schema_with_every_key_explained() -> None:
 
 
 def test_its_words_are_those_of_the_model() -> None:
-    assert set(HardwareFile.model_fields) == {
-        *HARDWARE,
-        "node",
-        "precision",
-        "shared_pcie",
-        "gpu_memory",
-    }
-    assert set(UpgradeFile.model_fields) == {
-        *FIELDS,
-        "node",
-        "accelerator",
-        "name",
-        "price_per_gpu",
-    }
+    assert set(HardwareFile.model_fields) == {*HARDWARE, "node", "shared_pcie", "gpu_memory"}
+    assert set(UpgradeFile.model_fields) == {*FIELDS, "name", "price_per_gpu"}
     assert get_args(Target) == (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
 
 
