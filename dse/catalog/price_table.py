@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from dse.catalog import fabrics
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.store import names
-from dse.delimiter import COMMA, cell_columns
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 from dse.spelling import alike, alternatives, enumerated, real_name
 from dse.text_source import text_of
+from dse.text_table import cell_columns
 
 ENDING = ".csv"  # of files that are tables
 ITEM, PRICE, CURRENCY = "item", "price", "currency"
@@ -95,7 +95,7 @@ class PriceTable:
         except csv.Error as cause:
             problem, remedy = f"not CSV: {cause}", "close each quote on its line"
             raise StudyError(self.path, number, 1, problem, remedy) from None
-        starts = cell_columns(line, COMMA, len(texts))
+        starts = cell_columns(line, ",", len(texts))
         cells = [_Cell(text.strip(), number, at) for text, at in zip(texts, starts, strict=True)]
         while cells and not cells[-1].text:
             cells.pop()

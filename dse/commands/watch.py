@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dse.commands.options import Json
 from dse.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from dse.report.expectation import Checked
 
 OUTSIDE = 1  # the exit status
 
@@ -45,26 +42,19 @@ def watch(
 
     Ends with status 0 where the measured rate is within the 90 % interval, 1 where it is not.
     """
-    from dse.report import expectation, json_form
-
-    found = compared(expect, row, log, measured)
-    print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
-    if not found.within:
-        raise typer.Exit(OUTSIDE)
-
-
-def compared(run: Path, row: int | None, log: Path | None, measured: str | None = None) -> Checked:
-    """A point of a run beside a log, or a rate in the user's words."""
     from dse.calibration.importers import training_log
-    from dse.report import expectation
+    from dse.report import expectation, json_form
     from dse.report.document_files import read_document
 
     if (log is None) == (measured is None):
         problem = "is given beside a log" if log else "is missing, and no log is given"
         raise ArgumentError("--measured", problem, "give one of them")
-    asked = expectation.expected_of(read_document(run), row)
+    asked = expectation.expected_of(read_document(expect), row)
     if log is None:
-        found = training_log.measured(measured or "", asked.terms)
+        told = training_log.measured(measured or "", asked.terms)
     else:
-        found = training_log.read_training(log, asked.terms)
-    return expectation.checked(asked, str(log or measured), found)
+        told = training_log.read_training(log, asked.terms)
+    found = expectation.checked(asked, str(log or measured), told)
+    print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
+    if not found.within:
+        raise typer.Exit(OUTSIDE)

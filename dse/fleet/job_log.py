@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fleet import traces
+from dse.fleet.job_table import read_text
 from dse.fleet.json_log import json_table
 from dse.fleet.log_cells import ABSENT, READ, waits
-from dse.fleet.table import Table, read_text, text_table
 from dse.model.arrays import Array, Mask
 from dse.model.pai import PS_WORKER
+from dse.text_table import Table, text_table
 
 LOG_ENDINGS = (".txt", ".psv", ".tsv", ".json")  # beside .csv, which tables of jobs have too
 _MOST_GPUS = 1e6

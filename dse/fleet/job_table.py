@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from dse.errors import StudyError
 from dse.fleet.population import Group, Population
-from dse.fleet.table import Table, read_text, text_table
 from dse.model.arrays import Array, Mask
 from dse.model.pai import ARCHITECTURES, IN_ONE_SERVER, ONE_WORKER_ONE_GPU, Jobs
 from dse.spelling import alternatives, meant
+from dse.text_source import text_of
+from dse.text_table import Table, text_table
 
 CLASS = "class"
 REQUIRED = ("cnodes", "flops", "memory_bytes", "input_bytes", "weight_bytes")
@@ -42,7 +43,7 @@ _WANTED = {
 class Work:
     """The work of jobs, not checked yet. classes: as written, of every job. numbers: by column,
     (jobs,). per_server: see :class:`~dse.model.pai.Jobs`, (jobs,); None where nobody told. wrong:
-    the error about a job's column, see :meth:`~dse.fleet.table.Table.wrong`."""
+    the error about a job's column, see :meth:`~dse.text_table.Table.wrong`."""
 
     classes: Sequence[str]
     numbers: Mapping[str, Array]
@@ -79,6 +80,18 @@ def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
     )
 
 
+def read_text(path: Path) -> str:
+    """The text of a file. Raises :class:`~dse.errors.StudyError` where it is none, or empty."""
+    try:
+        text = text_of(str(path), path.read_bytes())
+    except OSError as cause:
+        problem = f"cannot be read: {cause.strerror}"
+        raise StudyError(str(path), 0, 0, problem, "name a readable file") from None
+    if not text.strip():
+        raise StudyError(str(path), 0, 0, "the file is empty", "write a header and one row a job")
+    return text
+
+
 def is_table(path: Path) -> bool:
     """True where a CSV file has a column of such a table, so that no scheduler logged it."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -89,20 +102,20 @@ def is_table(path: Path) -> bool:
 
 def _check_header(table: Table) -> None:
     """Raise for a column that is missing, double or misspelt; others are left unread."""
-    header, line = list(table.header), min(table.lines, default=1) - 1
+    header = list(table.header)
     known = [name for name in header if name in KNOWN]
     for name in known:
         if known.count(name) > 1:
             problem = f"column '{name}' is there twice"
-            raise StudyError(table.path, line, 1, problem, "keep one of them")
+            raise table.wrong(-1, name, problem, "keep one of them")
     for name in header:
         near = name not in KNOWN and meant(name, [k for k in KNOWN if k not in known])
         if near:
-            raise StudyError(table.path, line, 1, f"unknown column '{name[:60]}'", near)
+            raise table.wrong(-1, name, "unknown column {}", near)
     missing = [name for name in (CLASS, *REQUIRED) if name not in known]
     if missing:
         remedy = f"a row is a job with {', '.join((CLASS, *REQUIRED))}"
-        raise StudyError(table.path, line, 1, f"missing column '{missing[0]}'", remedy)
+        raise table.wrong(-1, "", f"missing column '{missing[0]}'", remedy)
 
 
 def _numbers(table: Table, column: str) -> Array:

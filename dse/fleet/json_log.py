@@ -8,8 +8,8 @@ from typing import Any
 
 from dse.errors import StudyError
 from dse.fleet.log_cells import moment
-from dse.fleet.table import Table
 from dse.fleet.traces import REMEDY
+from dse.text_table import Table
 
 SACCT = ("JobID", "JobName", "AllocTRES", "ElapsedRaw", "NNodes", "State", "Start")
 PHILLY = ("jobid", "status", "gpus of the last attempt", "servers", "gpu-hours of all attempts")

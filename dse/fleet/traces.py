@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dse.errors import StudyError
-from dse.fleet.table import Table
 from dse.spelling import meant
+from dse.text_table import Table
 
 # What a column may tell of a job. GPUs are those of each replica where there are replicas.
 TOLD = ("job", "name", "gpus", "replicas", "nodes", "batch_per_gpu", "gpu_hours", "hours",
@@ -115,17 +115,17 @@ def places_of(table: Table, trace: Trace, columns: Mapping[str, str]) -> Places:
     trace does not have otherwise. Raises :class:`~dse.errors.StudyError` where one is not there, or
     none tells GPUs."""
     named: Places = {}
-    path, header, line = table.path, table.header, min(table.lines, default=1) - 1
+    header = table.header
     for tells, name in columns.items():
         if name not in header:
             others = f"the columns are {', '.join(header)[:300]}"
             problem = f"no column '{name}', which the study names for {tells}"
-            raise StudyError(path, line, 1, problem, meant(name, header, others))
+            raise table.wrong(-1, "", problem, meant(name, header, others))
         named[tells] = header.index(name)
     taken = set(named.values())
     own = {tells: at for tells, at in trace.places(header).items() if at not in taken}
     places = own | named
     if "gpus" not in places:
         problem = f"no column tells the GPUs of a job; the columns are {', '.join(header)[:300]}"
-        raise StudyError(path, line, 1, problem, "name it in the study, columns: {gpus: NAME}")
+        raise table.wrong(-1, "", problem, "name it in the study, columns: {gpus: NAME}")
     return places

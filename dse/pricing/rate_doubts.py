@@ -23,6 +23,8 @@ STRANGE = 2.5
 def doubts(rate: Throughput) -> str:
     """A rate far from what would be predicted, and a batch that should not have fitted; '' where
     nothing is strange."""
+    if rate.precision not in catalog.accelerator(rate.accelerator).peak_flops_per_s:
+        return f"{rate.accelerator} has no peak in {rate.precision}, so that no study can be priced"
     workload = catalog.named_workload(rate.workload)
     found = [_far_off(rate, workload), _too_large(rate, workload)]
     return "; ".join(text for text in found if text)

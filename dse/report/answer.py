@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-
-import jinja2
 
 from dse.decision.remarks import MEMORY, STEPS
 from dse.report import training_runs, waterfall, words
@@ -16,8 +13,8 @@ from dse.report.certainty.facts import Choice
 from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
+from dse.report.plain_text import filled
 from dse.report.remarks import called, rivals, wins
-from dse.report.style import TEMPLATES
 from dse.study.choices import RESOLUTION
 from dse.study.constraints import limit_of
 
@@ -39,7 +36,7 @@ class Named:
 
 def answer(document: RunDocument) -> list[str]:
     """The lines of the answer, at most a dozen."""
-    text = _environment().get_template("answer.txt.j2").render(facts(document))
+    text = filled("answer.txt.j2", facts(document))
     return [line for line in text.splitlines() if line.strip()]
 
 
@@ -206,14 +203,3 @@ def _within(document: RunDocument) -> list[dict[str, str]]:
             said = "the same" if same else f"{machines}, {_cost(document, ending[0])}"
         found.append({"span": span, "said": said})
     return found
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=False,  # a terminal is not HTML
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

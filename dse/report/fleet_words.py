@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import jinja2
-
-from dse.report.style import TEMPLATES
+from dse.report.plain_text import filled
 from dse.report.words import count, many, percent, shown
 
 if TYPE_CHECKING:
@@ -63,19 +61,9 @@ def money_band(document: FleetDocument, name: str) -> MoneyBand | None:
 
 def answer_lines(document: FleetDocument) -> list[str]:
     """The answer: what to buy, where time goes, gains of an upgrade and a move, what a log told."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=False,  # for the terminal; the page and Markdown escape each line
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        count=count, many=many, percent=percent, times=times, usd=usd, years=years
-    )
-    template = environment.get_template("fleet_answer.txt.j2")
-    facts = {**_gains(document), **_logged(document)}
-    text = template.render(d=document, classes=CLASSES, priced=bool(document.classes), **facts)
+    said = {"count": count, "many": many, "percent": percent, "times": times, "usd": usd}
+    facts = {**said, **_gains(document), **_logged(document), "years": years, "classes": CLASSES}
+    text = filled("fleet_answer.txt.j2", {**facts, "d": document, "priced": document.classes})
     return [line for line in text.splitlines() if line]
 
 

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
-    ("dse.units", "dse.delimiter", "dse.text_source", "dse.mistakes"),
+    ("dse.units", "dse.text_source", "dse.text_table", "dse.mistakes"),
     ("dse.yaml_source", "dse.currencies"),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
@@ -53,7 +53,7 @@ TAKES = {
     "dse.errors": set(),
     "dse.console_table": {"rich"},
     "dse.units": {"pint"},
-    "dse.delimiter": set(),
+    "dse.text_table": set(),
     "dse.text_source": set(),
     "dse.mistakes": set(),
     "dse.yaml_source": {"yaml"},

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dse.calibration.importers.text import Line, clean_lines, read_text
-from dse.calibration.importers.throughput import first_line, table_rows
 from dse.calibration.importers.trainers import NUMBER, TRAINERS, Trainer, Unit, number, unit_called
-from dse.delimiter import delimiter_of
 from dse.errors import ArgumentError, StudyError
+from dse.text_table import text_table
 from dse.units import LARGEST, SMALLEST
 
 WARM_UP = 0.1  # of the rates, at the beginning, are left out
@@ -114,24 +113,21 @@ def _of_log(trainer: Trainer, lines: Sequence[Line]) -> list[Told]:
 
 def _of_table(text: str, file: str) -> list[Told]:
     """The first column of rates of a table of one run; empty where it has none."""
-    first = first_line(text)
-    units = {at: unit for at, name in enumerate(first.split(delimiter_of(first)))
-             if (unit := unit_called(name))}  # fmt: skip
-    if not units:
+    first = next(line for line in text.splitlines() if line.strip())
+    if not any(map(unit_called, re.split("[,;\t]", first))):
         return []
-    header, *rows = table_rows(text, file)
-    if "accelerator" in [cell.text for cell in header]:
+    table = text_table(file, text, marks=",;\t")
+    at, unit = next((at, unit) for at, name in enumerate(table.header)
+                    if (unit := unit_called(name)))  # fmt: skip
+    if "accelerator" in table.header:
         problem = "is a table of configurations, not of one run"
-        raise header[0].wrong(problem, "give it to dse calibrate import-throughput")
-    at, unit = next(iter(units.items()))
-    out = []
-    for cells in rows:
-        cell = cells[at]
-        if not re.fullmatch(NUMBER, cell.text):
-            problem = f"{unit.name}: '{cell.text}' is not a positive number"
-            raise cell.wrong(problem, "write for example 1250.5")
-        out.append(Told(cell.line, number(cell.text), unit))
-    return out
+        raise table.wrong(-1, 0, problem, "give it to dse calibrate import-throughput")
+    for row, cells in enumerate(table.rows):
+        if not re.fullmatch(NUMBER, cells[at]):
+            problem = f"{unit.name}: {{}} is not a positive number"
+            raise table.wrong(row, at, problem, "write for example 1250.5")
+    return [Told(line, number(cells[at]), unit)
+            for line, cells in zip(table.lines[1:], table.rows, strict=True)]  # fmt: skip
 
 
 def _measured(told: Sequence[Told], told_by: str, file: str, terms: Training) -> Measured:

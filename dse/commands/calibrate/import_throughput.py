@@ -7,9 +7,6 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.watch import compared
-from dse.errors import ArgumentError
-
 
 def import_throughput(
     file: Annotated[
@@ -18,17 +15,9 @@ def import_throughput(
             help="Table with a row for each rate: workload, accelerator, samples_per_s, precision, "
             "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation; "
             "gpus_per_node where gpus are more than 8; of several gpus how they summed gradients: "
-            "aggregation, inter_node or node. With --expect what a known trainer printed, as dse "
-            "watch reads it."
+            "aggregation, inter_node or node."
         ),
     ],
-    expect: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the run whose point FILE was measured at, if it is a log."),
-    ] = None,
-    row: Annotated[
-        int | None, typer.Option(help="Row of its front [default: the recommended point].")
-    ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the profile [default: that of FILE].")
     ] = None,
@@ -55,21 +44,11 @@ def import_throughput(
     called = file.stem if name is None else name
     arguments.check_profile_name(called)
     path = out / f"{called}.yaml"
-    table = "" if expect is None else _table(file, expect, row)
-    profile = throughput_profile(file, called, table)
+    profile = throughput_profile(file, called)
     check_writable(out)
     check_replaces_profile(path, rates=True)
     write_profile(profile, path)
-    for line, rate in read_throughput(file, table).items():
+    for line, rate in read_throughput(file).items():
         if strange := doubts(rate):
             print(f"warning: {file}:{line}: {strange}", file=sys.stderr)
     print(f"wrote {path}: {counted(len(profile.throughput), 'rate')}")
-
-
-def _table(log: Path, run: Path, row: int | None) -> str:
-    """The table of the rate that a log tells of a point."""
-    found = compared(run, row, log).own_rate
-    if found is None:
-        problem = "its point has another batch than the log, or what the catalogue does not know"
-        raise ArgumentError("--expect", problem, "write a table of the rate")
-    return "\n".join((",".join(found), ",".join(found.values())))

@@ -141,7 +141,7 @@ def test_a_table_of_one_run(text: str, rates: tuple[float, ...] | None, tmp_path
     ("text", "said"),
     [
         ("step,samples_per_s\n1,10\n2,fast\n", ":3:3: samples/s: 'fast' is not a positive number"),
-        ("step,samples_per_s\n1,10\n2\n", ":3:1: 1 cells in place of 2"),
+        ("step,samples_per_s\n1,10\n2\n", ":3:1: 1 values where the header has 2 columns"),
         ("workload,accelerator,samples_per_s\na,b,9\n", ":1:1: is a table of configurations"),
         ("samples_per_s\n0\n", ":2:1: '0 samples/s' is not positive"),
         ("1.25 s/it\n", "train.log: tells no rate as Megatron-LM, NeMo, Hugging Face Trainer, "),
