@@ -80,7 +80,7 @@ def rate_of(text: str, rates: Mapping[str, Rate]) -> tuple[str, Rate]:
 
 def guess(code: str, rates: Mapping[str, Rate]) -> str:
     """``did you mean EUR? Else ``: the known currency that a code may be meant for."""
-    near = difflib.get_close_matches(code, (USD, *rates), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(code, (USD, *rates), n=1)
     return f"did you mean {near[0]}? Else " if near else ""
 
 

@@ -49,26 +49,32 @@ class Table:
         return StudyError(self.path, line, 1 if at < 0 else places[at], told, remedy)
 
 
-def text_table(path: str, text: str, header: Sequence[str] = (), marks: str = ",;\t|") -> Table:
+def text_table(
+    path: str,
+    text: str,
+    header: Sequence[str] = (),
+    marks: str = ",;\t|",
+    short: bool = False,
+) -> Table:
     """The table in a text. header: of one that begins with its first row. marks: one of these
-    stands between cells, the commonest of the first line.
+    stands between cells, the commonest of the first line. short: whether a row may lack cells at
+    its end, which are empty then.
 
-    Blank lines are passed over, and lines that begin with # are remarks. Raises
+    Empty lines are passed over, and lines that begin with # are remarks. Raises
     :class:`~dse.errors.StudyError` for a row with more or fewer cells than the header.
     """
     lines = text.splitlines()
-    own = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    own = [(number, line) for number, line in enumerate(lines, 1) if line.strip(f" {marks}")]
     told = [(number, line) for number, line in own if not line.startswith(_REMARK)]
     if not told:
         raise StudyError(path, 0, 0, "only remarks" if own else "is empty", _LEAST)
     top, mark = 0, max(marks, key=told[0][1].count)
     if not header:
-        top, header, told = told[0][0], _cells(path, *told[0], mark), told[1:]
+        top, header, told = told[0][0], _ended(_cells(path, *told[0], mark), 0), told[1:]
     rows = []
     for number, line in told:
-        cells = _cells(path, number, line, mark)
-        if len(cells) == len(header) + 1 and not cells[-1]:  # sacct --parsable
-            cells = cells[:-1]
+        cells = _ended(_cells(path, number, line, mark), len(header))
+        cells += [""] * (len(header) - len(cells)) if short else []
         if len(cells) != len(header):
             problem = f"{len(cells)} values where the header has {len(header)} columns"
             raise StudyError(path, number, 1, problem, "write one value a column")
@@ -92,6 +98,13 @@ def _cells(path: str, number: int, line: str, mark: str) -> list[str]:
         return [cell.strip() for cell in cells]
     except csv.Error as cause:
         raise StudyError(path, number, 1, f"not CSV: {cause}", _SAVE) from None
+
+
+def _ended(cells: list[str], least: int) -> list[str]:
+    """The cells without empty ones at their end, of which ``least`` stay."""
+    while len(cells) > least and not cells[-1]:
+        cells.pop()
+    return cells
 
 
 def cell_columns(line: str, mark: str, cells: int) -> list[int]:

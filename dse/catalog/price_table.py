@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dse.catalog import fabrics
 from dse.catalog.aliases import clear_aliases
@@ -15,7 +14,7 @@ from dse.errors import StudyError
 from dse.mistakes import Mistakes
 from dse.spelling import alike, alternatives, enumerated, real_name
 from dse.text_source import text_of
-from dse.text_table import cell_columns
+from dse.text_table import text_table
 
 ENDING = ".csv"  # of files that are tables
 ITEM, PRICE, CURRENCY = "item", "price", "currency"
@@ -37,14 +36,6 @@ _PER = {_HOURLY: "/hour", "electricity": "/kWh"}  # what an amount in a currency
 Loc = tuple[str | int, ...]
 
 
-class _Cell(NamedTuple):
-    """The text of a cell, and where it starts."""
-
-    text: str
-    line: int
-    column: int
-
-
 class PriceTable:
     """A table that was read: the data that a list in YAML would have, with its places.
 
@@ -58,17 +49,13 @@ class PriceTable:
         self.data: dict[str, Any] = {}
         self.mistakes = Mistakes()
         self._general = tuple(general)
-        self._cells: dict[Loc, _Cell] = {}
-        columns: list[str] = []
-        for number, line in enumerate(_lines(path), 1):
-            row = self._split(number, line)
-            if not row or row[0].text.startswith("#"):
-                continue
-            if columns:
-                self.mistakes.part(partial(self._row, columns, row))
-            else:
-                columns = self._header(row)
-        if not self._cells:
+        self._places: dict[Loc, tuple[int, str]] = {}  # row and column
+        self._written: dict[Loc, str] = {}
+        self._table = text_table(self.path, _text(path), marks=",", short=True)
+        self._check_header()
+        for row in range(len(self._table.rows)):
+            self.mistakes.part(partial(self._row, row))
+        if not self._places:
             self.mistakes.told()
             remedy = f"begin it with {_HEADER}, and add a row for each item"
             raise StudyError(self.path, 0, 0, "holds no price", remedy)
@@ -76,79 +63,60 @@ class PriceTable:
     def error(self, loc: Loc, problem: str, remedy: str = "") -> StudyError:
         """The error to raise for the value at ``loc``: of its cell, else of its row."""
         for end in range(len(loc), 0, -1):
-            for key, cell in self._cells.items():
+            for key, (row, column) in self._places.items():
                 if key[:end] == loc[:end]:
-                    return self._wrong(cell, problem, remedy)
+                    return self._table.wrong(row, column, problem, remedy)
         return StudyError(self.path, 1, 1, problem, remedy)
 
     def written(self, loc: Loc) -> str:
         """The text of the value at ``loc``, a price with its currency."""
-        return self._cells[loc].text if loc in self._cells else ""
+        return self._written.get(loc, "")
 
-    def _wrong(self, cell: _Cell, problem: str, remedy: str) -> StudyError:
-        return StudyError(self.path, cell.line, cell.column, problem, remedy)
-
-    def _split(self, number: int, line: str) -> list[_Cell]:
-        """The cells of a line, without empty ones at its end."""
-        try:
-            texts = next(csv.reader([line], skipinitialspace=True, strict=True), [])
-        except csv.Error as cause:
-            problem, remedy = f"not CSV: {cause}", "close each quote on its line"
-            raise StudyError(self.path, number, 1, problem, remedy) from None
-        starts = cell_columns(line, ",", len(texts))
-        cells = [_Cell(text.strip(), number, at) for text, at in zip(texts, starts, strict=True)]
-        while cells and not cells[-1].text:
-            cells.pop()
-        return cells
-
-    def _header(self, cells: list[_Cell]) -> list[str]:
-        columns = [cell.text for cell in cells]
-        for cell in cells:
-            if cell.text not in COLUMNS or columns.count(cell.text) > 1:
-                kind = "a second" if cell.text in COLUMNS else "unknown"
+    def _check_header(self) -> None:
+        columns = list(self._table.header)
+        for at, name in enumerate(columns):
+            if name not in COLUMNS or name in columns[:at]:
+                kind = "a second" if name in COLUMNS else "unknown"
                 remedy = f"columns are {enumerated(COLUMNS)}, parted by commas"
-                raise self._wrong(cell, f"{kind} column '{cell.text}'", remedy)
+                raise self._table.wrong(-1, at, f"{kind} column '{name}'", remedy)
         for name in (ITEM, PRICE):
             if name not in columns:
-                raise self._wrong(cells[0], f"no column {name}", f"begin with {_HEADER}")
-        return columns
+                raise self._table.wrong(-1, 0, f"no column {name}", f"begin with {_HEADER}")
 
-    def _row(self, columns: list[str], cells: list[_Cell]) -> None:
-        if len(cells) > len(columns):
-            problem = f"{len(cells)} cells, but {len(columns)} columns"
-            raise self._wrong(cells[len(columns)], problem, "put a value with a comma in quotes")
-        row = {name: cell for name, cell in zip(columns, cells, strict=False) if cell.text}
-        item = row.pop(ITEM, cells[0]._replace(text=""))
-        price = row.pop(PRICE, None)
-        if price is None:
-            problem = f"{item.text or 'this row'} has no price"
-            self.mistakes.note(self._wrong(item, problem, f"write one, or {_UNKNOWN}"))
-        nameless = _FREE[0], f"line {item.line}"
-        loc = self.mistakes.part(lambda: self._loc(item)).otherwise(nameless)
-        if price is None or loc == nameless:  # what else the row says is judged all the same
-            price = (price or item)._replace(text=_UNKNOWN)
-        if (*loc, "value") in self._cells:
-            first = self._cells[(*loc, "value")].line
-            raise self._wrong(item, f"{item.text} again, first on line {first}", "keep one of them")
-        currency = row.pop(CURRENCY, None)
-        if currency is not None and price.text != _UNKNOWN:
-            amount = f"{price.text} {currency.text}{_PER.get(str(loc[-1]), '')}"
-            price = price._replace(text=amount)
+    def _row(self, at: int) -> None:
+        named = zip(self._table.header, self._table.rows[at], strict=True)
+        row = {name: text for name, text in named if text}
+        item, price = row.pop(ITEM, ""), row.pop(PRICE, "")
+        if not price:
+            problem = f"{item or 'this row'} has no price"
+            wrong = self._table.wrong(at, ITEM, problem, f"write one, or {_UNKNOWN}")
+            self.mistakes.note(wrong)
+        nameless = _FREE[0], f"row {at}"
+        loc = self.mistakes.part(lambda: self._loc(at, item)).otherwise(nameless)
+        if not price or loc == nameless:  # what else the row says is judged all the same
+            price = _UNKNOWN
+        if (*loc, "value") in self._places:
+            first = self._table.lines[self._places[(*loc, "value")][0] + 1]
+            problem = f"{item} again, first on line {first}"
+            raise self._table.wrong(at, ITEM, problem, "keep one of them")
+        currency = row.pop(CURRENCY, "")
+        if currency and price != _UNKNOWN:
+            price = f"{price} {currency}{_PER.get(str(loc[-1]), '')}"
         section = self.data
         for step in loc[:-1]:
             section = section.setdefault(str(step), {})
-        leaf, written = str(loc[-1]), {"value": price, **row}
-        texts = {key: cell.text for key, cell in written.items()}
+        leaf, texts = str(loc[-1]), {"value": price, **row}
         if leaf == _HOURLY:  # one for each term
             section.setdefault(leaf, []).append(texts)
             loc = (*loc, len(section[leaf]) - 1)
         else:
-            section[leaf] = price.text if leaf in _TEXTS else texts
-        self._cells.update({(*loc, key): cell for key, cell in written.items()})
+            section[leaf] = price if leaf in _TEXTS else texts
+        self._places |= {(*loc, key): (at, PRICE if key == "value" else key) for key in texts}
+        self._written |= {(*loc, key): text for key, text in texts.items()}
 
-    def _loc(self, item: _Cell) -> Loc:
+    def _loc(self, at: int, item: str) -> Loc:
         """Where a list in YAML has an item: ``25gbe switch port`` under fabrics."""
-        words = item.text.split()
+        words = item.split()
         whole = "_".join(words)
         if len(words) > 1 and words[0] in _FREE:
             return (words[0], "_".join(words[1:]))
@@ -163,15 +131,15 @@ class PriceTable:
                     return (kind, name, part or _PURCHASE)
                 if name in known:
                     remedy = f"write {alternatives([f'{name} {one}'.strip() for one in parts])}"
-                    raise self._wrong(item, f"'{item.text}' is no item with a price", remedy)
+                    raise self._table.wrong(at, ITEM, f"'{item}' is no item with a price", remedy)
         known = (*self._general, *(name for kind in _PARTS for name in names(kind)))
         near = alike(whole, known) or alike(words[0] if words else "", known)
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
-        problem = f"'{item.text}' is no accelerator, node, part of a network or other item"
-        raise self._wrong(item, problem, hint)
+        problem = f"'{item}' is no accelerator, node, part of a network or other item"
+        raise self._table.wrong(at, ITEM, problem, hint)
 
 
-def _lines(path: Path) -> list[str]:
+def _text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as cause:
@@ -179,5 +147,4 @@ def _lines(path: Path) -> list[str]:
         raise StudyError(str(path), 0, 0, f"cannot be read: {reason}", "name a file") from None
     if len(content) > _MOST_BYTES:
         raise StudyError(str(path), 0, 0, "too large", f"at most {_MOST_BYTES:,} bytes are read")
-    text = text_of(str(path), content, "CSV in UTF-8")
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return text_of(str(path), content, "CSV in UTF-8")

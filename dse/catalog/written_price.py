@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -46,14 +45,13 @@ class WrittenPrice:
         rented = self.dimension == "usd_per_hour"
         usual = QUOTE if self.file else CLOUD if rented else LIST
         mistakes = Mistakes()
-        made = mistakes.part(lambda: self.date_of("date"))
+        mistakes.part(lambda: self.date_of("date"))
         ended = mistakes.part(lambda: self.date_of("valid_until"))
         converted = mistakes.part(self._rate)
         amount = mistakes.part(lambda: self.amount(self.written["value"]))
         price_class = mistakes.part(lambda: self._word("class", CLASSES, usual))
         term = mistakes.part(lambda: self._word("term", RENTAL_TERMS if rented else ()))
         reduced = mistakes.part(self._discount)
-        mistakes.part(lambda: self._check_days(made(), ended()))
         mistakes.told()
         (currency, rate), (number, unit) = converted(), amount()
         discount, before = reduced(), None
@@ -97,18 +95,6 @@ class WrittenPrice:
             return found
         remedy = f"write {alternatives(allowed)}" if allowed else f"drop it: {key} is of rents"
         raise self.wrong(f"{key} '{found}'", remedy, key)
-
-    def _check_days(self, date: str, until: str) -> None:
-        """Refuse an offer of a day to come, and one that ends before it is made."""
-        if not self.file or not date:
-            return
-        made = datetime.date.fromisoformat(f"{date}-01-01"[:10])  # at the earliest
-        last = last_day(until)
-        if last is not None and made > last:
-            problem = f"valid_until {until} is before its date, {date}"
-            raise self.wrong(problem, "correct one", "valid_until")
-        if made > datetime.date.today() + datetime.timedelta(days=1):  # it may be tomorrow there
-            raise self.wrong(f"date {date} is in the future", "write the day of the offer", "date")
 
     def _discount(self) -> float:
         """A share in [0, 1)."""

@@ -94,11 +94,6 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
         ),
         ("host: {value: 9 kUSD, date: 2024-02-30}\n", "'2024-02-30' is no date"),
         ("as_of: soon\n", "as_of 'soon'; write a day: 2026-11-16"),
-        (
-            "host: {value: 9 kUSD, date: 2026-10-02, valid_until: 2026-09-30}\n",
-            "valid_until 2026-09-30 is before its date, 2026-10-02; correct one",
-        ),
-        ("host: {value: 9 kUSD, date: 2997-01}\n", "date 2997-01 is in the future; write the day"),
     ],
 )
 def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: str) -> None:
