@@ -11,7 +11,6 @@ import numpy as np
 from dse import catalog
 from dse.study import OwnedHardware, Study, Value, Wire
 
-_PART_TITLES = {"hosts": "host", "nics": "network card", "switches": "switch", "cables": "cable"}
 # A link between nodes as its parts are ordered: fabric, bandwidth, and latency where it is of no
 # fabric of the catalogue.
 Network: TypeAlias = tuple[str, float, float | None]
@@ -21,21 +20,21 @@ Network: TypeAlias = tuple[str, float, float | None]
 class Stock:
     """How many of every part an entry of ``owned`` stands for.
 
-    machine: accelerator or node type, empty where there is none. held: accelerators that one of its
-    hosts holds. network: None where it is not known, and none of it counts. values: of the axes, of
-    a point that is made of the machines; None without any.
+    machine: accelerator or node type. held: accelerators that one of its hosts holds. network: None
+    where it is not known, and none of it counts. values: of the axes, of a point that is made of
+    the machines.
     """
 
     network: Network | None
-    machine: str = ""
-    accelerators: float = 0.0
-    held: float = 0.0
-    hosts: float = 0.0
-    nics: float = 0.0
-    switches: float = 0.0
-    cables: float = 0.0
-    racks: float = 0.0
-    values: Mapping[str, Value | None] | None = None
+    machine: str
+    accelerators: float
+    held: float
+    hosts: float
+    nics: float
+    switches: float
+    cables: float
+    racks: float
+    values: Mapping[str, Value | None]
 
 
 def network_of(value: Value) -> Network:
@@ -55,17 +54,10 @@ def titles(study: Study, standing: Sequence[Stock]) -> list[str]:
 def _title(entry: OwnedHardware, stock: Stock) -> str:
     if entry.axis == "node":
         parts = [f"{entry.count:,} x {catalog.node(entry.machine).title}"]
-    elif entry.machine:
+    else:
         device = catalog.accelerator(entry.machine).title
         many = f"{stock.hosts:,.0f} node{'s' * (stock.hosts != 1)}"
         parts = [f"{entry.count:,} x {device} in {many}"]
-    else:
-        parts = []
-    parts += [
-        f"{count:,} {_PART_TITLES[key]}{('es' if key == 'switches' else 's') * (count != 1)}"
-        for key, count in entry.parts.items()
-        if not (entry.machine and key == "hosts")
-    ]
     if entry.inter_node is not None:
         parts.append(_network_title(entry.inter_node))
     return ", ".join(parts)
@@ -83,6 +75,6 @@ def unused(study: Study, standing: Sequence[Stock]) -> Iterator[str]:
     networks |= {network_of(name) for value in study.values("node")
                  if (name := catalog.node(str(value)).inter_node)}  # fmt: skip
     for entry, title, stock in zip(study.owned, titles(study, standing), standing, strict=True):
-        machines = bool(entry.machine) and not study.has(entry.axis, entry.machine)
-        if machines or (stock.network is not None and stock.network not in networks):
+        machines = study.has(entry.axis, entry.machine)
+        if not machines or (stock.network is not None and stock.network not in networks):
             yield title

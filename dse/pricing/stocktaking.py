@@ -15,7 +15,6 @@ from dse.pricing import power
 from dse.pricing.point_arrays import Points
 from dse.pricing.stock import Stock, network_of
 from dse.study import OwnedHardware, Study, Value
-from dse.study.owned import PARTS
 
 Values: TypeAlias = Mapping[str, Value | None]
 
@@ -30,26 +29,21 @@ def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Poi
     if joined is None and entry.axis == "node":
         joined = catalog.node(entry.machine).inter_node
     network = None if joined is None else network_of(joined)
-    given = {key: float(count) for key, count in entry.parts.items()}
-    if not entry.machine:
-        hosts, nics, switches, cables = (given.get(key, 0.0) for key in PARTS)
-        return Stock(network=network, hosts=hosts, nics=nics, switches=switches, cables=cables)
     values = _values(study, entry)
     points = points_at(values)
     bill = points.bill
-    if network is None:
-        given = {"nics": 0.0, "switches": 0.0, "cables": 0.0, **given}
+    counts = float(network is not None)
     drawn = draw(bill, points.wire(lambda w: w.switch_radix), power.unit_watts(points))
     filled = scalar(racks(bill, drawn, power.rack(points)))
     return Stock(
         machine=entry.machine,
         accelerators=scalar(bill.accelerators),
         held=scalar(points.gpus_per_node),
-        hosts=given.get("hosts", scalar(bill.nodes)),
+        hosts=scalar(bill.nodes),
         network=network,
-        nics=given.get("nics", scalar(bill.nics)),
-        switches=given.get("switches", scalar(bill.tree.switches)),
-        cables=given.get("cables", scalar(bill.tree.links)),
+        nics=counts * scalar(bill.nics),
+        switches=counts * scalar(bill.tree.switches),
+        cables=counts * scalar(bill.tree.links),
         racks=filled if np.isfinite(filled) else 0.0,
         values=values,
     )

@@ -246,19 +246,17 @@ class ConfiguredWorkload:
 class OwnedHardware:
     """What stands there already: machines, and what joins them.
 
-    axis: ``accelerator`` or ``node``, what ``machine`` is a name of; both empty where there are
-    only parts. count: accelerators, or nodes. What is None is usual: one accelerator, one network
-    card to a node; of an unknown network nothing counts. parts: how many ``hosts``, ``nics``,
-    ``switches`` and ``cables`` there are, where these are other numbers than such a cluster has.
+    axis: ``accelerator`` or ``node``, what ``machine`` is a name of. count: accelerators, or nodes.
+    What is None is usual: one accelerator, one network card to a node; of an unknown network
+    nothing counts.
     """
 
-    axis: str = ""
-    machine: str = ""
-    count: int = 0
+    axis: str
+    machine: str
+    count: int
     gpus_per_node: int | None = None
     inter_node: Value | None = None
     nics_per_node: int | None = None
-    parts: Mapping[str, int] = field(default_factory=dict)
 
 
 # A price list of a study: the path of its file, or where in the study it is written out.

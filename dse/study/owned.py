@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from dse.mistakes import Mistakes, each
 from dse.spelling import enumerated
-from dse.study.axes import AXES
 from dse.study.cursor import Cursor
 from dse.study.definition import Axis, OwnedHardware
 from dse.study.names import Names
@@ -20,18 +19,13 @@ _MACHINES = ("accelerator", "node")
 _KEYS_OF = {
     "accelerator": ("gpus", "gpus_per_node", "nics_per_node"),
     "node": ("nodes", "nics_per_node"),
-    "": (),
 }
-_OF_NETWORK = ("nics", "switches", "cables")
-PARTS = ("hosts", *_OF_NETWORK)
 # Counts: the least, the most, and what they are of.
 _COUNTS = {
     "gpus": (1, _MOST, "how many accelerators stand there"),
     "gpus_per_node": (1, 1024, "how many a host holds; 1 when absent"),
     "nodes": (1, _MOST, "how many machines of the type node stand there"),
     "nics_per_node": (1, 64, "network cards of a node; 1 when absent"),
-    "hosts": (0, _MOST, "hosts, where others than such a cluster has"),
-    **{part: (0, _MOST, f"{part}, likewise") for part in _OF_NETWORK},
 }
 _KEYS = (*_MACHINES, "inter_node", *_COUNTS)
 _EXAMPLE = "{accelerator: v100-sxm2-16gb, gpus: 64, gpus_per_node: 8, inter_node: 100gbe}"
@@ -80,23 +74,16 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
     mistakes.told()
     keys = at.given()
     machine = next((name for name in _MACHINES if name in keys), "")
+    if not machine:
+        raise at.wrong("owned: this entry names no machines", f"write {_EXAMPLE}")
     own = _KEYS_OF[machine]
-    if not machine and not any(part in keys for part in PARTS):
-        raise at.wrong("owned: this entry names neither machines nor parts", f"write {_EXAMPLE}")
     for key in keys:
-        if key not in (machine, *own, "inter_node", *PARTS):
-            problem = f"owned: {key} does not go with {machine or 'spare parts'}"
-            remedy = f"drop it, or write {_EXAMPLE}" if not own else f"drop it; write {own[0]}: 8"
-            raise at.at(key).wrong(problem, remedy, key=True)
-    if machine:
-        _check_space(at.at(machine), machine, axes)
-    if own and own[0] not in keys:
+        if key not in (machine, *own, "inter_node"):
+            problem = f"owned: {key} does not go with {machine}"
+            raise at.at(key).wrong(problem, f"drop it; write {own[0]}: 8", key=True)
+    _check_space(at.at(machine), machine, axes)
+    if own[0] not in keys:
         raise at.wrong(f"owned: missing key '{own[0]}'", f"add {own[0]}: 8")
-    for key in _OF_NETWORK:
-        if key in keys and "inter_node" not in keys:
-            problem = f"owned: it is not said which network these {key} belong to"
-            raise at.at(key).wrong(problem, f"add inter_node: {AXES['inter_node'].example}",
-                                   key=True)  # fmt: skip
     counts = mistakes.by_key(
         lambda key: at.at(key).whole(*_COUNTS[key][:2]), [key for key in _COUNTS if key in keys]
     )
@@ -108,12 +95,11 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
     whole = {key: count() for key, count in counts.items()}
     return OwnedHardware(
         axis=machine,
-        machine=str(values[machine]()) if machine else "",
-        count=whole[own[0]] if own else 0,
+        machine=str(values[machine]()),
+        count=whole[own[0]],
         gpus_per_node=whole.get("gpus_per_node"),
         inter_node=values["inter_node"]() if "inter_node" in values else None,
         nics_per_node=whole.get("nics_per_node"),
-        parts={key: whole[key] for key in PARTS if key in keys},
     )
 
 

@@ -314,9 +314,10 @@ def cables(items: tuple[Item, ...]) -> list[Item]:
 def test_owned_cables_are_taken_for_cards_first(tmp_path: Path) -> None:
     text = (shipped_studies() / "billion.yaml").read_text()
     prices = "prices: {fabrics: {100gbe: {uplink: 950 USD}}}\n"
-    owned = "owned: [{inter_node: 100gbe, cables: 150}]\n"
+    owned = "owned: {accelerator: t4, gpus: 512, gpus_per_node: 8, inter_node: 100gbe}\n"
     short, long = cables(bill(load(studies.written(tmp_path, text + prices + owned)), gpus=1024))
-    assert (short.to_buy, long.to_buy) == (0, 128 - 22)
+    # 64 cables to cards and 64 between switches stand there
+    assert (short.to_buy, long.to_buy) == (0, 128)
 
 
 def test_extras_are_lines_of_their_own(tmp_path: Path) -> None:

@@ -32,8 +32,7 @@ RULES = ("cheapest", "fastest", "speed-per-dollar", "cheapest-within-5%", "knee"
 STANDS = """\
 owned:
   - {accelerator: v100-sxm2-16gb, gpus: 12, gpus_per_node: 4, inter_node: 10gbe, nics_per_node: 2}
-  - {accelerator: a100-sxm4-80gb, gpus: 8, gpus_per_node: 8}
-  - {inter_node: ib-hdr, switches: 1, cables: 4}
+  - {accelerator: a100-sxm4-80gb, gpus: 8, gpus_per_node: 8, inter_node: ib-hdr}
 """
 
 

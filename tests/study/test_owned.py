@@ -15,13 +15,15 @@ OURS = "owned: {accelerator: p100-sxm2-16gb, gpus: 8, gpus_per_node: 4, inter_no
 def test_an_entry_alone_and_a_list(read: Reader) -> None:
     (entry,) = read(text=VALID + OURS).owned
     assert (entry.axis, entry.machine, entry.count) == ("accelerator", "p100-sxm2-16gb", 8)
-    assert (entry.gpus_per_node, entry.nics_per_node, entry.parts) == (4, None, {})
+    assert (entry.gpus_per_node, entry.nics_per_node) == (4, None)
     assert isinstance(entry.inter_node, Wire)
     assert entry.inter_node.latency_s == 5e-6, "as on the axis"
-    more = "owned:\n  - {accelerator: v100-sxm2-16gb, gpus: 4}\n  - {hosts: 2}\n"
+    more = (
+        "owned: [{accelerator: v100-sxm2-16gb, gpus: 4}, {accelerator: p100-sxm2-16gb, gpus: 8}]\n"
+    )
     first, second = read(text=VALID + more).owned
     assert first == OwnedHardware("accelerator", "v100-sxm2-16gb", 4)
-    assert second == OwnedHardware(parts={"hosts": 2})
+    assert second == OwnedHardware("accelerator", "p100-sxm2-16gb", 8)
     assert read(text=VALID).owned == ()
 
 
@@ -41,14 +43,11 @@ BAD = {
     "unknown key": ("owned: {accelerator: p100-sxm2-16gb, gpu: 8}",
         ("unknown key 'gpu'", "did you mean gpus")),
     "negative": ("owned: {accelerator: p100-sxm2-16gb, gpus: -8}", ("-8 is negative",)),
-    "negative part": ("owned: {hosts: -1}", ("-1 is negative",)),
     "none": ("owned: {accelerator: p100-sxm2-16gb, gpus: 0}", ("0 is zero",)),
     "half": ("owned: {accelerator: p100-sxm2-16gb, gpus: 8.5}", ("not a whole number",)),
     "no count": ("owned: {accelerator: p100-sxm2-16gb}", ("missing key 'gpus'", "add gpus: 8")),
-    "no machine": ("owned: {inter_node: 25 Gbps}", ("names neither machines nor parts",)),
-    "count of no machine": ("owned: {gpus: 8, hosts: 1}", ("gpus does not go with spare parts",)),
-    "cards of no network": ("owned: {nics: 8}",
-        ("it is not said which network these nics belong to", "add inter_node")),
+    "no machine": ("owned: {inter_node: 25 Gbps}", ("names no machines",)),
+    "loose parts": ("owned: {inter_node: 25 Gbps, switches: 2}", ("unknown key 'switches'",)),
     "nodes of accelerators": ("owned: {accelerator: p100-sxm2-16gb, nodes: 2}",
         ("nodes does not go with accelerator", "drop it; write gpus: 8")),
     "other machines than the space": ("owned: {node: dgx-h100, nodes: 2}",
