@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from operator import index
@@ -106,26 +106,12 @@ class Study:
         """
         return price(self.problem, points, intervals)
 
-    def search(
-        self,
-        engine: str | None = None,
-        executor: str | None = None,
-        address: str | None = None,
-        points: int | None = None,
-        seed: int | None = None,
-        sampler: str | None = None,
-        *,
-        deadline: str | None = None,
-        budget: str | None = None,
-        power: str | None = None,
-        confidence: float | str | None = None,
-    ) -> Result:
-        """Search the study; nothing is written. What is None is left to the study.
+    def search(self, **options: Any) -> Result:
+        """Search the study; nothing is written.
 
-        engine: exhaustive, guided or auto. executor: local, ray or auto; address: of a Ray cluster.
-        points: that a guided search may price; sampler: that proposes them. deadline, budget, power
-        and confidence are the questions of ``dse run``: ``"7 d"``, ``"2 MUSD"``, ``"200 kW"``, 0.9.
-        Raises NoFeasiblePoint where nothing meets every
+        options: the fields of :class:`dse.search_options.SearchOptions`, but for those of a report,
+        such as ``engine``, ``points``, ``seed``, or ``budget="2 MUSD"``; what is left out is left
+        to the study. Raises NoFeasiblePoint where nothing meets every
         constraint, ArgumentError for an argument that cannot be.
 
         >>> import dse
@@ -133,34 +119,22 @@ class Study:
         >>> result.recommended.speedup > 1
         True
         """
-        from dse.commands.options import Options
-        from dse.commands.plan import plan_of
+        from dse.plan import plan_of
         from dse.search.executors import Executors
         from dse.search.guided import Guide
-        from dse.search.run import run
+        from dse.search_options import SearchOptions
 
-        options = Options(
-            engine=engine, executor=executor, address=address, points=points, seed=seed,
-            sampler=sampler,
-            deadline=deadline, budget=budget, power=power, confidence=confidence,
-        )  # fmt: skip
-        asked = Study(asking(self.problem, options.questions))
-        plan = plan_of(asked.problem, options)
+        given = SearchOptions(**options)
+        given.check_unreported()
+        plan = plan_of(asking(self.problem, given.questions), given)
         started = time.perf_counter()
         with closing(Executors()) as executors:
-            where = executors.get(plan.kind, plan.address) if plan.engine == "exhaustive" else None
-            outcome = run(
-                asked.problem, plan.engine, where, None, lambda *_: None, plan.budget, plan.seed,
-                plan.reason, Guide(plan.sampler),
-            )  # fmt: skip
-        given = {"engine": engine, "executor": executor, "address": address, "points": points,
-                 "seed": plan.seed, "sampler": sampler, "deadline": deadline, "budget": budget,
-                 "power": power, "confidence": confidence}  # fmt: skip
-        arguments = ", ".join(
-            f"{name}={value!r}" for name, value in given.items() if value is not None
-        )
+            where = plan.executor(executors)
+            outcome = plan.search(where, Guide(plan.sampler), None, lambda *_: None)
+        arguments = replace(given, seed=plan.seed).as_arguments()
         call = f"dse.load_study({self.problem.study.path!r}).search({arguments})"
-        return Result(asked, outcome, plan.seed, time.perf_counter() - started, call)
+        elapsed_s = time.perf_counter() - started
+        return Result(Study(plan.problem), outcome, plan.seed, elapsed_s, call)
 
     def explain(self, point: Mapping[str, Any]) -> Explanation:
         """Every term of one point's price; what it leaves out is the baseline's.
@@ -217,7 +191,7 @@ class Result:
     @cached_property
     def document(self) -> RunDocument:
         """All that a report says, as typed objects."""
-        from dse.commands.plan import profile_paths
+        from dse.plan import profile_paths
         from dse.report import assembly
 
         paths = profile_paths(self.study.problem)

@@ -154,6 +154,10 @@ def test_a_search_writes_and_prints_nothing(
     small.search(engine="guided", points=100, seed=1)
     assert not [*empty.iterdir()]
     assert capfd.readouterr() == ("", "")
+    of_report = {"out": "here", "resume": True, "within": "5%", "warm_start": "here"}
+    for name, given in of_report.items():
+        with pytest.raises(ArgumentError, match=rf"^{name}: is of a run that writes a report"):
+            small.search(**{name: given})
 
 
 def test_the_front_is_a_table_by_rising_cost(small: dse.Study) -> None:

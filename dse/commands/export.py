@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.plan import POINTS
 from dse.errors import ArgumentError, DseError
+from dse.plan import POINTS
 from dse.spelling import meant
 
 LAUNCHERS = ("skypilot", "slurm", "torchrun")

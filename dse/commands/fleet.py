@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from dse.commands.browser import Open, open_page
-from dse.commands.options import Json, folder
+from dse.commands.options import Json
 from dse.commands.shipped import fleet_names
 from dse.commands.study_names import fleets_beginning
 from dse.commands.terminal import command_line
 from dse.errors import StudyError
+from dse.search_options import folder
 from dse.spelling import meant
 from dse.version import __version__
 

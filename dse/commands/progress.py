@@ -1,4 +1,4 @@
-"""Progress of a search: a bar on a terminal, plain lines elsewhere."""
+"""What a terminal shows of a run: its lines, and a bar or plain lines of how far it is."""
 
 from __future__ import annotations
 
@@ -8,21 +8,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dse.plan import Listener
+
 if TYPE_CHECKING:
     from dse.search.run import Progress
 
 PLAIN_PROGRESS_S = 2.0  # between progress lines where there is no terminal
 
 
+class Printer(Listener):
+    """Prints what is said, and shows a bar with rate and time left, or lines where there is no
+    terminal."""
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        print(line)
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """Show how far a search is, on stderr."""
+        if sys.stderr.isatty():
+            with _bar() as show:
+                yield show
+        else:
+            yield _plain_progress()
+
+
 @contextmanager
-def shown_progress(quiet: bool) -> Iterator[Progress]:
-    """A bar with rate and time left on a terminal, plain lines elsewhere, nothing if quiet."""
-    if quiet:
-        yield lambda *_: None
-        return
-    if not sys.stderr.isatty():
-        yield _plain_progress()
-        return
+def _bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

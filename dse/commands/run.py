@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json as json_text
 import os
+import sys
 import time
-from contextlib import closing
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dse import runs
 from dse.commands.browser import Open, open_page
-from dse.commands.options import Json, Options, with_options
-from dse.commands.plan import Done, Plan, finished, planned, searched
-from dse.commands.progress import shown_progress
-from dse.commands.several_studies import run_studies, study_files
+from dse.commands.options import Json, Long, with_options
+from dse.commands.progress import Printer
 from dse.commands.study_names import studies_beginning
-from dse.commands.terminal import command_line
-from dse.errors import ArgumentError
+from dse.commands.terminal import command_line, console
+from dse.console_table import Column, console_table
+from dse.errors import ArgumentError, DseError
+from dse.plan import Listener, Plan, plan_of
+from dse.search_options import SearchOptions
 
 Studies = Annotated[
     list[str],
@@ -30,60 +35,89 @@ Studies = Annotated[
 
 
 @with_options
-def run(study: Studies, options: Options, json: Json = False, open: Open = False) -> int:
+def run(
+    study: Studies,
+    options: SearchOptions,
+    long: Long = False,
+    json: Json = False,
+    open: Open = False,
+) -> int:
     """Search studies and write their reports."""
-    if len(study) == 1 and not os.path.isdir(study[0]):
-        done = run_one(study[0], options, command=command_line(), quiet=json, show_json=json)
+    from dse.pricing.load import load
+
+    if len(study) > 1 or os.path.isdir(study[0]):
         if open:
-            open_page(done.page)
-        return 0
-    if open:
-        raise ArgumentError("--open", "opens one report, and several are written", "leave it out")
-    return run_studies(study_files(study), options, command_line(), quiet=json, show_json=json)
-
-
-def run_one(study: str, options: Options, command: str, quiet: bool, show_json: bool) -> Done:
-    """Search a study, write its report, print the answer; returns the run document with where its
-    report is."""
+            problem, remedy = "opens one report, and several are written", "leave it out"
+            raise ArgumentError("--open", problem, remedy)
+        return run_several(runs.study_files(study), options, json)
     started = time.perf_counter()
-    plan = planned(study, options)
-    return run_plan(plan, options, command, quiet, show_json, started)
+    plan = plan_of(load(study[0], options.questions), options)
+    page = run_one(plan, started, long, json)
+    if open:
+        open_page(page)
+    return 0
 
 
-def run_plan(
-    plan: Plan, options: Options, command: str, quiet: bool, show_json: bool, started: float
-) -> Done:
-    """The same of a study that is read. started: of time.perf_counter."""
-    from dse.calibration.files import check_writable
+def run_one(plan: Plan, started: float, long: bool, as_json: bool) -> Path:
+    """Carry out a plan, print the answer; returns the page of its report."""
     from dse.report.answer import LONG, answer, every_remark
-    from dse.report.document_files import FLEET
     from dse.report.json_form import text
-    from dse.report.write import check_free_of
-    from dse.search.executors import Executors
 
-    check_writable(plan.folder)
-    check_free_of(FLEET, plan.folder)
-    say = (lambda *_: None) if quiet else print
-    for line in plan.problem.study.told:
-        say(f"note: {line}")
-    say(f"{plan.name}: {plan.engine} search, {plan.reason}")
-    done = finished(plan) if options.resume else None
-    if done:
-        say("this search was finished before; its report is unchanged")
-    else:
-        with closing(Executors(say)) as executors:
-            shown = shown_progress(quiet)
-            done = searched(plan, executors, options.resume, command, shown, say, started)
-    if show_json:
+    listener = Listener() if as_json else Printer()
+    done = runs.run_plan(plan, command_line(), started, listener)
+    if as_json:
         print(text(done.document))
-    say("")
-    for told in (answer(done.document), every_remark(done.document) if options.long else ()):
-        for line in told:
-            say(line)
-    if done.earlier:
-        say(
-            "The report that was there is of another study or version; it is kept in "
-            f"{done.earlier}."
-        )
-    say(f"Report: {done.page}{'' if options.long else f'          {LONG}'}")
-    return done
+        return done.page
+    remarks = every_remark(done.document) if long else ()
+    print("", *answer(done.document), *remarks, *done.kept, sep="\n")
+    print(f"Report: {done.page}{'' if long else f'          {LONG}'}")
+    return done.page
+
+
+def run_several(studies: Sequence[str], options: SearchOptions, as_json: bool) -> int:
+    """Search all studies, write their reports, print a table; returns the exit status.
+
+    A study that fails does not keep the others from being searched; its error is one line on
+    stderr, and in the table.
+    """
+    listener = Listener() if as_json else Printer()
+    results = []
+    for result in runs.results(studies, options, command_line(), listener):
+        if error := result.error(DseError.on_command_line):
+            print(error, file=sys.stderr, flush=True)
+        results.append(result)
+    results = runs.in_order(results, studies)
+    if as_json:
+        documents = [result.as_json(DseError.on_command_line) for result in results]
+        print(json_text.dumps(documents, indent=1))
+    else:
+        _print_table(results)
+    failed = (r.found.exit_status for r in results if isinstance(r.found, DseError))
+    return min(failed, default=0)
+
+
+def _print_table(results: Sequence[runs.Result]) -> None:
+    """A row for each study. Samples per second compare studies of one workload whose baselines
+    differ."""
+    from rich.text import Text
+
+    from dse.report import words
+
+    heads = ("study", "workload", "recommended", "gain", "samples/s", "cost", "communication")
+    rows = []
+    for result in results:
+        if isinstance(result.found, DseError):
+            why = result.error(DseError.on_command_line).removeprefix(f"{result.study}: ")
+            rows.append([result.study, "", f"failed: {why.partition('; ')[0]}"])
+            continue
+        run = result.found.document
+        best = run.recommended
+        rows.append([
+            run.study.name, run.study.workload, words.describe(best, beside=run.baseline),
+            words.show_gain(run, best), words.shown(best.throughput_samples_per_s, ""),
+            ", ".join(words.show_cost(run, best, sense) for sense in run.objectives.minimized),
+            words.says_who(best)[0], str(result.found.page),
+        ])  # fmt: skip
+    columns = [*(Column(head, folded=True) for head in heads), Column("report", whole=True)]
+    print()
+    console().print(console_table(columns, [[*map(Text, row)] for row in rows], framed=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,26 +67,21 @@ def application(study: Study, token: str) -> Starlette:
     from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Route
 
-    from dse.commands.plan import profile_paths
+    from dse import api
     from dse.errors import DseError
     from dse.pricing.load import known_names, resolve
-    from dse.report import assembly, json_form, page
+    from dse.report import json_form, page
     from dse.report.answer import answer
-    from dse.search.guided import Guide
-    from dse.search.run import run
     from dse.study.reader import study_of
     from dse.yaml_source import parse_yaml
 
     def searched(text: str) -> Response:
         try:
             problem = resolve(study_of(parse_yaml(text, study.path), known_names()))
-            asked = problem.study.search
-            outcome = run(problem, asked.engine, None, None, lambda *_: None, asked.budget,
-                          asked.seed, guide=Guide(asked.sampler))  # fmt: skip
+            found = api.Study(problem).search(executor="local")
         except DseError as cause:
             return JSONResponse({"error": str(cause)}, 400)
-        command, paths = f"dse run {study.path}", profile_paths(problem)
-        document = assembly.build(outcome, command, asked.seed, outcome.search_s, paths)
+        document = replace(found, call=f"dse run {study.path}").document
         return JSONResponse({"answer": answer(document), "run": json_form.plain(document)})
 
     async def changed(request: Request) -> Response:

@@ -29,9 +29,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.report",),
     ("dse.prices",),
     ("dse.draft",),
-    ("dse.commands",),
+    ("dse.search_options",),
+    ("dse.plan",),
     ("dse.api", "dse.torch_workload"),
     ("dse.runs",),
+    ("dse.commands",),
     ("dse",),
     ("dse.__main__",),
 )

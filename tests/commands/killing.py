@@ -17,10 +17,9 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import dse
 from dse.calibration.runners.ray_session import authenticate
-from dse.commands.main import main as dse
-from dse.commands.options import Options
-from dse.commands.run import run_one
+from dse.commands.main import main as command
 from dse.pricing.load import load
 from dse.search import exhaustive
 from tests.pricing.studies import written
@@ -42,7 +41,7 @@ def started(*arguments: str) -> int:
     sys.argv = ["dse", *arguments]
     status = 70
     try:
-        dse()
+        command()
     except SystemExit as end:
         status = int(end.code or 0)
     finally:
@@ -53,7 +52,7 @@ def reported() -> None:
     """A small study, run here: what a report reads and compiles, no run does anew either."""
     with TemporaryDirectory() as place, redirect_stdout(StringIO()):
         study = written(Path(place))
-        run_one(str(study), Options(out=Path(place) / "out", executor="local"), "", True, False)
+        dse.run(study, out=Path(place) / "out", executor="local")
 
 
 def ended(pid: int, within_s: float) -> bool:

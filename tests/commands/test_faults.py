@@ -115,7 +115,7 @@ def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Pa
     assert set(files(out / "large")) == {LOG}
     done = dse(*command, "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("was done before") == 1
+    assert done.stdout.count("this search was finished before") == 1
     assert done.stdout.count("resuming: ") == 1
     assert files(out / "small") == first
     assert (out / "large" / "front.csv").read_bytes() == uninterrupted

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dse.commands.several_studies import study_files
 from dse.report.document_files import sealed
+from dse.runs import study_files
 from tests.commands.command import dse, files, refused
 from tests.commands.reports import document
 from tests.fleet import logs

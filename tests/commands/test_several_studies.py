@@ -70,13 +70,13 @@ def test_many_studies_are_resumed_without_doing_one_twice(tmp_path: Path) -> Non
     before = files(tmp_path / "reports" / "small")
     done = dse("run", *studies, "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("was done before") == 1
+    assert done.stdout.count("this search was finished before") == 1
     assert files(tmp_path / "reports" / "small") == before
     assert set(files(tmp_path / "reports" / "other")) == REPORT
     written(tmp_path / "studies", SMALL.replace("200 kUSD", "100 kUSD"), "a.yaml")
     done = dse("run", *studies, "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("was done before") == 1  # the other one
+    assert done.stdout.count("this search was finished before") == 1  # the other one
     assert "is kept in reports/small.1" in done.stdout
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import optuna
 import pytest
 
+import dse
 from dse.commands.export import export_run
-from dse.commands.options import Options
-from dse.commands.plan import POINTS
-from dse.commands.run import run_one
 from dse.errors import DseError
+from dse.plan import POINTS
+from dse.report.document_files import read_document
 from tests.pricing import studies
 
 CONTINUOUS = studies.CONTINUOUS.replace(
@@ -34,7 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     study = studies.written(folder, CONTINUOUS)
     out = folder / "out"
-    run_one(str(study), Options(out=out, points=POINTS_PRICED, seed=1), "", True, False)
+    dse.run(study, out=out, points=POINTS_PRICED, seed=1)
     return out
 
 
@@ -91,8 +91,8 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
 def test_three_objectives(tmp_path: Path) -> None:
     text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
     study = studies.written(tmp_path, text)
-    options = Options(out=tmp_path / "out", points=POINTS_PRICED, seed=1, engine="guided")
-    document = run_one(str(study), options, "", True, False).document
+    dse.run(study, out=tmp_path / "out", points=POINTS_PRICED, seed=1, engine="guided")
+    document = read_document(tmp_path / "out")
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     export_run(tmp_path / "out", storage, only_front=False)
     export_run(tmp_path / "out", storage, only_front=True)

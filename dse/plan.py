@@ -6,33 +6,43 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.commands.options import Options
 from dse.errors import NoFeasiblePoint, OutputError, StudyError
+from dse.search_options import SearchOptions
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
     from dse.report.document import RunDocument
-    from dse.search.executors import Executors
+    from dse.search.executors import Executor, Executors
     from dse.search.guided import Archive, Guide
-    from dse.search.run import Progress
+    from dse.search.run import Outcome, Progress
     from dse.search.runlog import RunLog
 
 POINTS = "points.csv"  # beside the report of a guided search: all that it priced
+
+
+class Listener:
+    """Who is told of a run while it goes on; this one passes nothing on."""
+
+    def say(self, line: str) -> None:
+        """Take a line for the user."""
+
+    def progress(self) -> AbstractContextManager[Progress]:
+        """Take how many points are done, and of how many, while a search goes on."""
+        return nullcontext(lambda *_: None)
 
 
 @dataclass(frozen=True)
 class Plan:
     """A study and how it is searched: by its file, where the command line does not say otherwise.
 
-    engine, reason: as chosen. kind, address: of the executor. folder: of the report.
-    within: a share; points so little behind the front are listed, too. sampler, warm_start: of a
-    guided search.
+    engine, reason: as chosen. kind, address: of the executor. sampler: of a guided search. folder:
+    of the report. options: as they were given.
     """
 
     problem: Problem
@@ -42,33 +52,40 @@ class Plan:
     address: str | None
     budget: int
     seed: int
+    sampler: str
     folder: Path
-    within: float | None = None
-    sampler: str = "auto"
-    warm_start: Path | None = None
+    options: SearchOptions
 
     @property
     def name(self) -> str:
         """The study's name."""
         return self.problem.study.name
 
-    @property
-    def points(self) -> int:
-        """How many points are priced, at most."""
-        whole = self.problem.points
-        if self.engine == "exhaustive":
-            return self.problem.space.size
-        return self.budget if whole is None else min(self.budget, whole)
+    def executor(self, executors: Executors) -> Executor | None:
+        """The executor of the search; None of a guided one, which runs in this process."""
+        exhaustive = self.engine == "exhaustive"
+        return executors.get(self.kind, self.address) if exhaustive else None
+
+    def search(
+        self, where: Executor | None, guide: Guide, log: RunLog | None, progress: Progress
+    ) -> Outcome:
+        """Search the study, and write nothing but the log."""
+        from dse.search.run import run
+
+        return run(self.problem, self.engine, where, log, progress, self.budget, self.seed,
+                   self.reason, guide)  # fmt: skip
+
+    def check_folder(self) -> None:
+        """Raise :class:`StudyError` where its report cannot be written."""
+        from dse.calibration.files import check_writable
+        from dse.report.document_files import FLEET
+        from dse.report.write import check_free_of
+
+        check_writable(self.folder)
+        check_free_of(FLEET, self.folder)
 
 
-def planned(study: str, options: Options) -> Plan:
-    """Read a study and choose its engine."""
-    from dse.pricing import load
-
-    return plan_of(load.load(study, options.questions), options)
-
-
-def plan_of(problem: Problem, options: Options) -> Plan:
+def plan_of(problem: Problem, options: SearchOptions) -> Plan:
     """How a study is searched. Raises ArgumentError for one that this search does not heed."""
     from dse.search.engine_choice import choose_engine
 
@@ -88,10 +105,9 @@ def plan_of(problem: Problem, options: Options) -> Plan:
         options.address or place.address,
         budget,
         search.seed if options.seed is None else options.seed,
-        options.out or Path("reports") / problem.study.name,
-        options.within,
         sampler,
-        options.warm_start,
+        options.out or Path("reports") / problem.study.name,
+        options,
     )
 
 
@@ -111,8 +127,40 @@ class Done:
     page: Path
     earlier: Path | None
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """A line about the report that it did not overwrite, where there is one."""
+        if self.earlier is None:
+            return ()
+        return (
+            "The report that was there is of another study or version; it is kept in "
+            f"{self.earlier}.",
+        )
 
-def finished(plan: Plan) -> Done | None:
+
+def carried_out(
+    plan: Plan,
+    executors: Executors,
+    command: str,
+    started: float,
+    listener: Listener,
+    which: str = "",
+) -> Done:
+    """Search a study and write its report, unless a run to be resumed was finished before.
+
+    command: that asked for it. started: of time.perf_counter. which: of several plans this is.
+    """
+    for line in plan.problem.study.told:
+        listener.say(f"note: {line}")
+    listener.say(f"{which}{plan.name}: {plan.engine} search, {plan.reason}")
+    done = _finished(plan) if plan.options.resume else None
+    if done is None:
+        return _searched(plan, executors, command, started, listener)
+    listener.say("this search was finished before; its report is unchanged")
+    return done
+
+
+def _finished(plan: Plan) -> Done | None:
     """The report that is there, if it is what this plan would come to and nothing is half done.
 
     A guided search is not asked, since its report does not tell its budget, nor one --within a
@@ -124,7 +172,7 @@ def finished(plan: Plan) -> Done | None:
 
     half_done = (plan.folder / RUN_LOG).exists()
     whole = all((plan.folder / name).is_file() for name in FILES if name not in ON_REQUEST)
-    if plan.engine != "exhaustive" or plan.within is not None or half_done or not whole:
+    if plan.engine != "exhaustive" or plan.options.within is not None or half_done or not whole:
         return None
     with suppress(StudyError):
         found = read_document(plan.folder)
@@ -134,48 +182,31 @@ def finished(plan: Plan) -> Done | None:
     return None
 
 
-def searched(
-    plan: Plan,
-    executors: Executors,
-    resume: bool,
-    command: str,
-    shown: AbstractContextManager[Progress],
-    say: Callable[[str], object],
-    started: float,
+def _searched(
+    plan: Plan, executors: Executors, command: str, started: float, listener: Listener
 ) -> Done:
-    """Carry out a plan, from the log to the report. started: of time.perf_counter."""
+    """Carry out a plan, from the log to the report."""
     from dse.report import assembly, runners_up
     from dse.report.document_files import RUN_LOG
     from dse.report.write import earlier_report, write_report
-    from dse.search import run as searching
     from dse.search.fingerprint import fingerprint
     from dse.search.runlog import RunLog
 
-    exhaustive = plan.engine == "exhaustive"  # a guided search runs in this process
-    where = executors.get(plan.kind, plan.address) if exhaustive else None
-    guide, warm = _warm_guide(plan.problem, plan.sampler, plan.warm_start)
-    search = fingerprint(plan.problem, plan.engine, {} if exhaustive else _choices(plan, guide))
-    log = RunLog(plan.folder / RUN_LOG, search, resume)
+    where, options = plan.executor(executors), plan.options
+    guide, warm = _warm_guide(plan.problem, plan.sampler, options.warm_start)
+    guided = _choices(plan, guide) if plan.engine == "guided" else {}
+    search = fingerprint(plan.problem, plan.engine, guided)
+    log = RunLog(plan.folder / RUN_LOG, search, options.resume)
     with _kept_for_resume(log):
-        for line in (*_of_the_log(log, resume), *filter(None, [warm])):
-            say(line)
-        with shown as progress:
-            outcome = searching.run(
-                plan.problem,
-                plan.engine,
-                where,
-                log,
-                progress,
-                plan.budget,
-                plan.seed,
-                plan.reason,
-                guide,
-            )
+        for line in (*_of_the_log(log, options.resume), *filter(None, [warm])):
+            listener.say(line)
+        with listener.progress() as progress:
+            outcome = plan.search(where, guide, log, progress)
         total_s = time.perf_counter() - started
         paths = profile_paths(plan.problem)
         found = assembly.build(outcome, command, plan.seed, total_s, paths)
-        if plan.within is not None:
-            found = replace(found, runners_up=runners_up.runners_up(outcome, plan.within))
+        if options.within is not None:
+            found = replace(found, runners_up=runners_up.runners_up(outcome, options.within))
         earlier = earlier_report(plan.folder, found)
         page = write_report(found, plan.folder)
         _keep_points(outcome.archive, plan.problem, plan.folder)
