@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 OPTIONS = frozenset((
     "accumulation", "address", "against", "algorithm", "all", "budget", "bytes", "collective",
     "confidence", "deadline", "device", "engine", "executor",
-    "expect", "fleet", "force", "format", "from", "front", "gpus", "hostfile",
-    "install-completion", "interface", "json", "library", "link", "link-bandwidth", "max-nodes",
-    "max-ranks", "max-ranks-per-node", "measured", "minimize", "mpi", "name", "network", "nodes",
+    "expect", "fleet", "force", "format", "front", "gpus", "hostfile",
+    "install-completion", "interface", "json", "library", "link", "link-bandwidth", "long",
+    "max-nodes", "max-ranks", "max-ranks-per-node", "measured", "minimize", "mpi", "name", "network", "nodes",
     "on", "open", "out", "pdf", "plot", "points", "port", "power", "prices", "quality", "ranks",
     "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "seed", "select",
     "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",

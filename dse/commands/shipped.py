@@ -120,7 +120,7 @@ def _render_study(path: Path, screen: Console) -> None:
     screen.print(f"{path}\n", style="dim", highlight=False, markup=False, soft_wrap=True)
     print(_without_schema(path.read_text(encoding="utf-8")))
     screen.print(f"answer it: {command} {name}", highlight=False)
-    screen.print(f"change it: dse init --from {name}", highlight=False)
+    screen.print(f"change it: dse catalog studies {name} --yaml > mine.yaml", highlight=False)
 
 
 def _without_schema(text: str) -> str:

@@ -41,12 +41,6 @@ def studies_beginning(incomplete: str) -> list[str]:
     return _completed(study_names(), incomplete)
 
 
-def all_beginning(incomplete: str) -> list[str]:
-    """Names of studies and fleets that come with dse and begin so."""
-    names = (*study_names(), *fleet_names())
-    return [name for name in names if name.startswith(incomplete)]
-
-
 def fleets_beginning(incomplete: str) -> list[str]:
     """Names of fleets that come with dse and begin so, and files here."""
     return _completed(fleet_names(), incomplete)

@@ -454,7 +454,6 @@ def test_a_folder_that_nobody_can_make(tmp_path: Path) -> None:
     ("arguments", "option"),
     [
         (("init", "{}/study.yaml"), "file"),
-        (("init", "{}/study.yaml", "--from", "example"), "file"),
         (("ask", "--workload", "resnet50", "--out", "{}"), "--out"),
     ],
 )
