@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import json as json_text
 
 from dse.commands.options import Json, StudyPath
 
 
 def check(study: StudyPath, json: Json = False) -> None:
     """Check a study: schema, units, names, size of the space, estimated time. Runs nothing."""
-    check_study(study, json)
-
-
-def check_study(study: str, as_json: bool) -> None:
-    """Print what a study would search, without searching."""
-    from dse.pricing import load
-    from dse.report import check
+    from dse.pricing.load import load
+    from dse.report.check import checked, lines
     from dse.report.json_form import plain
 
-    problem = load.load(study)
-    print(json.dumps(plain(check.checked(problem))) if as_json else "\n".join(check.lines(problem)))
+    problem = load(study)
+    print(json_text.dumps(plain(checked(problem))) if json else "\n".join(lines(problem)))

@@ -5,39 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dse.commands.shipped import KINDS as SHIPPED
+from dse.commands.shipped import Shipped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-class Kind(Protocol):
-    """A kind of entry. Each raises :class:`~dse.errors.DseError` for a name that is none."""
-
-    def names(self) -> Collection[str]:
-        """The names of all entries, sorted."""
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each entry."""
-
-    def data(self, name: str) -> Any:
-        """All of one entry."""
-
-    def find(self, name: str) -> Path:
-        """The file of one entry."""
-
-    def render_all(self, screen: Console) -> None:
-        """Print the list."""
-
-    def render(self, name: str, screen: Console) -> None:
-        """Print one entry."""
-
-
 @dataclass(frozen=True)
 class Catalogued:
-    """A kind of the catalogue, by its name there."""
+    """A kind of the catalogue, by its name there, with the methods of :class:`.Shipped`."""
 
     kind: str
 
@@ -82,6 +61,9 @@ class Catalogued:
         from dse.catalog.show import render_entry
 
         render_entry(screen, self.kind, name)
+
+
+Kind: TypeAlias = Catalogued | Shipped
 
 
 def kinds() -> Mapping[str, Kind]:

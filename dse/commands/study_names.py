@@ -18,22 +18,19 @@ _STUDY_ENDINGS = (".yaml", ".yml", "/")
 class TakesStudy(typer.core.TyperCommand):
     """A command whose help ends with the names of the studies that come with dse."""
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the names."""
-        _write(formatter, "Studies that come with dse", study_names())
-
-
-class TakesFleet(typer.core.TyperCommand):
-    """A command whose help lists the fleets that come with dse."""
+    takes, names = "Studies", staticmethod(study_names)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the names."""
-        _write(formatter, "Fleets that come with dse", fleet_names())
+        names = ", ".join(self.names())
+        formatter.write_paragraph()
+        formatter.write_text(f"{self.takes} that come with dse: {names} (dse catalog studies).")
 
 
-def _write(formatter: Any, title: str, names: Iterable[str]) -> None:
-    formatter.write_paragraph()
-    formatter.write_text(f"{title}: {', '.join(names)} (dse catalog studies).")
+class TakesFleet(TakesStudy):
+    """The same of fleets."""
+
+    takes, names = "Fleets", staticmethod(fleet_names)
 
 
 def studies_beginning(incomplete: str) -> list[str]:

@@ -11,7 +11,7 @@ from dse.report.inputs import inputs
 from dse.search.guided import Points
 from dse.search.guided.warm import mapped
 from dse.study import Value
-from dse.study.questions import of_written
+from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.yaml_source import parse_yaml
 
@@ -23,7 +23,7 @@ def problem_of(document: RunDocument) -> Problem:
     not where the study says.
     """
     study = study_of(parse_yaml(document.study_text, document.study.path), known_names())
-    return with_questions(study, of_written(document.questions or {}))
+    return with_questions(study, Questions(**(document.questions or {})))
 
 
 def changed(document: RunDocument, problem: Problem) -> list[str]:

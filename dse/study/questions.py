@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -201,8 +201,3 @@ def _caps(constraint: Constraint, names: set[str]) -> bool:
     """Whether a constraint says how much of one of these there may be."""
     limit = constraint.limit
     return limit is not None and limit.name in names and limit.comparison in _BELOW
-
-
-def of_written(written: Mapping[str, str]) -> Questions:
-    """The questions of a document, see :attr:`Questions.written`."""
-    return Questions(**{name: written[name] for name in vars(Questions()) if name in written})

@@ -7,7 +7,7 @@ import pytest
 from dse.currencies import Rate
 from dse.errors import ArgumentError, StudyError
 from dse.study.constraints import parse_constraint
-from dse.study.questions import Questions, of_written
+from dse.study.questions import Questions
 from tests.study.conftest import VALID, Reader
 
 
@@ -75,7 +75,7 @@ def test_what_a_document_holds_of_questions_asks_them_again() -> None:
     assert asked.written == {
         "deadline": "7 d", "budget": "2 MUSD", "power": "1 MW", "confidence": "0.9"
     }  # fmt: skip
-    assert of_written(asked.written) == asked
+    assert Questions(**asked.written) == asked
 
 
 def test_a_budget_of_0_asks_what_can_be_done_with_what_is_owned(read: Reader) -> None:
