@@ -106,7 +106,7 @@ def plan_of(problem: Problem, options: SearchOptions) -> Plan:
         budget,
         search.seed if options.seed is None else options.seed,
         sampler,
-        options.out or Path("reports") / problem.study.name,
+        Path(options.out or f"reports/{problem.study.name}"),
         options,
     )
 

@@ -42,7 +42,7 @@ def run(
     from dse.report.json_form import plain
 
     started = time.perf_counter()
-    asked = SearchOptions(out=_folder(out), **options)
+    asked = SearchOptions(out=out, **options)
     loaded = study if isinstance(study, Study) else load_study(study)
     plan = plan_of(asking(loaded.problem, asked.questions), asked)
     given = str(study) if isinstance(study, str | PathLike) else loaded.problem.study.path
@@ -67,14 +67,10 @@ def run_studies(
         problem = f"'{studies}' is one study, or one folder"
         raise ArgumentError("studies", problem, f"give a list, [{str(studies)!r}]")
     names = list(map(_path, studies))
-    asked = SearchOptions(out=_folder(out), **options)
+    asked = SearchOptions(out=out, **options)
     files = study_files(names)
     found = results(files, asked, f"dse.run_studies({names!r})", Listener())
     return [result.as_json(str) for result in in_order(found, files)]
-
-
-def _folder(out: File | None) -> Path | None:
-    return None if out is None else Path(out)
 
 
 def _path(study: object) -> str:
@@ -186,7 +182,7 @@ def _plans(studies: Sequence[str], options: SearchOptions) -> Iterator[tuple[str
                 remedy = "rename one of them: its name is that of its report"
                 problem = f"study '{plan.name}' has the same name as {taken[plan.name]}"
                 raise plan.problem.study.source.error(("study",), problem, remedy)
-            plan = replace(plan, folder=(options.out or Path("reports")) / plan.name)
+            plan = replace(plan, folder=Path(options.out or "reports") / plan.name)
             plan.check_folder()
         except DseError as error:
             yield study, error

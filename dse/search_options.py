@@ -6,10 +6,11 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.draft import Draft
+from dse.draft import Draft, option
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 from dse.spelling import meant
@@ -33,10 +34,6 @@ _WARM_START = "Folder of an earlier run whose front a guided search begins with.
 _ASKED = {row.name: row.metadata["help"] for row in fields(Draft)}  # of what studies are asked, too
 
 
-def _option(text: str, default: Any = None) -> Any:
-    return field(default=default, metadata={"help": text})
-
-
 @dataclass(frozen=True)
 class SearchOptions:
     """How a study is searched, and where its report goes; None leaves it to the study.
@@ -46,24 +43,22 @@ class SearchOptions:
     cannot be, with all that is wrong.
     """
 
-    out: Path | None = field(default=None, metadata={"help": _OUT})
-    engine: str | None = _option("auto, exhaustive or guided.")
-    executor: str | None = _option("auto, local or ray.")
-    address: str | None = _option("Ray cluster to join.")
-    points: int | None = _option("Points the guided engine may price.")
-    seed: int | None = _option("Seed of everything random.")
-    resume: bool = _option("Continue where a run stopped.", default=False)
-    within: float | None = _option(
-        "Also list points within this distance of the front, such as 5%."
-    )
-    sampler: str | None = _option(
+    out: str | PathLike[str] | None = field(default=None, metadata={"help": _OUT})
+    engine: str | None = option("auto, exhaustive or guided.")
+    executor: str | None = option("auto, local or ray.")
+    address: str | None = option("Ray cluster to join.")
+    points: int | None = option("Points the guided engine may price.")
+    seed: int | None = option("Seed of everything random.")
+    resume: bool = option("Continue where a run stopped.", default=False)
+    within: float | None = option("Also list points within this distance of the front, such as 5%.")
+    sampler: str | None = option(
         "Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."
     )
     warm_start: Path | None = field(default=None, metadata={"help": _WARM_START})
-    deadline: str | None = _option(_ASKED["deadline"])
-    budget: str | None = _option(_ASKED["budget"])
-    power: str | None = _option(_ASKED["power"])
-    confidence: str | float | None = _option(_ASKED["confidence"])
+    deadline: str | None = option(_ASKED["deadline"])
+    budget: str | None = option(_ASKED["budget"])
+    power: str | None = option(_ASKED["power"])
+    confidence: str | float | None = option(_ASKED["confidence"])
 
     def __post_init__(self) -> None:
         given = [row.name for row in fields(self) if getattr(self, row.name) is not None]
@@ -124,7 +119,7 @@ class SearchOptions:
 HELP = {row.name: row.metadata["help"] for row in fields(SearchOptions)}
 
 
-def folder(text: str | Path) -> Path:
+def folder(text: str | PathLike[str]) -> Path:
     """A folder by name; raises :class:`ArgumentError` for none."""
     if not str(text):
         raise ArgumentError("--out", "is empty", "name a folder, or . for this one")

@@ -214,6 +214,17 @@ def test_a_run_takes_a_study_however_it_is_given(how: str, tmp_path: Path) -> No
     assert found["command"] == f"dse.run({str(path) if how != 'a mapping' else 'study'!r})"
 
 
+def test_a_run_takes_the_options_of_the_command_line(tmp_path: Path) -> None:
+    path = studies.written(tmp_path)
+    found = dse.run(path, tmp_path / "out", executor="local", within="5%", seed=7)
+    assert found["runners_up"]["within"] == 0.05
+    assert found["seed"] == 7
+    with pytest.raises(ArgumentError, match=r"^sampler: needs the guided engine"):
+        dse.run(path, tmp_path / "out", sampler="tpe")
+    with pytest.raises(TypeError, match="engin"):
+        dse.run(path, tmp_path / "out", engin="guided")
+
+
 def test_the_text_of_a_study_is_no_path() -> None:
     for text in ("study: mine\nworkload: resnet50\n", "s" * 5000):
         with pytest.raises(StudyError, match=r"^study: the text of a study is no path; give"):

@@ -14,15 +14,13 @@ from dse.commands.options import Json, Long, with_options
 from dse.commands.terminal import command_line
 from dse.draft import STUDY, Draft
 from dse.plan import plan_of
-from dse.search_options import HELP, SearchOptions, folder
+from dse.search_options import HELP, SearchOptions
 
 
 @with_options
 def ask(
     draft: Draft,
-    out: Annotated[
-        Path | None, typer.Option(parser=folder, metavar="PATH", help=HELP["out"])
-    ] = None,
+    out: Annotated[str | None, typer.Option(help=HELP["out"])] = None,
     engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
     long: Long = False,
     json: Json = False,
@@ -37,7 +35,7 @@ def ask(
     from dse.report.write import free_name
 
     started, options = time.perf_counter(), SearchOptions(out=out, engine=engine)
-    path = (out or Path("reports") / draft.name) / STUDY
+    path = Path(out or f"reports/{draft.name}") / STUDY
     problem = draft.problem(path, command_line())
     plan = plan_of(problem, options)
     check_writable(plan.folder)
