@@ -26,7 +26,9 @@ from dse.model import compute
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Layout
 from dse.model.arrays import Array, ArrayLike, scalar
 from dse.model.stack import FUSED
-from dse.model.step import StepTime, Work
+from dse.model.step import Work
+from dse.model.step import terms as step_terms
+from dse.model.terms import TERMS, Terms
 
 ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS, PS_WORKER = "1w1g", "1wng", "ps-worker"
 ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL = "allreduce-local", "allreduce-cluster", "pearl"
@@ -219,21 +221,6 @@ EFFICIENCY = 0.7  # of every peak, by the paper
 
 
 @dataclass(frozen=True)
-class PaiTerms:
-    """The terms of one point. architecture: its class. ideal: all overlaps. Else terms sum up."""
-
-    architecture: str
-    ideal: bool
-    data_s: float
-    flops_s: float
-    memory_s: float
-    update_s: float
-    pcie_s: float
-    ethernet_s: float
-    nvlink_s: float
-
-
-@dataclass(frozen=True)
 class PaiStep:
     """The paper's model as a :class:`~dse.model.step.StepModel`: what it takes of a point::
 
@@ -253,12 +240,12 @@ class PaiStep:
     overlaps: ClassVar[tuple[str, ...]] = ("none", IDEAL)
     measurable: ClassVar[bool] = False
 
-    def step_time(self, work: Work) -> StepTime:
+    def step_time(self, work: Work) -> Terms:
         """With ``T_w`` as its aggregation and ``T_d`` as its input."""
         found = self.times(work)
         return self._combined(work, found, found.weights_s)
 
-    def without_communication(self, work: Work) -> StepTime:
+    def without_communication(self, work: Work) -> Terms:
         """The same with ``T_w = 0``: no term falls where ``T_w`` rises."""
         return self._combined(work, self.times(work), np.zeros(()))
 
@@ -289,23 +276,19 @@ class PaiStep:
             nvlink_s=of_layout("nvlink_s"),
         )
 
-    def terms(self, work: Work) -> PaiTerms:
-        """Of a single point."""
-        found, gpus = self.times(work), scalar(work.layout.gpus)
-        at = 0 if gpus <= 1 else 1 + int(gpus > scalar(work.layout.gpus_per_node))
-        return PaiTerms(
-            architecture=architectures(work.aggregation)[at],
-            ideal=work.overlap == IDEAL,
-            data_s=scalar(found.data_s),
-            flops_s=scalar(found.flops_s),
-            memory_s=scalar(found.memory_s),
-            update_s=scalar(_update_s(work)),
-            pcie_s=scalar(found.pcie_s),
-            ethernet_s=scalar(found.ethernet_s),
-            nvlink_s=scalar(found.nvlink_s),
-        )
+    def terms(self, work: Work) -> dict[str, Array]:
+        """The terms of the paper by name, the weight update told apart; arrays broadcast."""
+        found = vars(self.times(work))
+        own = {"update_s": _update_s(work), **found}
+        return {name: own[name] for name in TERMS if name in own}
 
-    def _combined(self, work: Work, found: StepTimes, weights_s: Array) -> StepTime:
+    def architecture(self, work: Work) -> str:
+        """What a single point is to the paper."""
+        gpus = scalar(work.layout.gpus)
+        at = 0 if gpus <= 1 else 1 + int(gpus > scalar(work.layout.gpus_per_node))
+        return architectures(work.aggregation)[at]
+
+    def _combined(self, work: Work, found: StepTimes, weights_s: Array) -> Terms:
         """``T_w + (T_d + T_c)``, or the longest of the three where all overlaps ideally."""
         flops, memory = found.flops_s / FLOPS_OF_PASSES, found.memory_s / TRAFFIC_OF_PASSES
         forward = flops + memory
@@ -320,7 +303,7 @@ class PaiStep:
         else:
             stalled = found.data_s
             step = weights_s + (computing + found.data_s)
-        return StepTime(forward, backward, found.data_s, weights_s, stalled, update, step)
+        return step_terms(forward, backward, found.data_s, weights_s, stalled, update, step)
 
 
 def architectures(aggregation: Aggregation) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from dse.model.compute import Device, Layers
 from dse.model.passes import Compute
 from dse.model.precision import Precision
 from dse.model.scale import lengthened_s, slowed_s
+from dse.model.terms import Terms
 
 PARAMETER_SERVER = "ps"
 ROUNDING = 1e-12  # of a step, by sums and differences of its terms
@@ -71,43 +72,45 @@ class Work(Protocol):
     def sums_bounded(self) -> bool: ...
 
 
-@dataclass(frozen=True)
-class StepTime:
-    """Seconds of one step, each array in the shape of the axes it depends on.
+def _exposed_s(step: Terms) -> Array:
+    """Aggregation that the backward pass does not hide; what rounding leaves of it is none."""
+    rest = step.compute_s + step["optimizer_s"] + step["stalled_s"]
+    left = step.step_s - (rest + step["slowed_s"] + step["waiting_s"])
+    return np.where(left <= ROUNDING * step.step_s, 0.0, left)
 
-    comm_s: all aggregation, hidden or not. stalled_s: input that the rest of the step does not
-    hide. waiting_s: for the slowest accelerator. beside_s: of the backward pass that communication
-    may run beside; slowdown: see :class:`Work`. ``step_s = compute_s + slowed_s + waiting_s +
-    exposed_s + optimizer_s + stalled_s``.
+
+def terms(
+    forward_s: Array,
+    backward_s: Array,
+    input_s: Array,
+    comm_s: Array,
+    stalled_s: Array,
+    optimizer_s: Array,
+    step_s: Array,
+    waiting_s: ArrayLike = 0.0,
+    beside_s: ArrayLike = 0.0,
+    slowdown: ArrayLike = 0.0,
+) -> Terms:
+    """A step of passes and an update, of which the rest of the step is communication.
+
+    stalled_s: input that the rest of the step does not hide. waiting_s: for the slowest
+    accelerator. beside_s: of the backward pass that communication may run beside; slowdown: see
+    :class:`Work`. Arrays broadcast.
     """
-
-    forward_s: Array
-    backward_s: Array
-    input_s: Array
-    comm_s: Array
-    stalled_s: Array
-    optimizer_s: Array
-    step_s: Array
-    waiting_s: Array = field(default_factory=lambda: np.zeros(()))
-    beside_s: Array = field(default_factory=lambda: np.zeros(()))
-    slowdown: ArrayLike = 0.0
-
-    @property
-    def compute_s(self) -> Array:
-        """Forward and backward pass."""
-        return self.forward_s + self.backward_s
-
-    @property
-    def slowed_s(self) -> Array:
-        """By which the backward pass is longer for the communication beside it."""
-        return slowed_s(self.comm_s, self.beside_s, self.slowdown)
-
-    @property
-    def exposed_s(self) -> Array:
-        """Aggregation that the backward pass does not hide; what rounding leaves of it is none."""
-        rest = self.compute_s + self.optimizer_s + self.stalled_s + self.slowed_s + self.waiting_s
-        left = self.step_s - rest
-        return np.where(left <= ROUNDING * self.step_s, 0.0, left)
+    return Terms(
+        step_s,
+        comm_s,
+        input_s,
+        {
+            "forward_s": forward_s,
+            "backward_s": backward_s,
+            "slowed_s": lambda _: slowed_s(comm_s, beside_s, slowdown),
+            "waiting_s": np.asarray(waiting_s),
+            "exposed_s": _exposed_s,
+            "optimizer_s": optimizer_s,
+            "stalled_s": stalled_s,
+        },
+    )
 
 
 class StepModel(Protocol):
@@ -121,11 +124,11 @@ class StepModel(Protocol):
     @property
     def measurable(self) -> bool: ...
 
-    def step_time(self, work: Work) -> StepTime:
+    def step_time(self, work: Work) -> Terms:
         """Every term of the step."""
         ...
 
-    def without_communication(self, work: Work) -> StepTime:
+    def without_communication(self, work: Work) -> Terms:
         """The same if communication took no time: no point is faster."""
         ...
 
@@ -148,11 +151,11 @@ class OverlappedStep:
     overlaps: ClassVar[tuple[str, ...]] = ("bucketed", "none")
     measurable: ClassVar[bool] = True
 
-    def step_time(self, work: Work) -> StepTime:
+    def step_time(self, work: Work) -> Terms:
         """See :class:`StepModel`."""
         return _step(work, work.summed())
 
-    def without_communication(self, work: Work) -> StepTime:
+    def without_communication(self, work: Work) -> Terms:
         """See :class:`StepModel`. T enters by sums and maxima, which do not fall where one of their
         terms rises, and rounding keeps the order."""
         return _step(work, Summed(np.zeros(()), np.zeros(())))
@@ -184,7 +187,7 @@ def _earlier(work: Work) -> Earlier:
     )
 
 
-def _step(work: Work, summed: Summed) -> StepTime:
+def _step(work: Work, summed: Summed) -> Terms:
     passes, earlier, waiting = work.passes, _earlier(work), work.waiting
     loading_s, update_s = work.loading_s, work.update_s
     if work.overlap != "none":
@@ -194,7 +197,7 @@ def _step(work: Work, summed: Summed) -> StepTime:
     return fed(step, work.decoding_s)
 
 
-def fed(step: StepTime, decoding_s: ArrayLike) -> StepTime:
+def fed(step: Terms, decoding_s: ArrayLike) -> Terms:
     """The step where accelerators wait for images that hosts decode meanwhile: the longer of both.
 
     What it waits counts as input that is not hidden.
@@ -204,7 +207,8 @@ def fed(step: StepTime, decoding_s: ArrayLike) -> StepTime:
         return step
     waited = np.where(short, decoding_s - step.step_s, 0.0)
     longer = np.where(short, decoding_s, step.step_s)
-    return replace(step, stalled_s=step.stalled_s + waited, step_s=longer)
+    stalled = {"stalled_s": step["stalled_s"] + waited}
+    return replace(step, step_s=longer, by_term={**step.by_term, **stalled})
 
 
 def ended(
@@ -216,7 +220,7 @@ def ended(
     earlier: Earlier = NO_EARLIER,
     waiting: ArrayLike = 0.0,
     slowdown: ArrayLike = 0.0,
-) -> StepTime:
+) -> Terms:
     """The step whose gradients are summed ``end_s`` after its last backward pass began.
 
     comm_s: seconds that took, hidden or not. passes, loading_s: of the last pass. waiting,
@@ -231,7 +235,7 @@ def ended(
     if not np.all(loading_s <= around + backward_s):  # else the input never binds
         stalled = np.maximum(loading_s - step, 0.0)
         step = np.maximum(step, loading_s)
-    return StepTime(
+    return terms(
         forward_s, backward_s + earlier.backward_s, loading_s, comm_s, stalled, update_s, step,
         waiting_s, backward_s, slowdown,
     )  # fmt: skip
@@ -244,13 +248,13 @@ def in_turn(
     update_s: Array,
     earlier: Earlier = NO_EARLIER,
     waiting: ArrayLike = 0.0,
-) -> StepTime:
+) -> Terms:
     """The step in which nothing overlaps: the plain sum."""
     forward_s = passes.forward_s + earlier.forward_s
     backward_s = passes.backward_s + earlier.backward_s
     waiting_s = np.asarray((forward_s + backward_s) * waiting)
     loading_s = loading_s + earlier.loading_s
     step = comm_s + (forward_s + update_s + backward_s + loading_s + waiting_s)
-    return StepTime(
+    return terms(
         forward_s, backward_s, loading_s, comm_s, loading_s, update_s, step, waiting_s=waiting_s
     )

@@ -14,7 +14,7 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.convergence import Convergence
 from dse.model.goodput import Goodput
 from dse.model.money import Billing, Cost, billed_s
-from dse.model.step import StepTime
+from dse.model.terms import Terms
 from dse.study.quantities import QUANTITIES
 
 # Quantities that follow from the step and the baseline.
@@ -34,7 +34,7 @@ class Evaluation(Mapping[str, Array]):
     :attr:`grade` by graded, and :attr:`running` by run.
     """
 
-    timed: Callable[[], StepTime]
+    timed: Callable[[], Terms]
     costed: Callable[[], Cost]
     gpus: Array
     gpus_per_node: Array
@@ -70,7 +70,7 @@ class Evaluation(Mapping[str, Array]):
         return len(QUANTITIES)
 
     @cached_property
-    def step(self) -> StepTime:
+    def step(self) -> Terms:
         """The terms of a step."""
         return self.timed()
 
@@ -141,11 +141,11 @@ class Evaluation(Mapping[str, Array]):
 
     def computable(self) -> Mask:
         """The accelerator has the precision."""
-        return np.asarray(np.isfinite(self.step.forward_s))
+        return np.asarray(np.isfinite(self.step["forward_s"]))
 
     def known(self, objectives: Iterable[str]) -> Mask:
         """Nothing that the step or an objective needs is unknown (NaN, or without bound)."""
-        around = self.step.forward_s + self.step.optimizer_s + self.step.input_s
+        around = self.step["forward_s"] + self.step["optimizer_s"] + self.step.input_s
         needed = [around, self.step.comm_s]
         # Those that are left out follow from the step and the baseline.
         needed += [self[name] for name in objectives if name not in FROM_STEP]

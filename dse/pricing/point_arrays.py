@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse import catalog
-from dse.model import compute, decoding, overlap, step
+from dse.model import compute, decoding, overlap
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
 from dse.model.aggregation.tensorwise import FUSION_AXES
@@ -24,6 +24,7 @@ from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
+from dse.model.terms import Terms
 from dse.pricing import hardware
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.cost_arrays import CostArrays
@@ -207,11 +208,11 @@ class PointArrays(CostArrays, ABC):
     def grade(self) -> NDArray[np.int64]:
         """How far the aggregation is from what was measured, a Grade."""
 
-    def step_time(self) -> step.StepTime:
+    def step_time(self) -> Terms:
         """By the step model of the study."""
         return self.problem.step_model.step_time(self)
 
-    def without_communication(self) -> step.StepTime:
+    def without_communication(self) -> Terms:
         """The same if communication took no time: no point is faster."""
         return self.problem.step_model.without_communication(self)
 
@@ -274,7 +275,7 @@ class PointArrays(CostArrays, ABC):
     def _reference(self) -> ArrayLike:
         return self.problem.reference_samples_per_s
 
-    def evaluation(self, terms: step.StepTime | None = None, compared: bool = True) -> Evaluation:
+    def evaluation(self, terms: Terms | None = None, compared: bool = True) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step. compared: with the
         baseline; without it their speedup is NaN."""
         problem = self.problem

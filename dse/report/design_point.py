@@ -24,38 +24,13 @@ class Interval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepTerms:
-    """Seconds of a step by the calibrated model; they sum to it."""
-
-    forward_s: float | None = None
-    backward_s: float | None = None
-    slowed_s: float | None = None
-    waiting_s: float | None = None
-    exposed_s: float | None = None
-    optimizer_s: float | None = None
-    stalled_s: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaiTerms:
-    """Seconds of a step by the PAI paper's model: of T_d, of T_c (three), of T_w (three)."""
-
-    data_s: float
-    flops_s: float
-    memory_s: float
-    update_s: float
-    pcie_s: float
-    ethernet_s: float
-    nvlink_s: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class PaiStep:
-    """A step by the PAI paper's model. ideal: all overlaps, else its terms add up."""
+    """A step by the PAI paper's model: seconds of its terms, by the names of
+    :data:`dse.model.terms.TERMS`. ideal: all overlaps, else they add up."""
 
     architecture: str
     ideal: bool
-    terms: PaiTerms
+    terms: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +94,9 @@ class Point:
 
     config: axis -> label, '' where it does not apply. numbers: the exact values of continuous axes.
     objectives, costs: quantity -> value. evidence: what stands behind the price of its
-    communication, a key of :data:`dse.report.words.EVIDENCE`. library_choice: None where the study
-    names the algorithm, or what the library chooses was measured. pai: the step by the PAI paper's
+    communication, a key of :data:`dse.report.words.EVIDENCE`. terms: seconds of a step by the names
+    of :data:`dse.model.terms.TERMS`, which sum to it. library_choice: None where the study names
+    the algorithm, or what the library chooses was measured. pai: the step by the PAI paper's
     model, None by another. run: to the target, None without one. immaterial: axes that change
     nothing of it. servers: parameter servers, where they sum. others: of a point of the front, the
     quantities that are neither axes nor here already, by name; None of another point. ties: points
@@ -144,7 +120,7 @@ class Point:
     nodes: int
     global_batch: int
     memory_slack_bytes: float | None
-    terms: StepTerms
+    terms: Mapping[str, float | None]
     comm_s: float | None
     library_choice: LibraryChoice | None = None
     pai: PaiStep | None = None
@@ -184,7 +160,7 @@ class Point:
             "global_batch": self.global_batch,
             "memory_slack": self.memory_slack_bytes,
             "comm": self.comm_s,
-            "exposed": self.terms.exposed_s,
+            "exposed": self.terms.get("exposed_s"),
         }
         if self.run is not None:
             known |= {

@@ -11,7 +11,7 @@ from dse.report import words
 from dse.report.bills import total
 from dse.report.design_point import Bounds, Explained, Point
 from dse.report.front_columns import axis_title, quantity_title
-from dse.report.terms import PAI_TERMS, TERMS, seconds
+from dse.report.terms import seconds
 from dse.study.quantities import QUANTITIES
 
 SAMPLES = 1000  # per so many, where steps take different numbers of them
@@ -171,10 +171,10 @@ def _apart(line: Line) -> float:
 def _terms(one: Point, other: Point, per: int | None) -> Iterator[Line]:
     mine, theirs = map(seconds, (one, other))
     scales = [per / point.global_batch if per else 1.0 for point in (one, other)]
-    for term in PAI_TERMS if one.pai else TERMS:
+    for term in mine:
         yield Line(
-            name=term.key, title=term.title, unit="s",
-            value=mine[term.key] * scales[0], against=theirs[term.key] * scales[1],
+            name=term.name, title=term.heading, unit="s",
+            value=mine[term] * scales[0], against=theirs[term] * scales[1],
         )  # fmt: skip
 
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
 from dse.report import approaches, bills, goodput, money, power, training_runs, words
 from dse.report.design_point import Bounds, Explained
-from dse.report.terms import TERMS
 from dse.study.quantities import COSTS, POWER
 
-_TERMS = {term.key: term.title.lower() for term in TERMS}
-_PAI_TERMS = {
-    "data_s": "T_d input over PCIe",
-    "flops_s": "T_c compute-bound",
-    "memory_s": "T_c memory-bound",
-    "update_s": "T_c weight update",
-    "pcie_s": "T_w over PCIe",
-    "ethernet_s": "T_w over Ethernet",
-    "nvlink_s": "T_w over NVLink",
-}
 _MS = 1e3
 _SERVERS, ONE_SERVER = "ps_servers", 1
 _SECONDS_FROM = 10.0  # a step of so long is told in seconds
@@ -42,10 +32,10 @@ def lines(point: Explained) -> list[str]:
     steps = _interval(ends.get("step_s"), scale, 3, f" {unit}")
     out += ["", f"step             {step_s * scale:.3f} {unit}{steps}"]
     pai = point.pai
-    terms, names = (pai.terms, _PAI_TERMS) if pai else (point.terms, _TERMS)
-    for key, seconds in vars(terms).items():
-        text = names[key]
-        out.append(f"  {text:<24} {seconds * scale:10.3f} {unit}  {seconds / step_s:5.1%}")
+    for name, seconds in (pai or point).terms.items():
+        if seconds:
+            title = TERMS[name].title
+            out.append(f"  {title:<24} {seconds * scale:10.3f} {unit}  {seconds / step_s:5.1%}")
     if pai:
         how = "the longest of T_d, T_c, T_w" if pai.ideal else "T_d + T_c + T_w"
         out.append(f"  (model pai, {pai.architecture}: {how})")

@@ -13,6 +13,7 @@ from dse.report.document import RunDocument
 from dse.report.style import (
     ACCENT,
     BLUE,
+    COLOURS,
     GREEN,
     GREY,
     INK,
@@ -105,13 +106,11 @@ def time_figure(document: RunDocument) -> str:
     )
     labels = [label for label, _ in rows]
     for term in terms.terms(document):
-        name, values = term.title, [terms.seconds(point)[term.key] for _, point in rows]
-        if not any(values):
-            continue
+        name, values = term.heading, [terms.seconds(point)[term] for _, point in rows]
         steps = [point.step_s or 0.0 for _, point in rows]
-        shares = [terms.added(p)[term.key] / (p.step_s or 1.0) for _, p in rows]
+        shares = [terms.added(p)[term] / (p.step_s or 1.0) for _, p in rows]
         figure.add_bar(
-            y=labels, x=shares, name=name, **part_of_bar(term.color, term.pattern),
+            y=labels, x=shares, name=name, **part_of_bar(COLOURS[term.colour], term.pattern),
             text=[f"{share:.0%}" if share >= 0.08 else "" for share in shares],
             customdata=[f"<b>{escape(label)}</b><br>{name}: {words.duration(value)} of "
                         f"{words.duration(step)} ({value / (step or 1.0):.1%})"

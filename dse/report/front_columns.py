@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from dse.report.design_point import Bounds, Point, StepTerms
+from dse.model.terms import TERMS
+from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
-from dse.report.terms import TERMS
 from dse.report.words import cost, cost_interval, rate_interval
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.units import DIMENSIONS
@@ -136,11 +136,10 @@ def _others(document: RunDocument) -> Iterator[Column]:
         bounds = [point.interval.costs.get(row.name) if point.interval else None for point in front]
         if any(bounds):
             yield from _end_columns(row.column, quantity_title(row), quantity_unit(row), bounds)
-    titles = {term.key: term.title for term in TERMS}
-    for field in fields(StepTerms):
-        seconds = [getattr(point.terms, field.name) for point in front]
+    for name in dict.fromkeys(name for point in front for name in point.terms):
+        seconds = [point.terms.get(name) for point in front]
         if any(value is not None for value in seconds):
-            yield Column(field.name, titles[field.name], _SECONDS, seconds)
+            yield Column(name, TERMS[name].heading, _SECONDS, seconds)
 
 
 def _quantity(name: str, front: Sequence[Point], value: Callable[[Point], float | None]) -> Column:

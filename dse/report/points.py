@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dse.catalog import NODE_SHARE
 from dse.model import pai
 from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two
 from dse.model.aggregation.tensorwise import Tensorwise
-from dse.model.arrays import Array
+from dse.model.arrays import Array, scalar
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, market, memory_remedies
 from dse.pricing.bill_of_rent import RENTED, bills
@@ -43,10 +43,8 @@ from dse.report.design_point import (
     MessageAlgorithm,
     Paid,
     PaiStep,
-    PaiTerms,
     Point,
     Queries,
-    StepTerms,
     Summing,
 )
 from dse.report.words import FORMULA, SILENT
@@ -106,15 +104,7 @@ def _described(
         nodes=int(np.ravel(evaluation["nodes"])[0]),
         global_batch=int(np.ravel(evaluation["global_batch"])[0]),
         memory_slack_bytes=_scalar(evaluation["memory_slack"]),
-        terms=StepTerms(
-            forward_s=_scalar(step.forward_s),
-            backward_s=_scalar(step.backward_s),
-            slowed_s=_scalar(step.slowed_s),
-            waiting_s=_scalar(step.waiting_s),
-            exposed_s=_scalar(step.exposed_s),
-            optimizer_s=_scalar(step.optimizer_s),
-            stalled_s=_scalar(step.stalled_s),
-        ),
+        terms={name: _scalar(seconds) for name, seconds in step.items()},
         comm_s=_scalar(step.comm_s),
         library_choice=_library_choice(points),
         pai=_pai_step(points),
@@ -239,9 +229,11 @@ def _pai_step(points: Points) -> PaiStep | None:
     model = points.problem.step_model
     if not isinstance(model, pai.PaiStep):
         return None
-    terms = asdict(model.terms(points))
-    architecture, ideal = terms.pop("architecture"), terms.pop("ideal")
-    return PaiStep(architecture=architecture, ideal=ideal, terms=PaiTerms(**terms))
+    return PaiStep(
+        architecture=model.architecture(points),
+        ideal=points.overlap == pai.IDEAL,
+        terms={name: scalar(seconds) for name, seconds in model.terms(points).items()},
+    )
 
 
 def approach_terms(points: Points) -> ApproachTerms | None:

@@ -154,7 +154,7 @@ def _units(document: RunDocument) -> Mapping[str, str]:
 
 def _time(document: RunDocument) -> dict[str, Any]:
     return {
-        "terms": [term.title for term in terms.terms(document)],
+        "terms": [term.heading for term in terms.terms(document)],
         "terms_note": terms.note(document),
         "shares": shares(document),
     }
@@ -223,7 +223,7 @@ def _wide(bounds: Bounds | None) -> bool:
 def shares(document: RunDocument) -> list[tuple[str, list[str], str, str]]:
     """(bar, its terms, its step, all of its communication): the chart of the step as a table."""
     return [
-        (label, [words.duration(value) for value in terms.seconds(point).values()],
+        (label, [words.duration(terms.seconds(point)[term]) for term in terms.terms(document)],
          words.duration(point.step_s), words.duration(point.comm_s))
         for label, point in figures.bars(document)
     ]  # fmt: skip

@@ -14,6 +14,8 @@ INK, QUIET, ACCENT, MARK, GRID = "#1b2430", "#566273", "#1f5fae", "#c2410c", "#e
 PAPER, AXIS, VEIL, WHISKER = "#ffffff", "#aab4c0", "rgba(255,255,255,.97)", "rgba(31,95,174,.55)"
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
 BLUE, VERMILION, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#b4bcc6"
+COLOURS = {"orange": ORANGE, "sky": SKY, "green": GREEN, "yellow": YELLOW, "blue": BLUE,
+           "vermilion": VERMILION, "purple": PURPLE, "grey": GREY}  # fmt: skip
 ON_LIGHT, ON_DARK = "#101820", "#fffffe"  # text on bars, which does not change by night
 # What the page puts in place of these colours where the reader's system is dark.
 NIGHT = {

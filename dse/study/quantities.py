@@ -199,7 +199,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("comm", "comm_s", "seconds", "communication of a step, hidden or not",
                  lambda p: p.step.comm_s, communication=True),
         Quantity("exposed", "exposed_s", "seconds", "communication of a step that nothing hides",
-                 lambda p: p.step.exposed_s, communication=True),
+                 lambda p: p.step["exposed_s"], communication=True),
         Quantity("memory_slack", "memory_slack_bytes", "bytes",
                  "memory of an accelerator that stays free", lambda p: p.memory_slack_bytes),
         Quantity("global_batch", "global_batch", "samples",

@@ -14,7 +14,8 @@ from dse.model.compute import Layers, roofline_device, server_update_s
 from dse.model.links import Link, StepCost
 from dse.model.memory import Kept
 from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
-from dse.model.step import OverlappedStep, StepTime
+from dse.model.step import OverlappedStep
+from dse.model.terms import Terms
 from tests.model.works import Given
 
 LAYERS = Layers(
@@ -97,7 +98,7 @@ def model_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
     bucket: float, precision: str, state: float, overlapped: bool, passes: float = 1.0,
     waiting: float = 0.0, slowdown: float = 0.0, decoding: float = 0.0,
-) -> StepTime:  # fmt: skip
+) -> Terms:  # fmt: skip
     device = roofline_device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
     ring = Composed(ALGORITHMS["ring"], Software(software, software, 3e-10, reaches_device=False))
@@ -139,8 +140,8 @@ def test_step_matches_the_scalar_reference(
     )  # fmt: skip
     found = model_step(*given_values)
     assert float(found.step_s) == pytest.approx(scalar_step(*given_values), rel=1e-9)
-    terms = found.compute_s + found.exposed_s + found.optimizer_s + found.stalled_s
-    terms = terms + found.slowed_s + found.waiting_s
+    terms = found.compute_s + found["exposed_s"] + found["optimizer_s"] + found["stalled_s"]
+    terms = terms + found["slowed_s"] + found["waiting_s"]
     assert float(terms) == pytest.approx(float(found.step_s), rel=1e-9)
 
 
@@ -149,7 +150,7 @@ def test_overlap_never_costs_time_and_never_hides_more_than_there_is() -> None:
         hidden = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, True)
         plain = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, False)
         assert float(hidden.step_s) <= float(plain.step_s)
-        assert 0 <= float(hidden.exposed_s) <= float(plain.comm_s) * (1 + 1e-9)
+        assert 0 <= float(hidden["exposed_s"]) <= float(plain.comm_s) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("overlapped", [True, False])
@@ -162,7 +163,7 @@ def test_accumulated_passes_communicate_once(overlapped: bool) -> None:
     ]
     assert found.step_s.tolist() == [float(step.step_s) for step in alone]
     assert len({float(step.comm_s) for step in alone}) == 1
-    assert len({float(step.optimizer_s) for step in alone}) == 1
+    assert len({float(step["optimizer_s"]) for step in alone}) == 1
     assert np.all(np.diff(found.step_s / passes) < 0), "a sample costs less"
     adding = 2 * LAYERS.total_params * 4 / (8e11 * 0.8)
     expected = passes * float(alone[0].compute_s) + (passes - 1) * adding
@@ -198,6 +199,6 @@ def test_a_step_waits_for_images_no_longer_than_they_take(overlapped: bool) -> N
     known = (64, 1e13, 8e11, 1e10, 8, 1e9, 1e6, "fp32", 4.0, overlapped)
     found = model_step(*known, decoding=slow)  # type: ignore[arg-type]
     assert found.step_s.tolist() == [own, own, own, 2 * own]
-    waited = np.broadcast_to(found.stalled_s - usual.stalled_s, 4)
+    waited = np.broadcast_to(found["stalled_s"] - usual["stalled_s"], 4)
     np.testing.assert_allclose(waited, [0, 0, 0, own], rtol=1e-12)
-    np.testing.assert_allclose(found.exposed_s, float(usual.exposed_s), rtol=1e-9)
+    np.testing.assert_allclose(found["exposed_s"], float(usual["exposed_s"]), rtol=1e-9)

@@ -10,7 +10,7 @@ import pytest
 
 from dse import catalog
 from dse.api import Study
-from dse.model.step import OverlappedStep, StepTime
+from dse.model.step import OverlappedStep, terms
 from dse.pricing.load import load
 from dse.report import decoding
 from dse.report.assumptions import assumptions
@@ -80,7 +80,7 @@ def test_a_point_without_a_price_waits_for_nothing(
     found = load(studies.written(tmp_path, NODES))
     baseline = found.study.baseline.values
     assert decoding.bound(found, baseline) is not None
-    unpriced = StepTime(*[np.full(1, np.nan)] * 7)
+    unpriced = terms(*[np.full(1, np.nan)] * 7)
     monkeypatch.setattr(OverlappedStep, "step_time", lambda *_: unpriced)
     assert decoding.bound(found, baseline) is None
 

@@ -64,7 +64,7 @@ def test_a_timed_accelerator_reaches_what_it_did(timed: Problem, problem: Proble
 
 def _compute_s(problem: Problem, **values: object) -> float:
     terms = at(problem, **values).terms
-    return terms.forward_s + terms.backward_s  # type: ignore[operator]
+    return terms["forward_s"] + terms["backward_s"]  # type: ignore[operator]
 
 
 def test_the_study_comes_before_the_measured_share(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
         problem, gpus=8, gpus_per_node=4, batch_per_gpu=512, aggregation="ring-mpi"
     )
     terms = problem.point(values).step
-    assert 0 <= float(terms.exposed_s[0]) < float(terms.comm_s[0]) / 2
+    assert 0 <= float(terms["exposed_s"][0]) < float(terms.comm_s[0]) / 2
     (said,) = (line for line in assumptions(problem) if "layers of mine" in line)
     assert f"{EQUAL_LAYERS} equal ones stand for them" in said
 

@@ -117,7 +117,7 @@ def test_parameter_servers_update_the_weights_where_they_serve(tmp_path: Path) -
     study = Study(load(studies.written(tmp_path)))
     point = {"gpus_per_node": 4, "aggregation": "ps-grpc", "ps_servers": 1}
     alone, one, two, ring = (
-        study.explain({**point, **other}).point.terms.optimizer_s or 0.0
+        study.explain({**point, **other}).point.terms["optimizer_s"] or 0.0
         for other in (
             {"gpus": 4}, {"gpus": 16}, {"gpus": 16, "ps_servers": 2},
             {"gpus": 16, "aggregation": "ring-mpi"},

@@ -65,8 +65,8 @@ def test_no_aggregation_is_faster_than_by_ideal_scale_nor_than_without_communica
             bound = points.without_communication().step_s
             assert np.all((step >= bound) | np.isnan(step))
             terms = points.step_time()
-            parts = (terms.compute_s, terms.slowed_s, terms.waiting_s, terms.exposed_s,
-                     terms.optimizer_s, terms.stalled_s)  # fmt: skip
+            parts = (terms.compute_s, terms["slowed_s"], terms["waiting_s"], terms["exposed_s"],
+                     terms["optimizer_s"], terms["stalled_s"])  # fmt: skip
             np.testing.assert_allclose(
                 np.broadcast_to(sum(parts), step.shape), step, rtol=1e-9, equal_nan=True
             )
@@ -86,7 +86,7 @@ def test_a_step_waits_for_the_slowest_of_all(tmp_path: Path) -> None:
     for gpus in (2, 8, 16):
         terms = fitted.point(point(fitted, gpus=gpus)).step
         expected = 0.02 * largest_of(gpus) * terms.compute_s
-        np.testing.assert_allclose(terms.waiting_s, expected, rtol=1e-12)
+        np.testing.assert_allclose(terms["waiting_s"], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)

@@ -38,8 +38,7 @@ def test_every_quantity_and_its_interval_are_those_of_the_point(document: RunDoc
             assert bounds is not None
             found = tuple(columns[f"{column}_{end}"].values[row] for end in ("low", "high"))
             assert found == bounds
-        terms = vars(point.terms)
-        assert {name: columns[name].values[row] for name in terms} == terms
+        assert {name: columns[name].values[row] for name in point.terms} == point.terms
 
 
 def test_columns_have_one_name_each_and_say_their_unit(document: RunDocument) -> None:

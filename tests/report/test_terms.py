@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dse.model.terms import TERMS, Term
 from dse.pricing.load import load
-from dse.report import assembly, figures, markdown, page, terms
+from dse.report import assembly, figures, front_columns, markdown, page, terms
+from dse.report.design_point import Point
 from dse.report.document import RunDocument
+from dse.report.style import COLOURS, VERMILION
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report import documents
@@ -39,6 +42,10 @@ def made(folder: Path, overlap: str) -> RunDocument:
     return assembly.build(outcome, "dse run closed", 0, 1.0, {})
 
 
+def by_name(point: Point) -> dict[str, float]:
+    return {term.name: value for term, value in terms.seconds(point).items()}
+
+
 def drawn(found: RunDocument) -> dict[str, list[float]]:
     return {bar["name"]: bar["x"] for bar in json.loads(figures.time_figure(found))["data"]}
 
@@ -62,8 +69,8 @@ def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
         assert sum(terms.seconds(point).values()) == pytest.approx(point.step_s)
         assert terms.added(point) == terms.seconds(point)
     assert found.baseline.pai is not None
-    base = terms.seconds(found.baseline)
-    assert base["data_s"] == found.baseline.pai.terms.data_s
+    base = by_name(found.baseline)
+    assert base["data_s"] == found.baseline.pai.terms["data_s"]
     assert base["weights_s"] == pytest.approx(found.baseline.comm_s)
     assert terms.note(found) == ""
 
@@ -82,9 +89,31 @@ def test_of_terms_that_all_overlap_the_longest_is_the_step(tmp_path: Path) -> No
 
 def test_other_reports_keep_theirs() -> None:
     found = documents.document()
-    assert [term.title for term in terms.terms(found)] == [
-        "Forward", "Backward", "Slowed by communication", "Waiting for the slowest",
-        "Communication not hidden", "Optimizer", "Waiting for input",
-    ]  # fmt: skip
+    assert [term.name for term in terms.terms(found)] == [
+        "forward_s", "backward_s", "exposed_s", "optimizer_s", "stalled_s",
+    ], "a term of zero at every point is not shown"  # fmt: skip
     for point in (found.baseline, *found.front):
-        assert terms.seconds(point) == vars(point.terms)
+        assert by_name(point) == point.terms
+
+
+def test_a_new_term_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bar, table, sentence, and columns of a term that only its row names."""
+    row = Term("idle_s", "idle stages", "idle stages of the pipeline", "vermilion")
+    monkeypatch.setitem(TERMS, row.name, row)  # type: ignore[arg-type]
+    run = documents.written()
+    for point in (run["baseline"], run["recommended"], *run["front"]):
+        point["terms"]["idle_s"] = 0.0
+    assert row.heading not in drawn(documents.read(run))
+    run["recommended"]["terms"]["idle_s"] = 1e3
+    found = documents.read(run)
+    assert any(column.name == row.name for column in front_columns.front_columns(found))
+    assert "| Idle stages |" in markdown.render_markdown(found)
+    bar = next(bar for bar in json.loads(figures.time_figure(found))["data"]
+               if bar["name"] == row.heading)  # fmt: skip
+    assert bar["marker"]["color"] == VERMILION
+
+
+def test_every_term_has_a_look() -> None:
+    for term in TERMS.values():
+        assert term.shown_as.colour in COLOURS
+        assert term.shown_as.phrase
