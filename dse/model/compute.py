@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, ArrayLike
-from dse.model.memory import Kept
+from dse.model.kept import Kept
 from dse.model.passes import Compute, scaled
 from dse.model.precision import Precision
 from dse.model.products import ProductLaw, constant_law, direct, product_s

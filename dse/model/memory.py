@@ -1,89 +1,130 @@
-"""Bytes of one accelerator's memory that a training step needs."""
+"""Where an accelerator's memory goes in training: a table of parts, a row each, and their bytes.
+
+A new part is a row here and a line of :func:`ledger`. What shows parts takes their titles from the
+rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
+from dse.model.compute import Device, Layers
 from dse.model.precision import Precision
-from dse.model.stack import Footprint
-
-# What a block of a transformer keeps for each token and hidden unit: Korthikanti et al., 2022,
-# section 4.1, whose 34 bytes in 16 bits are 16 elements and the masks of two dropouts; and for each
-# attention score the softmax, what dropout makes of it, and its mask: 5 bytes.
-BLOCK_ELEMS, BLOCK_MASKS = 16.0, 2.0
-SCORE_ELEMS, SCORE_MASKS = 2.0, 1.0
-# More elements where operations are written out. GELU as 0.5 x (1 + tanh(...)) keeps the tanh and
-# the factor of x, 4 each; a normalisation keeps its scale for every element, 1 in each of two.
-WRITTEN_OUT_ELEMS = 10.0
-MASK_BYTES = 1.0  # in any number format; written out, an element of the format
-# A loss keeps fp32 logits, their log-softmax and their gradient beside the logits themselves.
-LOSS_BYTES = 12.0
+from dse.model.stack import Stack
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What one sample keeps for the backward pass; NaN where it is not known.
+class Part:
+    """One part of what is needed. name: its key in files. title: in a list."""
 
-    elems: elements in the format of activations. masks: of dropouts. written_out: elements more
-    where operations are written out. scores: of attention, with masks of their own. logits:
-    elements of the largest output.
+    name: str
+    title: str
+
+
+_ALLOCATOR = "allocator_bytes"
+_ROWS = (
+    Part("weights_bytes", "weights"),
+    Part("master_bytes", "fp32 copy of the weights"),
+    Part("gradients_bytes", "gradients"),
+    Part("optimizer_bytes", "optimizer state"),
+    Part("buckets_bytes", "gradients in buckets"),
+    Part("activations_bytes", "activations"),
+    Part("logits_bytes", "logits and loss"),
+    Part("scores_bytes", "attention scores"),
+    Part(_ALLOCATOR, "lost between tensors"),
+    Part("buffers_bytes", "buffers of collectives"),
+    Part("context_bytes", "context and libraries"),
+)
+PARTS: Mapping[str, Part] = {part.name: part for part in _ROWS}
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger(Mapping[str, Array]):
+    """Bytes of an accelerator's memory that a step needs, by the names of :data:`PARTS`, in order.
+
+    ``(1 + slack) (params sum(of_param) + batch sum(of_sample)) + sum(beside)``, after Rajbhandari
+    et al., "ZeRO", SC 2020, section 3.1, with what software adds. of_param: bytes of a parameter.
+    of_sample: of one of the ``batch`` samples of a pass, NaN where activations are not known.
+    slack: what the allocator loses of all these tensors. beside: bytes of what is none of them.
+    Arrays broadcast.
     """
 
-    elems: float
-    masks: float = 0.0
-    written_out: float = 0.0
-    scores: float = 0.0
-    logits: float = 0.0
-
-    @classmethod
-    def of_blocks(cls, width: float, scores: float, logits: float) -> Kept:
-        """Of a transformer. width: tokens times hidden size, summed over its blocks."""
-        return cls(
-            BLOCK_ELEMS * width, BLOCK_MASKS * width, WRITTEN_OUT_ELEMS * width, scores, logits
-        )
+    params: ArrayLike
+    of_param: Mapping[str, ArrayLike]
+    batch: ArrayLike
+    of_sample: Mapping[str, ArrayLike]
+    slack: float
+    beside: Mapping[str, ArrayLike]
 
     @property
-    def known(self) -> bool:
-        """Whether memory can be judged."""
-        return not np.isnan(self.elems)
+    def tensors_bytes(self) -> Array:
+        """All tensors, without what is lost between them."""
+        whole = self.params * _sum(self.of_param)
+        return np.asarray(whole + np.asarray(self.batch) * _sum(self.of_sample))
 
-    def sample_bytes(self, precision: Precision, written_out: bool, fused: ArrayLike) -> Array:
-        """Bytes of one sample. fused: whether one kernel computes attention and keeps no scores."""
-        size = precision.activation_bytes
-        mask = size if written_out else MASK_BYTES
-        elems = self.elems + self.written_out * written_out
-        scores = self.scores * (SCORE_ELEMS * size + SCORE_MASKS * mask)
-        logits = self.logits * (size + LOSS_BYTES)
-        return np.asarray(size * elems + mask * self.masks + logits + np.where(fused, 0.0, scores))
+    @property
+    def total_bytes(self) -> Array:
+        """All parts."""
+        tensors = self.tensors_bytes * (1 + self.slack)
+        return np.asarray(reduce(np.add, self.beside.values(), tensors))
+
+    def __getitem__(self, name: str) -> Array:
+        if name in self.of_param:
+            return np.asarray(self.params * self.of_param[name])
+        if name in self.of_sample:
+            return np.asarray(np.asarray(self.batch) * self.of_sample[name])
+        if name == _ALLOCATOR:
+            return self.tensors_bytes * self.slack
+        return np.asarray(self.beside[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.of_param, *self.of_sample, _ALLOCATOR, *self.beside))
+
+    def __len__(self) -> int:
+        return len(self.of_param) + len(self.of_sample) + 1 + len(self.beside)
 
 
-def needed_bytes(
-    params: float,
-    sample_bytes: ArrayLike,
+def _sum(parts: Mapping[str, ArrayLike]) -> ArrayLike:
+    return reduce(np.add, parts.values())
+
+
+def ledger(
+    layers: Layers,
+    device: Device,
+    stack: Stack,
     batch: ArrayLike,
     precision: Precision,
     state_bytes: ArrayLike,
-    footprint: Footprint,
     gpus: ArrayLike = 1,
-    memory_bytes: ArrayLike = 0.0,
-) -> Array:
-    """``(1 + slack) (params (w + master + g + state + copy) + batch a) + buffers + context``.
+) -> Ledger:
+    """What data-parallel training needs of each of ``gpus`` accelerators.
 
-    The accounting of Rajbhandari et al., "ZeRO", SC 2020, section 3.1, with what software adds: a
-    copy of the gradients in buckets and the collectives' buffers where several accelerators sum,
-    what the allocator cannot use, and the context with its libraries, for which a framework may
-    set a share of ``memory_bytes`` aside. batch: samples of one pass; sample_bytes: a, see
-    :meth:`Kept.sample_bytes`; state_bytes: optimizer state per parameter; any broadcastable shapes.
-    NaN if the activations are not known.
+    batch: samples of one pass. state_bytes: optimizer state per parameter. Where several sum, the
+    gradients are copied into buckets. A framework may set a share of the memory aside for context
+    and libraries. Arrays broadcast.
     """
-    several = np.asarray(gpus) > 1
-    per_param = precision.weight_bytes + precision.master_bytes + precision.stored_gradient_bytes
-    copied = several * (footprint.bucket_copy * precision.gradient_bytes)
-    tensors = params * (per_param + np.asarray(state_bytes) + copied)
-    tensors = tensors + np.asarray(batch) * sample_bytes
-    aside = np.maximum(footprint.context_bytes, footprint.reserved * np.asarray(memory_bytes))
-    buffers = several * footprint.communication_bytes
-    return np.asarray(tensors * (1 + footprint.slack) + buffers + aside)
+    takes, several = stack.footprint, np.asarray(gpus) > 1
+    fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
+    aside = takes.reserved * np.asarray(device.memory_bytes)
+    return Ledger(
+        params=layers.total_params,
+        of_param={
+            "weights_bytes": precision.weight_bytes,
+            "master_bytes": precision.master_bytes,
+            "gradients_bytes": precision.stored_gradient_bytes,
+            "optimizer_bytes": state_bytes,
+            "buckets_bytes": several * (takes.bucket_copy * precision.gradient_bytes),
+        },
+        batch=batch,
+        of_sample=layers.kept.sample_bytes(precision, layers.family in takes.written_out, fused),
+        slack=takes.slack,
+        beside={
+            "buffers_bytes": several * takes.communication_bytes,
+            "context_bytes": np.maximum(takes.context_bytes, aside),
+        },
+    )

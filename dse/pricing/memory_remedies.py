@@ -7,6 +7,7 @@ from itertools import islice, product
 
 import numpy as np
 
+from dse.model.arrays import scalar
 from dse.model.precision import OPTIMIZER_STATE_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import enumerated
@@ -66,7 +67,7 @@ def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iter
 
 def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> str:
     points = problem.points_at({**values, "batch_per_gpu": 1})
-    needed = float(np.ravel(points.device.memory_bytes - points.memory_slack_bytes)[0])
+    needed = scalar(points.memory.total_bytes)
     return (
         f"one sample needs {_size(needed)}: it takes an accelerator with more memory, or an "
         f"optimizer with less state; {WHOLE_COPIES}"
@@ -94,7 +95,7 @@ def nowhere(problem: Problem) -> list[str]:
 
 
 def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:
-    return float(np.ravel(problem.points_at(values).memory_slack_bytes)[0])
+    return scalar(problem.points_at(values).memory_slack_bytes)
 
 
 def _size(size_bytes: float) -> str:

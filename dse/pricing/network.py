@@ -11,7 +11,7 @@ from dse import catalog
 from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
-from dse.model.memory import (
+from dse.model.kept import (
     BLOCK_ELEMS,
     BLOCK_MASKS,
     MASK_BYTES,

@@ -20,7 +20,7 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.convergence import Convergence
-from dse.model.memory_slack import slack_bytes
+from dse.model.memory import Ledger, ledger
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
@@ -221,12 +221,17 @@ class PointArrays(CostArrays, ABC):
         return self.problem.step_model.bounded(self)
 
     @property
-    def memory_slack_bytes(self) -> Array:
-        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
-        return slack_bytes(
+    def memory(self) -> Ledger:
+        """What a step needs of an accelerator's memory."""
+        return ledger(
             self.layers, self.device, self.stack, self.batch, self.precision, self.state_bytes,
             self.gpus,
         )  # fmt: skip
+
+    @property
+    def memory_slack_bytes(self) -> Array:
+        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
+        return np.asarray(self.device.memory_bytes - self.memory.total_bytes)
 
     def immaterial(self) -> tuple[str, ...]:
         """The axes that change nothing of a single point.

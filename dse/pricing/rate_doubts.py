@@ -10,7 +10,8 @@ import numpy as np
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import Workload
-from dse.model.memory_slack import slack_bytes
+from dse.model.arrays import scalar
+from dse.model.memory import ledger
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, network, throughput
 from dse.spelling import enumerated
@@ -78,7 +79,7 @@ def _far_off(rate: Throughput, workload: Workload) -> str:
 
 
 def _too_large(rate: Throughput, workload: Workload) -> str:
-    lacking = -_memory_slack_bytes(rate, workload)
+    lacking = _lacking_bytes(rate, workload)
     if not lacking > 0:
         return ""
     return (
@@ -87,15 +88,16 @@ def _too_large(rate: Throughput, workload: Workload) -> str:
     )
 
 
-def _memory_slack_bytes(rate: Throughput, workload: Workload) -> float:
-    """Left over on an accelerator; negative: the batch does not fit; NaN: not known."""
-    slack = slack_bytes(
+def _lacking_bytes(rate: Throughput, workload: Workload) -> float:
+    """Of an accelerator's memory, above 0 where the batch does not fit; NaN: not known."""
+    device = devices.alone(workload, rate.accelerator, rate.precision, rate.stack)
+    needed = ledger(
         network.model_layers(workload),
-        devices.alone(workload, rate.accelerator, rate.precision, rate.stack),
+        device,
         devices.software(rate.stack),
         rate.batch_per_gpu,
         PRECISIONS[rate.precision],
         OPTIMIZER_STATE_BYTES[rate.optimizer],
         rate.gpus,
     )
-    return float(slack.item())
+    return scalar(needed.total_bytes - device.memory_bytes)

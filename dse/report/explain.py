@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.model.memory import PARTS
 from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
 from dse.report import approaches, bills, goodput, money, power, training_runs, words
@@ -76,6 +77,9 @@ def lines(point: Explained) -> list[str]:
         out += [bills.heading(point.rented), *bills.lines(point.rented), ""]
     slack = point.memory_slack_bytes
     out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
+    for name, of_part in point.memory.items():
+        if of_part:
+            out.append(f"  {PARTS[name].title:<24} {words.size(of_part)}")
     if point.memory_short:
         out.append(f"does not fit     {point.memory_short}")
     reasons_outside = () if point.evidence == words.FORMULA else point.why_outside

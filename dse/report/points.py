@@ -142,6 +142,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         workload=problem.workload.title or problem.workload.name,
         approach=approach_terms(points),
         folded_ranks=_folded_ranks(points),
+        memory={name: _scalar(of_part) for name, of_part in points.memory.items()},
         memory_short=memory_remedies.shortage(problem, values),
         decoding=decoding.bound(problem, values),
         launching=launches.bound(problem, values),

@@ -50,9 +50,9 @@ from dse.model.aggregation.parameter_server import ParameterServer, parameter_se
 from dse.model.arrays import Array
 from dse.model.bill import network_cards
 from dse.model.compute import Layers, roofline_device
+from dse.model.kept import Kept
 from dse.model.leaves import leaf
 from dse.model.links import NO_WIRE, Link, Network, StepCost
-from dse.model.memory import Kept
 from dse.model.precision import PRECISIONS
 from dse.model.step import StepModel
 from dse.pricing.aggregations import Factory

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dse.model import compute
 from dse.model.compute import Device, Layers
-from dse.model.memory import Kept
+from dse.model.kept import Kept
 from dse.model.precision import PRECISIONS
 from dse.model.products import ProductLaw, product_s
 from dse.model.stack import FUSED, Stack

@@ -11,8 +11,8 @@ from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.compute import Layers, roofline_device, server_update_s
+from dse.model.kept import Kept
 from dse.model.links import Link, StepCost
-from dse.model.memory import Kept
 from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
 from dse.model.step import OverlappedStep
 from dse.model.terms import Terms

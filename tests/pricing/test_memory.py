@@ -13,6 +13,7 @@ import pytest
 
 from dse import catalog
 from dse.model import memory
+from dse.model.kept import Kept
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import devices
 from dse.pricing.network import model_layers
@@ -47,16 +48,10 @@ def slack_bytes(
     device = devices.alone(catalog.workload(workload), accelerator, precision, stack)
     software = devices.software(stack)
     numbers = PRECISIONS[precision]
-    sample = layers.kept.sample_bytes(
-        numbers,
-        layers.family in software.footprint.written_out,
-        software.fuses(layers.family) & np.isfinite(device.attention_flops),
+    needed = memory.ledger(
+        layers, device, software, batch, numbers, OPTIMIZER_STATE_BYTES[optimizer], gpus
     )
-    needed = memory.needed_bytes(
-        layers.total_params, sample, batch, numbers, OPTIMIZER_STATE_BYTES[optimizer],
-        software.footprint, gpus, device.memory_bytes,
-    )  # fmt: skip
-    return float(device.memory_bytes - needed)
+    return float(device.memory_bytes - needed.total_bytes)
 
 
 @pytest.mark.parametrize("gpus", [1, 8])
@@ -117,6 +112,10 @@ def test_what_ran_fits() -> None:
     assert [run for run in judged if slack_bytes(*run) < 0] == []
 
 
+def kept_bytes(kept: Kept, fused: bool) -> float:
+    return float(sum(kept.sample_bytes(PRECISIONS["bf16"], False, fused).values()))
+
+
 def test_llama_3_8b_keeps_what_its_makers_code_was_seen_to_keep() -> None:
     """torchtitan, docs/performance.md (accessed 2026-11-25): 82.4 GiB on each of 8 H100, two
     samples of 8,192 tokens in bf16, weights, gradients and Adam (16 bytes a parameter) sharded,
@@ -127,7 +126,7 @@ def test_llama_3_8b_keeps_what_its_makers_code_was_seen_to_keep() -> None:
     device = devices.alone(network, "h100-sxm", "bf16", "plain")
     assert devices.software("plain").fuses(layers.family)
     assert np.isfinite(device.attention_flops)
-    kept = float(layers.kept.sample_bytes(PRECISIONS["bf16"], False, fused=True))
+    kept = kept_bytes(layers.kept, fused=True)
     seen = (82.4 * 2**30 - 16 * layers.total_params / 8) / 2
     assert seen < kept < 2 * seen
-    assert float(layers.kept.sample_bytes(PRECISIONS["bf16"], False, fused=False)) > 9 * seen
+    assert kept_bytes(layers.kept, fused=False) > 9 * seen
