@@ -32,7 +32,7 @@ from dse.model import overlap, step
 from dse.model.arrays import Array
 from dse.model.passes import Compute
 from dse.model.scale import FEW_NODES, Scale, largest_of, link_share
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "benchmarks" / "data"

@@ -41,7 +41,7 @@ from dse.model.scale import link_share, waiting_factor
 from dse.pricing import devices
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.network import model_layers
-from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
+from dse.pricing.points import DEFAULT_BUCKET_BYTES
 
 NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s
 # Which of two noisy rates is larger is nearly logistic, of this scale: the variances are equal.

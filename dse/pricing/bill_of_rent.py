@@ -14,7 +14,7 @@ from dse.pricing import hardware
 from dse.pricing.bill_of_materials import Item, Rent, Terms, bill_of_materials, line_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.market import rents
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
@@ -74,7 +74,7 @@ def _hours(seconds: Array) -> float:
 
 
 def _items(points: Points, rent: Rent) -> Iterator[Item]:
-    bill, prices = points.bill, points.problem.prices
+    bill, prices = points.costs.bill, points.problem.prices
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
     if machine.node is None:
         several = points.problem.rental.rented_in(machine.accelerator.name)

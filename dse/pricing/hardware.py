@@ -1,6 +1,6 @@
 """Attributes of accelerators, nodes and networks by axis value: one table per axis, built once.
 
-A table has one row per value of the axis; :mod:`.point_arrays` takes from it the rows of its
+A table has one row per value of the axis; :mod:`.points` takes from it the rows of its
 points.
 """
 

@@ -17,7 +17,7 @@ from dse.model.money import HOURS_PER_YEAR, WATT_PER_KILOWATT
 from dse.pricing import extras
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.hardware import Machine, host_price, number
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice
 from dse.study import Value
@@ -87,7 +87,7 @@ def _tco(points: Points, evaluation: Evaluation) -> Paid:
 
 def _hourly(points: Points, _: Evaluation) -> Paid:
     """Rents as the study's term has them, and servers of one's own beside rented machines."""
-    bill, machine, rental = points.bill, _machine(points), points.problem.rental
+    bill, machine, rental = points.costs.bill, _machine(points), points.problem.rental
     rents = (machine.usd_per_hour, bill.rented), (machine.host_usd_per_hour, bill.nodes)
     for price, count in rents:
         paid = UnitPrice(price.part, price.usd * rental.share_of(price.fact))
@@ -108,7 +108,8 @@ _PAID: Mapping[str, Callable[[Points, Evaluation], Paid]] = {
 
 def _hardware(points: Points) -> Paid:
     """What must be bought, without what stands there already."""
-    buy, machine = points.bill_to_buy, _machine(points)
+    costs, machine = points.costs, _machine(points)
+    buy = costs.bill_to_buy
     axis, links = points.wiring
     link = links[_at(points, axis)]
     rack = UnitPrice("rack", number(points.problem.prices.rack_usd.value))
@@ -120,7 +121,7 @@ def _hardware(points: Points) -> Paid:
         (link.switch_port_usd, buy.tree.switches * link.switch_radix),
         *link.cabling(buy.tree),
         (host_price(points.problem.prices), buy.servers),
-        (rack, points.racks_to_buy),
+        (rack, costs.racks_to_buy),
     )
 
 

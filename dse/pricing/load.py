@@ -26,7 +26,7 @@ from dse.pricing.aggregations import Factory
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
 from dse.pricing.losses import losses
-from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
+from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import (

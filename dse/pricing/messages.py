@@ -14,7 +14,7 @@ from dse.model.precision import GRADIENT_BYTES
 from dse.pricing.aggregations import ruling, serving
 from dse.pricing.gradient_format import summed_formats
 from dse.pricing.load import load
-from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
+from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 
 

@@ -33,7 +33,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
 from dse.pricing.network import model_layers
 from dse.pricing.partial_results import PartialResults
-from dse.pricing.point_arrays import BUCKET, PointArrays, Points
+from dse.pricing.points import BUCKET, Points
 from dse.pricing.rental import Rental
 from dse.pricing.scattering import scattered
 from dse.pricing.step_errors import LAUNCH, Taken
@@ -332,7 +332,7 @@ class Problem:
 
     def scattered_points(
         self, columns: Mapping[str, Coordinate]
-    ) -> Iterator[tuple[NDArray[np.int64], PointArrays]]:
+    ) -> Iterator[tuple[NDArray[np.int64], Points]]:
         """Points that lie anywhere, before they are priced: see :func:`.scattering.scattered`."""
         apart = self.draws or BUCKET in self._decisive_names
         return scattered(self, columns, self._looped_names, apart)

@@ -13,7 +13,7 @@ from dse.calibration.hardware_names import same_device, same_kind
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.pricing import hardware, throughput
 from dse.pricing.coordinates import Coordinate
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.spelling import abridged, enumerated
 from dse.study import AggregationName

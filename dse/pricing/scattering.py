@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.model.aggregation.base import Gradients, Summed
+from dse.model.arrays import Array, in_a_row
+from dse.model.passes import part_of
 from dse.pricing.coordinates import Coordinate, sorted_by
-from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
+from dse.pricing.points import BUCKET, COMPUTE_AXES, DEFAULT_BUCKET_BYTES, Points
 from dse.pricing.study_facts import StudyFacts
 from dse.study import Value
 
@@ -19,9 +23,63 @@ from dse.study import Value
 DRAWN_POINTS = 40
 
 
+class SeveralBuckets(Points):
+    """Points of one structure but for the size of their buckets, which only the sums depend on.
+
+    coordinates: of all of them, of shape (points,). parts: makes those of each size, in the same
+    order, once they are needed; counts: how many.
+    """
+
+    def __init__(
+        self,
+        problem: StudyFacts,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        parts: Callable[[], Sequence[Points]],
+        counts: Sequence[int],
+    ) -> None:
+        super().__init__(problem, fixed, coordinates, 1)
+        self._parts, self.counts = parts, counts
+
+    @cached_property
+    def parts(self) -> Sequence[Points]:
+        """Those of each size."""
+        return self._parts()
+
+    @cached_property
+    def bucket_bytes(self) -> Array:
+        """(points,)."""
+        return self.coordinates[BUCKET].numbers(DEFAULT_BUCKET_BYTES)
+
+    @property
+    def gradients(self) -> Gradients:
+        """Every part has its own."""
+        raise NotImplementedError("ask the parts")
+
+    def summed(self) -> Summed:
+        """Every part by its own buckets."""
+        ends = [0, *accumulate(self.counts)]
+        done_s = self.passes.layer_done_s
+        sums = [
+            part.aggregation.summed(
+                part.gradients, part_of(done_s, slice(*where), ends[-1]), part.layout
+            )
+            for part, where in zip(self.parts, pairwise(ends), strict=True)
+        ]
+        return Summed(*(in_a_row(seconds, self.counts) for seconds in zip(*sums, strict=True)))
+
+    def sums_bounded(self) -> bool:
+        """Whether they are in every part."""
+        return all(part.sums_bounded() for part in self.parts)
+
+    def grade(self) -> NDArray[np.int64]:
+        """Of every part by its own buckets."""
+        return in_a_row([part.grade() for part in self.parts], self.counts)
+
+
 def scattered(
     problem: StudyFacts, columns: Mapping[str, Coordinate], looped_axes: Sequence[str], apart: bool
-) -> Iterator[tuple[NDArray[np.int64], PointArrays]]:
+) -> Iterator[tuple[NDArray[np.int64], Points]]:
     """Points before they are priced, by their structure.
 
     columns: where they lie on every axis, shape (points,); what has no value there (None) is as if

@@ -12,7 +12,7 @@ from dse.model.arrays import scalar
 from dse.model.power import draw
 from dse.model.racks import racks
 from dse.pricing import power
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.stock import Stock, network_of
 from dse.study import OwnedHardware, Study, Value
 
@@ -31,7 +31,7 @@ def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Poi
     network = None if joined is None else network_of(joined)
     values = _values(study, entry)
     points = points_at(values)
-    bill = points.bill
+    bill = points.costs.bill
     counts = float(network is not None)
     drawn = draw(bill, points.wire(lambda w: w.switch_radix), power.unit_watts(points))
     filled = scalar(racks(bill, drawn, power.rack(points)))

@@ -24,7 +24,7 @@ from dse.pricing.computing import Computing, by_law
 from dse.pricing.draws import DRAWS, Record, Variation, varied
 from dse.pricing.hardware import Machine
 from dse.pricing.losses import losses
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.step_errors import Taken, told_apart
 from dse.pricing.study_facts import StudyFacts
 from dse.study import Value

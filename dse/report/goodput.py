@@ -18,7 +18,7 @@ from dse.study import Value
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Goodput:
     """The goodput of a point."""
-    running = problem.points_at(values).goodput()
+    running = problem.points_at(values).costs.goodput()
     return Goodput(
         share=float(np.ravel(running.share)[0]),
         between_stops_s=_bounded(running.between_stops_s),

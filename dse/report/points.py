@@ -20,7 +20,7 @@ from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import Ends, intervals
 from dse.report import (
@@ -190,7 +190,7 @@ def _paid(points: Points) -> Paid | None:
     """The accelerators of a single point that are paid for; None where all of them train, or whole
     machines are named anyway."""
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-    problem, bill, name = points.problem, points.bill, machine.accelerator.name
+    problem, bill, name = points.problem, points.costs.bill, machine.accelerator.name
     renting = market.rents(problem.study)
     paid = int(np.ravel(bill.rented if renting else bill.accelerators)[0])
     size = int(problem.rental.rented_in(name) if renting else machine.sold_in)

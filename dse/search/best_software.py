@@ -12,7 +12,7 @@ from dse.model.arrays import Array, Mask
 from dse.model.money import WATT_PER_KILOWATT, Cost
 from dse.pricing import constraints, market
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import PointArrays
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.search.cells import PRICED_POINTS
 from dse.study import Axis, Study, Value
@@ -45,13 +45,13 @@ def best_software(
     own = problem.points_at(owned)
     best, key = None, (np.inf, np.inf)
     evaluation = own.evaluation()
-    cost, servers = evaluation.cost, own.bill.servers
+    cost, servers = evaluation.cost, own.costs.bill.servers
 
-    def judged(points: PointArrays, shape: tuple[int, ...]) -> tuple[tuple[float, float], int]:
+    def judged(points: Points, shape: tuple[int, ...]) -> tuple[tuple[float, float], int]:
         """The best of some points, and its position."""
         priced = points.evaluation()
         priced = replace(priced, costed=lambda: cost, _known={})
-        enough = np.asarray(points.bill.servers <= servers)
+        enough = np.asarray(points.costs.bill.servers <= servers)
         return _best(_ranked(priced, problem.study, enough, shape))
 
     found, _ = judged(own, (1,))

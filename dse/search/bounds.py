@@ -11,7 +11,7 @@ the network, which are the dearest ones, and depend on fewer axes.
 from __future__ import annotations
 
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import PointArrays
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.study import Study
 from dse.study.quantities import QUANTITIES
@@ -23,7 +23,7 @@ OF_THE_STEP = frozenset(name for name, row in QUANTITIES.items() if row.communic
 SCREENED_FROM = 1 << 18  # points; pricing all of a smaller box takes no longer than screening it
 
 
-def ideal(points: PointArrays) -> Evaluation:
+def ideal(points: Points) -> Evaluation:
     """The same points with communication that takes no time."""
     return points.evaluation(points.without_communication())
 

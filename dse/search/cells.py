@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dse.model.arrays import Mask
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search.pareto import Indices

@@ -15,7 +15,7 @@ import numpy as np
 from dse.model.aggregation.base import SERVER_AXES
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, Mask
-from dse.pricing.point_arrays import BUCKET
+from dse.pricing.points import BUCKET
 from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search.guided.archive import block_of

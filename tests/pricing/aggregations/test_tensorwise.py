@@ -15,7 +15,7 @@ from dse import catalog
 from dse.model.aggregation.tensorwise import allreduce_s, step_s
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.load import known_names, load, shipped_studies
-from dse.pricing.point_arrays import Points
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.report.points import describe
 from dse.search import exhaustive

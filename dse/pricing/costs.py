@@ -1,8 +1,8 @@
-"""Design points as arrays: what they are made of, and what that costs."""
+"""What design points are built of, and what that costs, as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,28 +12,32 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.bill import Bill, bill
 from dse.model.goodput import Failures, Goodput, goodput
 from dse.pricing import extras, hardware, power
-from dse.pricing.layout_arrays import LayoutArrays
+from dse.pricing.built import Built
+from dse.pricing.hardware import Machine, Wiring
 from dse.pricing.stock import Stock, network_of
 from dse.pricing.unit_price import UnitPrice
 
 
-class CostArrays(LayoutArrays):
-    """Points of one structure, whatever a step of them takes: their parts, what these cost to buy,
-    to rent and to run, and what failures leave of the time that is paid."""
+class Costs:
+    """Parts of points, whatever a step of them takes: what these cost to buy, to rent and to run,
+    and what failures leave of the time that is paid."""
+
+    def __init__(self, points: Built) -> None:
+        self.points, self.problem = points, points.problem
 
     @cached_property
     def bill(self) -> Bill:
         """How many of every part they are made of."""
         return bill(
-            self.gpus,
-            self.gpus_per_node,
-            self.rails,
-            self.dedicated,
-            self.wire(lambda w: w.switch_radix),
+            self.points.gpus,
+            self.points.gpus_per_node,
+            self.points.rails,
+            self.points.dedicated,
+            self.points.wire(lambda w: w.switch_radix),
             self._cards_included,
-            self.machine(lambda m: m.sold_in),
-            self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
-            self.oversubscription,
+            self.points.machine(lambda m: m.sold_in),
+            self.points.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            self.points.oversubscription,
         )
 
     @cached_property
@@ -47,13 +51,13 @@ class CostArrays(LayoutArrays):
         standing = self.problem.standing
         if not standing:
             return None
-        names = [(machine.node or machine.accelerator).name for machine in self.machines]
-        at = self.coordinates[self.machine_axis].at
-        accelerators, nodes = np.zeros((2, *(1,) * self.rank))
+        names = [(machine.node or machine.accelerator).name for machine in self.points.machines]
+        at = self.points.coordinates[self.points.machine_axis].at
+        accelerators, nodes = np.zeros((2, *(1,) * self.points.rank))
         for stock in standing:
             alike = np.array([name == stock.machine for name in names]).take(at)
             accelerators = accelerators + stock.accelerators * alike
-            nodes = nodes + stock.hosts * alike * (self.gpus_per_node <= stock.held)
+            nodes = nodes + stock.hosts * alike * (self.points.gpus_per_node <= stock.held)
         return money.Owned(
             accelerators=accelerators,
             nodes=nodes,
@@ -66,17 +70,20 @@ class CostArrays(LayoutArrays):
 
     def _of_network(self, count: Callable[[Stock], float]) -> Array:
         """How many of a part stand there in the network that joins the nodes of each point."""
-        found, axis = self.at("inter_node"), "inter_node"
+        found, axis = self.points.at("inter_node"), "inter_node"
         if found is not None:
             networks = [None if value is None else network_of(value) for value in found.values]
         else:
-            axis, own = self.machine_axis, [m.node and m.node.inter_node for m in self.machines]
+            axis, own = (
+                self.points.machine_axis,
+                [m.node and m.node.inter_node for m in self.points.machines],
+            )
             networks = [network_of(name) if name else None for name in own]
         counts = [
             sum(count(stock) for stock in self.problem.standing if stock.network == network)
             for network in networks
         ]
-        return np.array(counts, dtype=np.float64).take(self.coordinates[axis].at)
+        return np.array(counts, dtype=np.float64).take(self.points.coordinates[axis].at)
 
     @cached_property
     def bill_to_buy(self) -> Bill:
@@ -94,17 +101,17 @@ class CostArrays(LayoutArrays):
     def _cards_included(self) -> Mask:
         """Whether nodes come with these network cards: machines sold whole do with those of their
         own network, up to as many as they have."""
-        if self.machine_axis != "node":
+        if self.points.machine_axis != "node":
             return np.asarray(False)
-        has = self.machine(lambda m: float(m.node.nics or 1) if m.node else 0.0)
-        enough, link = self.rails <= has, self.at("inter_node")
+        has = self.points.machine(lambda m: float(m.node.nics or 1) if m.node else 0.0)
+        enough, link = self.points.rails <= has, self.points.at("inter_node")
         if link is None:
             return np.asarray(enough)
         own = np.array([
             [m.node is not None and m.node.inter_node == value for value in link.values]
-            for m in self.machines
+            for m in self.points.machines
         ])  # fmt: skip
-        return np.asarray(enough & own[self.coordinates["node"].at, link.at])
+        return np.asarray(enough & own[self.points.coordinates["node"].at, link.at])
 
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
@@ -114,58 +121,74 @@ class CostArrays(LayoutArrays):
         return money.cost(
             self.bill,
             money.Prices(
-                self.machine_price(lambda m: m.accelerator_usd),
-                self.machine_price(lambda m: m.host_usd),
+                self._machine_price(lambda m: m.accelerator_usd),
+                self._machine_price(lambda m: m.host_usd),
                 self._wire_price(lambda w: w.nic_usd),
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
                 self._wire_price(lambda w: w.uplink_usd),
-                self.wire(lambda w: w.switch_radix),
-                self.machine_price(lambda m: m.usd_per_hour) * share,
-                self.machine_price(lambda m: m.host_usd_per_hour) * share,
+                self.points.wire(lambda w: w.switch_radix),
+                self._machine_price(lambda m: m.usd_per_hour) * share,
+                self._machine_price(lambda m: m.host_usd_per_hour) * share,
                 self._host_usd,
                 number(prices.rack_usd.value),
-                power.unit_watts(self),
-                power.rack(self),
+                power.unit_watts(self.points),
+                power.rack(self.points),
                 self._electricity_usd_per_kwh,
                 number(prices.amortisation_years.value),
                 self._extras,
-                power.unit_watts(self, rated=True) if self.problem.draws else None,
+                power.unit_watts(self.points, rated=True) if self.problem.draws else None,
                 **vars(self.problem.study.ownership),
             ),
             self.owned,
         )
+
+    def _machine_price(self, read: Callable[[Machine], UnitPrice]) -> Array:
+        """What machines cost, or as many draws of it as are priced, (draws, *S)."""
+        return self._price(self.points.machine_axis, [read(row) for row in self.points.machines])
+
+    def _wire_price(self, read: Callable[[Wiring], UnitPrice]) -> Array:
+        axis, rows = self.points.wiring
+        return self._price(axis, [read(row) for row in rows])
+
+    def _price(self, axis: str, prices: Sequence[UnitPrice]) -> Array:
+        usd = np.array([price.usd for price in prices])
+        if self.problem.draws:
+            count = self.problem.draw_count
+            usd = np.stack([price.drawn(count) for price in prices], axis=-1)
+        return usd.take(self.points.coordinates[axis].at, axis=-1)
 
     @property
     def _rent_share(self) -> ArrayLike:
         """The share of their prices by the hour that is paid, or as many draws of it as are priced:
         all of a price that is one of the study's term already."""
         rental = self.problem.rental
-        share = self.drawn(rental.billing.price_share)
-        own = [rental.has(m.usd_per_hour.fact or m.host_usd_per_hour.fact) for m in self.machines]
-        if not any(own):
+        share = self.points.drawn(rental.billing.price_share)
+
+        def own(machine: Machine) -> bool:
+            return rental.has(machine.usd_per_hour.fact or machine.host_usd_per_hour.fact)
+
+        if not any(map(own, self.points.machines)):
             return share
-        of_term = self.machine(
-            lambda m: float(rental.has(m.usd_per_hour.fact or m.host_usd_per_hour.fact))
-        )
+        of_term = self.points.machine(lambda m: float(own(m)))
         return np.where(of_term > 0, 1.0, share)
 
     def goodput(self) -> Goodput:
         """What failures and checkpoints leave of a run's time."""
         found = self.problem.failures
         return goodput(
-            self.gpus,
+            self.points.gpus,
             Failures(
-                self.drawn(found.per_accelerator_s),
-                self.drawn(found.per_job_s),
+                self.points.drawn(found.per_accelerator_s),
+                self.points.drawn(found.per_job_s),
                 found.whole_job,
-                self.drawn(found.recover_s),
-                self.drawn(found.checkpoint_s),
+                self.points.drawn(found.recover_s),
+                self.points.drawn(found.checkpoint_s),
                 found.interval_s,
-                self.drawn(found.interruptions_per_s),
+                self.points.drawn(found.interruptions_per_s),
                 found.interruption_power,
-                self.drawn(found.restart_s),
-                self.drawn(found.wait_s),
+                self.points.drawn(found.restart_s),
+                self.points.drawn(found.wait_s),
             ),
         )
 
@@ -179,20 +202,20 @@ class CostArrays(LayoutArrays):
         if not problem.draws:
             return found
         drawn = extras.summed(problem.prices, problem.draw_count)
-        return money.Extras(*(self.drawn(np.asarray(part)) for part in vars(drawn).values()))
+        return money.Extras(*(self.points.drawn(np.asarray(part)) for part in vars(drawn).values()))
 
     @property
     def _electricity_usd_per_kwh(self) -> ArrayLike:
         """What electricity costs, or as many draws of it as are priced."""
         problem, price = self.problem, power.electricity(self.problem)
-        return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
+        return self.points.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
 
     @property
     def _host_usd(self) -> ArrayLike:
         """The price of a host that serves parameters, or as many draws of it as are priced."""
         problem = self.problem
         price: UnitPrice = problem.remember("host", lambda: hardware.host_price(problem.prices))
-        return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
+        return self.points.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
 
     @property
     def sold(self) -> Mask | None:
@@ -200,5 +223,5 @@ class CostArrays(LayoutArrays):
         study does not ask."""
         if not self.problem.buys_new:
             return None
-        sold = np.asarray(self.machine(lambda m: m.sold_until is None) > 0)
+        sold = np.asarray(self.points.machine(lambda m: m.sold_until is None) > 0)
         return sold if self.owned is None else sold | (self.bill_to_buy.accelerators <= 0)

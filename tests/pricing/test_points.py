@@ -1,4 +1,4 @@
-"""dse.pricing.point_arrays: which axes matter to a point, and who serves it."""
+"""dse.pricing.points: which axes matter to a point, and who serves it."""
 
 from __future__ import annotations
 
