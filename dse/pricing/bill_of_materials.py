@@ -20,6 +20,7 @@ from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
 from dse.model.money import anything
 from dse.pricing import extras, hardware, market
+from dse.pricing.costs import Costs
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import FREE, UnitPrice, unit_price
@@ -152,8 +153,7 @@ def bill_of_materials(points: Points) -> tuple[Item, ...]:
 
 
 def _items(points: Points) -> Iterator[Item]:
-    costs = points.costs
-    bill, buy = costs.bill, costs.bill_to_buy
+    bill, buy = points.bill, Costs(points).bill_to_buy
     axis, links = points.wiring
     machine = points.machines[_at(points, points.machine_axis)]
     link = links[_at(points, axis)]
@@ -240,13 +240,13 @@ def _counted(count: int, name: str) -> str:
 
 def _racks(points: Points) -> Iterator[Item]:
     """Racks, where it is known how many; free where the site has them."""
-    prices, costs = points.problem.prices, points.costs
+    prices, costs = points.problem.prices, Costs(points)
     cost = costs.cost()
     feeds, units = prices.rack_power_w.value or 0.0, prices.rack_units.value or 0.0
     name = f"Rack of {feeds * 1e-3:g} kW and {units:g} units"
     price = unit_price("rack", prices.rack_usd, prices)
     many, draw = float(np.ravel(cost.racks)[0]), cost.draw
-    node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / costs.bill.nodes)[0])
+    node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / points.bill.nodes)[0])
     tight = f"a node draws {node_w * 1e-3:.1f} kW, more than such a rack feeds (rack_power)"
     remark, obstacle = (tight, RACK) if node_w > feeds else (None, None)
     if price.usd == 0 and np.isfinite(many):
@@ -367,7 +367,7 @@ def _extras(points: Points, parts: tuple[Item, ...]) -> Iterator[Item]:
     """The lines beside the hardware."""
     sums = [item.usd for item in parts]
     hardware_usd = float("nan") if None in sums else sum(usd for usd in sums if usd is not None)
-    buy = points.costs.bill_to_buy
+    buy = Costs(points).bill_to_buy
     hosts = int(np.ravel(buy.nodes + buy.servers)[0])
     for line in extras.lines(points.problem.prices):
         price, basis = line.price, line.extra.basis

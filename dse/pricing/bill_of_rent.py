@@ -74,7 +74,7 @@ def _hours(seconds: Array) -> float:
 
 
 def _items(points: Points, rent: Rent) -> Iterator[Item]:
-    bill, prices = points.costs.bill, points.problem.prices
+    bill, prices = points.bill, points.problem.prices
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
     if machine.node is None:
         several = points.problem.rental.rented_in(machine.accelerator.name)

@@ -1,44 +1,34 @@
-"""What design points are built of, and what that costs, as arrays."""
+"""What design points cost, as arrays; with their step they are priced."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 
 import numpy as np
 
 from dse.model import money
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.bill import Bill, bill
+from dse.model.bill import Bill
+from dse.model.convergence import Convergence
 from dse.model.goodput import Failures, Goodput, goodput
+from dse.model.terms import Terms
 from dse.pricing import extras, hardware, power
-from dse.pricing.built import Built
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.hardware import Machine, Wiring
+from dse.pricing.points import Points
 from dse.pricing.stock import Stock, network_of
 from dse.pricing.unit_price import UnitPrice
 
 
 class Costs:
-    """Parts of points, whatever a step of them takes: what these cost to buy, to rent and to run,
-    and what failures leave of the time that is paid."""
+    """What the parts of points cost to buy, to rent and to run, whatever a step of them takes, and
+    what failures leave of the time that is paid."""
 
-    def __init__(self, points: Built) -> None:
+    def __init__(self, points: Points) -> None:
         self.points, self.problem = points, points.problem
-
-    @cached_property
-    def bill(self) -> Bill:
-        """How many of every part they are made of."""
-        return bill(
-            self.points.gpus,
-            self.points.gpus_per_node,
-            self.points.rails,
-            self.points.dedicated,
-            self.points.wire(lambda w: w.switch_radix),
-            self._cards_included,
-            self.points.machine(lambda m: m.sold_in),
-            self.points.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
-            self.points.oversubscription,
-        )
 
     @cached_property
     def owned(self) -> money.Owned | None:
@@ -89,7 +79,7 @@ class Costs:
     def bill_to_buy(self) -> Bill:
         """How many of every part must be added to what stands there."""
         owned = self.owned
-        return self.bill if owned is None else money.to_buy(self.bill, owned)
+        return self.points.bill if owned is None else money.to_buy(self.points.bill, owned)
 
     @property
     def racks_to_buy(self) -> Array:
@@ -97,29 +87,13 @@ class Costs:
         owned, filled = self.owned, self.cost().racks
         return filled if owned is None else money.beyond(filled, owned.racks)
 
-    @property
-    def _cards_included(self) -> Mask:
-        """Whether nodes come with these network cards: machines sold whole do with those of their
-        own network, up to as many as they have."""
-        if self.points.machine_axis != "node":
-            return np.asarray(False)
-        has = self.points.machine(lambda m: float(m.node.nics or 1) if m.node else 0.0)
-        enough, link = self.points.rails <= has, self.points.at("inter_node")
-        if link is None:
-            return np.asarray(enough)
-        own = np.array([
-            [m.node is not None and m.node.inter_node == value for value in link.values]
-            for m in self.points.machines
-        ])  # fmt: skip
-        return np.asarray(enough & own[self.points.coordinates["node"].at, link.at])
-
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
         prices = self.problem.prices
         share = self._rent_share
         number = hardware.number
         return money.cost(
-            self.bill,
+            self.points.bill,
             money.Prices(
                 self._machine_price(lambda m: m.accelerator_usd),
                 self._machine_price(lambda m: m.host_usd),
@@ -225,3 +199,45 @@ class Costs:
             return None
         sold = np.asarray(self.points.machine(lambda m: m.sold_until is None) > 0)
         return sold if self.owned is None else sold | (self.bill_to_buy.accelerators <= 0)
+
+
+def priced(points: Points, terms: Terms | None = None, compared: bool = True) -> Evaluation:
+    """Points with their quantities; ``terms`` in place of those of their own step. compared: with
+    the baseline; without it their speedup is NaN."""
+    problem, costs = points.problem, Costs(points)
+    billing = problem.rental.billing
+    return Evaluation(
+        timed=points.step_time if terms is None else lambda: terms,
+        costed=costs.cost,
+        gpus=points.gpus,
+        gpus_per_node=points.gpus_per_node,
+        batch_per_gpu=points.batch,
+        accumulation=points.accumulation,
+        nics_per_node=points.rails,
+        servers=points.servers,
+        bucket_bytes=points.bucket_bytes,
+        memory_slack_bytes=points.memory_slack_bytes,
+        hosted=points.hosted,
+        convergence=_convergence(points),
+        baseline=partial(getattr, problem, "baseline"),
+        sold=costs.sold,
+        reference=partial(getattr, problem, "reference_samples_per_s") if compared else _nothing,
+        carbon_kg_per_kwh=hardware.number(problem.prices.carbon_kg_per_kwh.value),
+        graded=points.grade,
+        run=costs.goodput,
+        billing=replace(billing, start_up_s=points.drawn(billing.start_up_s)),
+        start_up_s=points.drawn(problem.start_up_s),
+    )
+
+
+def _convergence(points: Points) -> Convergence | None:
+    """How many samples a run trains on; draws of it before the axes of the points."""
+    curve = points.problem.convergence
+    if curve is None or not points.problem.draws:
+        return curve
+    least, critical = map(points.drawn, (curve.least_samples, curve.critical_batch))
+    return replace(curve, least_samples=least, critical_batch=critical)
+
+
+def _nothing() -> float:
+    return math.nan

@@ -15,6 +15,7 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike, scalar
 from dse.model.money import HOURS_PER_YEAR, WATT_PER_KILOWATT
 from dse.pricing import extras
+from dse.pricing.costs import Costs
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.hardware import Machine, host_price, number
 from dse.pricing.points import Points
@@ -87,7 +88,7 @@ def _tco(points: Points, evaluation: Evaluation) -> Paid:
 
 def _hourly(points: Points, _: Evaluation) -> Paid:
     """Rents as the study's term has them, and servers of one's own beside rented machines."""
-    bill, machine, rental = points.costs.bill, _machine(points), points.problem.rental
+    bill, machine, rental = points.bill, _machine(points), points.problem.rental
     rents = (machine.usd_per_hour, bill.rented), (machine.host_usd_per_hour, bill.nodes)
     for price, count in rents:
         paid = UnitPrice(price.part, price.usd * rental.share_of(price.fact))
@@ -108,7 +109,7 @@ _PAID: Mapping[str, Callable[[Points, Evaluation], Paid]] = {
 
 def _hardware(points: Points) -> Paid:
     """What must be bought, without what stands there already."""
-    costs, machine = points.costs, _machine(points)
+    costs, machine = Costs(points), _machine(points)
     buy = costs.bill_to_buy
     axis, links = points.wiring
     link = links[_at(points, axis)]

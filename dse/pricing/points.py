@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.bill import network_cards
-from dse.model.convergence import Convergence
+from dse.model.bill import Bill, bill, network_cards
 from dse.model.leaves import Leaf, leaf
 from dse.model.links import Link, mesh_bytes_per_s
 from dse.model.memory import Ledger, ledger
@@ -31,9 +30,7 @@ from dse.model.terms import Terms
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
-from dse.pricing.costs import Costs
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.uncertainty import link_factors
@@ -49,9 +46,8 @@ COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
 
 
 class Points:
-    """Points of one structure: a :class:`~dse.model.step.Work`, what their gradients cross on the
-    way, a :class:`~dse.calibration.evidence.Surroundings`, and what they are built of, a
-    :class:`~dse.pricing.built.Built`.
+    """Points of one structure: a :class:`~dse.model.step.Work`, and what their gradients cross, a
+    :class:`~dse.calibration.evidence.Surroundings`.
 
     fixed: values of the looped axes. coordinates: of the data axes; on each of them either all
     points have a value or none has. rank: axes of the points' shape S; every array below
@@ -609,13 +605,38 @@ class Points:
         other.summing = replace(self.summing, model=model)
         return other
 
-    # -- what matters to them, and what they come to -------------------------------------------
+    # -- what they are built of, and which axes matter to them ---------------------------------
+
+    @cached_property
+    def bill(self) -> Bill:
+        """How many of every part they are made of."""
+        return bill(
+            self.gpus,
+            self.gpus_per_node,
+            self.rails,
+            self.dedicated,
+            self.wire(lambda w: w.switch_radix),
+            self._cards_included,
+            self.machine(lambda m: m.sold_in),
+            self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            self.oversubscription,
+        )
 
     @property
-    def costs(self) -> Costs:
-        """What they are built of and what that costs, computed anew for each that asks: points that
-        held it would hold themselves, and large arrays would stay until they are collected."""
-        return Costs(self)
+    def _cards_included(self) -> Mask:
+        """Whether nodes come with these network cards: machines sold whole do with those of their
+        own network, up to as many as they have."""
+        if self.machine_axis != "node":
+            return np.asarray(False)
+        has = self.machine(lambda m: float(m.node.nics or 1) if m.node else 0.0)
+        enough, link = self.rails <= has, self.at("inter_node")
+        if link is None:
+            return np.asarray(enough)
+        own = np.array([
+            [m.node is not None and m.node.inter_node == value for value in link.values]
+            for m in self.machines
+        ])  # fmt: skip
+        return np.asarray(enough & own[self.coordinates["node"].at, link.at])
 
     def immaterial(self) -> tuple[str, ...]:
         """The axes that change nothing of a single point.
@@ -629,7 +650,7 @@ class Points:
             found.add("aggregation")
         if nodes <= 1:
             found |= {"inter_node", "nics_per_node", *SERVER_AXES}
-        if not np.any(self.costs.bill.tree.spines):  # one switch joins all
+        if not np.any(self.bill.tree.spines):  # one switch joins all
             found.add("oversubscription")
         if gpus <= nodes:
             found.add("intra_node")
@@ -651,50 +672,6 @@ class Points:
             return np.ones((1,) * self.rank, dtype=bool)
         workers = node_count(self.gpus, self.gpus_per_node)
         return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
-
-    @property
-    def _convergence(self) -> Convergence | None:
-        """How many samples a run trains on; draws of it before the axes of the points."""
-        curve = self.problem.convergence
-        if curve is None or not self.problem.draws:
-            return curve
-        least, critical = map(self.drawn, (curve.least_samples, curve.critical_batch))
-        return replace(curve, least_samples=least, critical_batch=critical)
-
-    def _reference(self) -> ArrayLike:
-        return self.problem.reference_samples_per_s
-
-    def evaluation(self, terms: Terms | None = None, compared: bool = True) -> Evaluation:
-        """The points priced; ``terms`` in place of those of their own step. compared: with the
-        baseline; without it their speedup is NaN."""
-        problem, costs = self.problem, self.costs
-        billing = problem.rental.billing
-        return Evaluation(
-            timed=self.step_time if terms is None else lambda: terms,
-            costed=costs.cost,
-            gpus=self.gpus,
-            gpus_per_node=self.gpus_per_node,
-            batch_per_gpu=self.batch,
-            accumulation=self.accumulation,
-            nics_per_node=self.rails,
-            servers=self.servers,
-            bucket_bytes=self.bucket_bytes,
-            memory_slack_bytes=self.memory_slack_bytes,
-            hosted=self.hosted,
-            convergence=self._convergence,
-            baseline=partial(getattr, problem, "baseline"),
-            sold=costs.sold,
-            reference=self._reference if compared else _nothing,
-            carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),
-            graded=self.grade,
-            run=costs.goodput,
-            billing=replace(billing, start_up_s=self.drawn(billing.start_up_s)),
-            start_up_s=self.drawn(self.problem.start_up_s),
-        )
-
-
-def _nothing() -> float:
-    return math.nan
 
 
 def _first(values: Array) -> float:

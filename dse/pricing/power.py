@@ -19,9 +19,9 @@ from dse.catalog.power_spread import stated
 from dse.model.arrays import Array, ArrayLike
 from dse.model.power import UnitWatts
 from dse.model.racks import Rack
-from dse.pricing.built import Built
 from dse.pricing.draws import normal, noted
 from dse.pricing.hardware import number
+from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import UnitPrice
 
@@ -49,7 +49,7 @@ def pue(problem: StudyFacts) -> ArrayLike:
     return 1 + (value - 1) * _either_way(PUE, power_spread().pue, problem.draw_count)
 
 
-def unit_watts(points: Built, rated: bool = False) -> UnitWatts:
+def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
     """Watts of one of each part; where draws are priced, (draws, *S). rated: those that racks are
     planned by, which are not drawn."""
     problem, prices = points.problem, points.problem.prices
@@ -95,7 +95,7 @@ def _below(name: str, spread: float, draws: int) -> Array:
     return np.asarray(np.exp(-spread * drawn))
 
 
-def rack(points: Built) -> Rack:
+def rack(points: Points) -> Rack:
     """One rack, and what a node takes of it."""
     prices = points.problem.prices
     return Rack(

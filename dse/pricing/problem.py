@@ -28,6 +28,7 @@ from dse.pricing import devices, hardware, market, target, throughput, uncertain
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.computing import ByLaws, ByShares, Computing
 from dse.pricing.coordinates import Coordinate, columns_of, listed
+from dse.pricing.costs import priced
 from dse.pricing.draws import DRAWS, normal
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
@@ -286,7 +287,7 @@ class Problem:
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
-        return self.placed(box).evaluation()
+        return priced(self.placed(box))
 
     def placed(self, box: Box) -> Points:
         """A grid of points, before they are priced."""
@@ -328,7 +329,7 @@ class Problem:
     ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points that lie anywhere; see :meth:`scattered_points`."""
         for where, points in self.scattered_points(columns):
-            yield where, points.evaluation(compared=speedup)
+            yield where, priced(points, compared=speedup)
 
     def scattered_points(
         self, columns: Mapping[str, Coordinate]

@@ -31,7 +31,7 @@ def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Poi
     network = None if joined is None else network_of(joined)
     values = _values(study, entry)
     points = points_at(values)
-    bill = points.costs.bill
+    bill = points.bill
     counts = float(network is not None)
     drawn = draw(bill, points.wire(lambda w: w.switch_radix), power.unit_watts(points))
     filled = scalar(racks(bill, drawn, power.rack(points)))

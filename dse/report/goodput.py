@@ -10,6 +10,7 @@ import numpy as np
 from dse import catalog
 from dse.model.arrays import Array
 from dse.model.goodput import HOPELESS
+from dse.pricing.costs import Costs
 from dse.pricing.problem import Problem
 from dse.report.design_point import Goodput
 from dse.report.words import duration, significant
@@ -18,7 +19,7 @@ from dse.study import Value
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Goodput:
     """The goodput of a point."""
-    running = problem.points_at(values).costs.goodput()
+    running = Costs(problem.points_at(values)).goodput()
     return Goodput(
         share=float(np.ravel(running.share)[0]),
         between_stops_s=_bounded(running.between_stops_s),

@@ -190,7 +190,7 @@ def _paid(points: Points) -> Paid | None:
     """The accelerators of a single point that are paid for; None where all of them train, or whole
     machines are named anyway."""
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-    problem, bill, name = points.problem, points.costs.bill, machine.accelerator.name
+    problem, bill, name = points.problem, points.bill, machine.accelerator.name
     renting = market.rents(problem.study)
     paid = int(np.ravel(bill.rented if renting else bill.accelerators)[0])
     size = int(problem.rental.rented_in(name) if renting else machine.sold_in)

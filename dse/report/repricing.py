@@ -78,7 +78,7 @@ def _rounded(values: Array) -> tuple[float, ...]:
 
 def _name(problem: Problem, values: Mapping[str, Value | None]) -> str:
     points = problem.points_at(values)
-    gpus, nodes = scalar(points.gpus), scalar(points.costs.bill.nodes)
+    gpus, nodes = scalar(points.gpus), scalar(points.bill.nodes)
     return words.describe(_Named(labels_of(problem, values), points.immaterial(), gpus, nodes))
 
 

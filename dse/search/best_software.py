@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dse.model.arrays import Array, Mask
 from dse.model.money import WATT_PER_KILOWATT, Cost
 from dse.pricing import constraints, market
+from dse.pricing.costs import priced
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
@@ -44,15 +45,14 @@ def best_software(
         return None
     own = problem.points_at(owned)
     best, key = None, (np.inf, np.inf)
-    evaluation = own.evaluation()
-    cost, servers = evaluation.cost, own.costs.bill.servers
+    evaluation = priced(own)
+    cost, servers = evaluation.cost, own.bill.servers
 
     def judged(points: Points, shape: tuple[int, ...]) -> tuple[tuple[float, float], int]:
         """The best of some points, and its position."""
-        priced = points.evaluation()
-        priced = replace(priced, costed=lambda: cost, _known={})
-        enough = np.asarray(points.costs.bill.servers <= servers)
-        return _best(_ranked(priced, problem.study, enough, shape))
+        there = replace(priced(points), costed=lambda: cost, _known={})
+        enough = np.asarray(points.bill.servers <= servers)
+        return _best(_ranked(there, problem.study, enough, shape))
 
     found, _ = judged(own, (1,))
     if found < key:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dse.model.arrays import Mask
 from dse.pricing.coordinates import Coordinate
+from dse.pricing.costs import priced
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
@@ -57,8 +58,7 @@ class Cells:
 
     def evaluation(self, problem: Problem) -> Evaluation:
         """All points priced; arrays broadcast to ``shape``."""
-        points = Points(problem, self.fixed, self.coordinates, len(self.shape))
-        return points.evaluation()
+        return priced(Points(problem, self.fixed, self.coordinates, len(self.shape)))
 
 
 def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[Cells]:

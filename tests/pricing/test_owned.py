@@ -10,6 +10,7 @@ import pytest
 
 from dse.catalog.price_terms import LIST
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, bill_of_materials
+from dse.pricing.costs import Costs
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
@@ -175,7 +176,7 @@ def test_what_stands_there_is_no_matter_of_draws(tmp_path: Path) -> None:
     assert problem.standing[0].racks > 1
     baseline = problem.study.baseline.values
     assert float(np.ravel(problem.point(baseline)["capital"])[0]) == 0
-    assert not np.any(sampled.points_at(baseline).costs.cost().capital_usd)
+    assert not np.any(Costs(sampled.points_at(baseline)).cost().capital_usd)
 
 
 def test_a_machine_comes_with_its_own_network(tmp_path: Path) -> None:

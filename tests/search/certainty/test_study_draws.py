@@ -317,7 +317,7 @@ def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None
     assert flip.rise is not None
     capital = float(np.ravel(outcome.problem.point(points[at])["capital"])[0])
     one = outcome.problem.prices.accelerator_usd[flip.part].value
-    gpus = float(np.ravel(outcome.problem.points_at(points[at]).costs.bill.accelerators)[0])
+    gpus = float(np.ravel(outcome.problem.points_at(points[at]).bill.accelerators)[0])
     assert one is not None
     assert capital + gpus * one * (flip.rise[0] - 1) == pytest.approx(200_000, rel=1e-6)
     by_power = [flip for flip in told if flip.part == "electricity"]
