@@ -23,6 +23,7 @@ from dse.pricing.load import known_names
 from dse.pricing.problem import Problem
 from dse.spelling import abridged
 from dse.study import AXES, QUANTITIES, Value
+from dse.study.axes import LINKS, MACHINES
 from dse.study.definition import written
 from dse.study.set_option import check_name, value_of
 from dse.yaml_source import yaml_text
@@ -151,7 +152,7 @@ def _name_unknown(
     reason: positions in ``texts`` of every point, which grow by what is found.
     """
     quantities = requirements.demanded(problem.study)
-    for axis in (*requirements.MACHINES, *requirements.LINKS):
+    for axis in (*MACHINES, *LINKS):
         if axis not in coordinates:
             continue
         column = coordinates[axis]

@@ -13,8 +13,16 @@ def schema(
     fleet: Annotated[
         bool, typer.Option("--fleet", help="Print the schema of a fleet study.")
     ] = False,
+    axes: Annotated[
+        bool, typer.Option("--axes", help="Print the axes of a study as a table in Markdown.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of a study file."""
+    from dse.study.axes import axes_table
+
+    if axes:
+        print(axes_table())
+        return
     from dse.fleet.schema import fleet_schema
     from dse.pricing.load import known_names
     from dse.study import study_schema

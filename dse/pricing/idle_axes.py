@@ -8,11 +8,9 @@ from dse.errors import StudyError
 from dse.pricing.problem import Problem
 from dse.spelling import alternatives
 from dse.study import AggregationName, Study, Value
+from dse.study.axes import AXES
 from dse.study.definition import written
 from dse.yaml_source import Loc
-
-_FUSES, _IN_BUCKETS = "fuses no tensors", "sends messages of its own, no buckets"
-_NEEDS = {"fusion_buffer": _FUSES, "fusion_cycle": _FUSES, "bucket": _IN_BUCKETS}
 
 
 def check_axes(problem: Problem) -> None:
@@ -22,7 +20,7 @@ def check_axes(problem: Problem) -> None:
     """
     study = problem.study
     for place, axis, values, aggregations in _uses(study):
-        if axis not in _NEEDS or (axis == "bucket" and values < 2):
+        if not AXES[axis].idle or (axis == "bucket" and values < 2):
             continue
         fitting = [name for name in aggregations if _has(problem, name, axis)]
         idle = [name for name in aggregations if name not in fitting]
@@ -30,7 +28,9 @@ def check_axes(problem: Problem) -> None:
             remedy = f"drop {axis}"
             if fitting:
                 remedy = f"put it under when, if: {{aggregation: [{', '.join(fitting)}]}}"
-            raise study.source.error(place, f"{axis}: {idle[0]} {_NEEDS[axis]}", remedy, key=True)
+            raise study.source.error(
+                place, f"{axis}: {idle[0]} {AXES[axis].idle}", remedy, key=True
+            )
 
 
 def check_given(
@@ -47,8 +47,8 @@ def check_given(
         known = study.axis(axis)
         if known is not None and known.values == (point[axis],):
             continue  # all points of the study have it, whether or not it matters
-        if axis in _NEEDS and not _has(problem, aggregation, axis):
-            wrong = f"{axis}: {aggregation} {_NEEDS[axis]}"
+        if AXES[axis].idle and not _has(problem, aggregation, axis):
+            wrong = f"{axis}: {aggregation} {AXES[axis].idle}"
             raise StudyError(option, 0, 0, wrong, f"drop {axis}")
         if point[axis] is None:
             wrong = f"{axis}: the study has it only where {_where(study, axis)}"

@@ -12,6 +12,7 @@ from dse.model.precision import OPTIMIZER_STATE_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import enumerated
 from dse.study import Value
+from dse.study.axes import ROWS
 
 # Why a network may not fit here that others train on such accelerators.
 WHOLE_COPIES = (
@@ -80,7 +81,7 @@ def nowhere(problem: Problem) -> list[str]:
     study, base = problem.study, problem.study.baseline.values
     axis = "node" if study.values("node") else "accelerator"
     least = {"batch_per_gpu": min(study.numbers("batch_per_gpu", 1.0))}
-    axes = ("precision", "optimizer", "stack", "gradient")
+    axes = [row.name for row in ROWS if row.kind == "choice" and "memory" in row.changes]
     choices = [dict(zip(axes, values, strict=True)) for values in product(
         *(study.values(name) or (base.get(name),) for name in axes)
     )]  # fmt: skip

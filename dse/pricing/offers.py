@@ -8,8 +8,9 @@ from dse import catalog
 from dse.catalog import Fact
 from dse.pricing.problem import Problem
 from dse.study import Study, Value, Wire
+from dse.study.axes import LINKS, MACHINES
 
-_AXES = ("accelerator", "node", "inter_node", "intra_node")
+_AXES = (*MACHINES, *LINKS)
 
 
 def cards_charged(problem: Problem, network: str) -> bool:

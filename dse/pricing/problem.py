@@ -43,9 +43,9 @@ from dse.pricing.stocktaking import stocks
 from dse.pricing.whole_steps import WholeSteps
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
-from dse.study.axes import OPTIMIZER
+from dse.study.axes import LOOPED, OPTIMIZER
 from dse.study.definition import REAL
-from dse.study.space import STRUCTURAL, Box, Space
+from dse.study.space import Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 
@@ -345,7 +345,7 @@ class Problem:
 
     @cached_property
     def _looped_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*STRUCTURAL, *sorted(self._decisive_names)]))
+        return tuple(dict.fromkeys([*LOOPED, *sorted(self._decisive_names)]))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
         """The point with conditional axes blank where their condition does not hold."""

@@ -11,10 +11,10 @@ from dse.errors import DseError, StudyError
 from dse.pricing import hardware
 from dse.pricing.problem import Problem
 from dse.study import Study, Value, Wire
+from dse.study.axes import LINKS, MACHINES
 from dse.study.definition import written
 from dse.study.quantities import POWER, PURCHASE, RENT, facts_of
 
-MACHINES, LINKS = ("node", "accelerator"), ("inter_node", "intra_node")
 _GIVE_PRICE = "drop it, or give the number under prices:"
 
 Refusal = tuple[str, str]  # what is wrong, what would be right

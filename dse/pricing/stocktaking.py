@@ -15,6 +15,7 @@ from dse.pricing import power
 from dse.pricing.points import Points
 from dse.pricing.stock import Stock, network_of
 from dse.study import OwnedHardware, Study, Value
+from dse.study.axes import MACHINES
 
 Values: TypeAlias = Mapping[str, Value | None]
 
@@ -53,7 +54,7 @@ def _values(study: Study, entry: OwnedHardware) -> dict[str, Value | None]:
     """The values of a point that is made of an entry's machines, and trains as the baseline
     does."""
     values: dict[str, Value | None] = dict(study.baseline.values)
-    for name in ("accelerator", "node", "gpus_per_node", "nics_per_node"):
+    for name in (*MACHINES, "gpus_per_node", "nics_per_node"):
         values.pop(name, None)
     values[entry.axis] = entry.machine
     if entry.axis == "node":

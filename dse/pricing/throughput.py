@@ -22,6 +22,7 @@ from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, hardware, network
 from dse.spelling import alternatives
 from dse.study import Value
+from dse.study.axes import AXES, LINKS, MACHINES
 
 # Logarithms of how much longer a step of several accelerators takes than that of one, where nobody
 # says what their communication was. Of 151 published configurations of 1 and 8 accelerators of a
@@ -206,32 +207,17 @@ def configuration(row: Throughput) -> dict[str, Value | None]:
 
     Raises :class:`~dse.errors.DseError` where the catalogue does not know how, or over what.
     """
-    named = {"node": row.node, "intra_node": row.intra_node, "inter_node": row.inter_node}
-    kinds = {"node": "nodes", "intra_node": "fabrics", "inter_node": "fabrics"}
-    values: dict[str, Value | None] = {}
-    for axis, name in named.items():
-        if name is not None:
-            if name not in catalog.names(kinds[axis]):
-                raise DseError(f"{axis} '{name}' is not in the catalogue")
-            values[axis] = name
+    told = {name: getattr(row, name, None) for name in AXES}
+    values: dict[str, Value | None] = {name: one for name, one in told.items() if one is not None}
+    if row.node is not None:
+        del values["accelerator"]
+    for axis in (*MACHINES, *LINKS):
+        if axis in values and values[axis] not in catalog.names(AXES[axis].names):
+            raise DseError(f"{axis} '{values[axis]}' is not in the catalogue")
     aggregation = aggregation_names().get(row.aggregation or "")
     if aggregation is None:
         raise DseError(f"no aggregation is called '{row.aggregation}'")
-    if row.nics_per_node is not None:
-        values["nics_per_node"] = row.nics_per_node
-    if row.node is None:
-        values["accelerator"] = row.accelerator
-    return {
-        **values,
-        "aggregation": aggregation,
-        "gpus": row.gpus,
-        "gpus_per_node": row.gpus_per_node,
-        "batch_per_gpu": row.batch_per_gpu,
-        "accumulation": row.accumulation,
-        "precision": row.precision,
-        "stack": row.stack,
-        "optimizer": row.optimizer,
-    }
+    return {**values, "aggregation": aggregation}
 
 
 def applicable(profile: Profile) -> list[Throughput]:

@@ -15,6 +15,7 @@ from dse.model.terms import TERMS
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
 from dse.report.words import cost, cost_interval, rate_interval
+from dse.study.axes import spoken
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.units import DIMENSIONS
 
@@ -39,8 +40,7 @@ class Column:
 
 def axis_title(axis: str) -> str:
     """An axis as the heading of a column."""
-    short = {"gpu": "GPU", "gpus": "GPUs", "nics": "NICs", "ps": "PS"}
-    words = " ".join(short.get(word, word) for word in axis.split("_"))
+    words = spoken(axis)
     return words[:1].upper() + words[1:]
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-# Alphabetical; each in words that a buyer knows.
-WORDS = {
-    "accelerator": "A processor made for training, such as an NVIDIA A100.",
-    "aggregation": "How the accelerators add up what each of them has learned in a step.",
+from dse.study.axes import ROWS, spoken
+
+# Beside the axes; each in words that a buyer knows.
+_OTHERS = {
     "algorithm": "The pattern of messages by which sums are formed: ring, tree and others.",
     "allreduce": "An exchange after which every accelerator has the sum of what all had.",
     "baseline": "What the study compares with, usually what you have today.",
-    "batch per GPU": "How many samples one accelerator works on in a step.",
-    "bucket": "Gradients that are sent together as one message.",
     "calibration": "Fitting the model to times that were measured on real machines.",
     "cost of ownership": "The price spread over the hours of its years in which the machines are "
     "busy, and their electricity: an hour costs more where they stand idle in others.",
@@ -21,9 +19,6 @@ WORDS = {
     "gradients": "What a step has learned: by how much each parameter should change.",
     "NCCL": "NVIDIA's library for exchanges between its accelerators.",
     "network card": "What connects a node to the network (NIC).",
-    "node": "One server with its accelerators.",
-    "optimizer": "The part of a step that changes the parameters.",
-    "oversubscription": "How much more bandwidth the nodes have than the network behind them.",
     "parameter server": "A server that collects the gradients of all accelerators and adds them.",
     "PUE": "All electricity of a data centre over that of its computers; the rest is cooling.",
     "speedup": "Samples trained per second, over those of the baseline. In a study with a target "
@@ -36,3 +31,5 @@ WORDS = {
     "90 % interval": "The true value lies in it with a probability of 90 %, if the model's errors "
     "are as they were where they could be checked.",
 }  # fmt: skip
+_ALL = {spoken(row.name): row.meaning for row in ROWS if row.meaning} | _OTHERS
+WORDS = dict(sorted(_ALL.items(), key=lambda one: (one[0][0].isdigit(), one[0].lower())))

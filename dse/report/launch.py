@@ -20,6 +20,7 @@ from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.plain_text import filled
+from dse.study.axes import ROWS
 from dse.study.money import SPOT
 from dse.units import parse
 
@@ -34,10 +35,6 @@ ACCELERATORS = {
 CLOUDS = ("aws", "azure", "gcp")
 MIB = 1024.0**2
 _HOOKS = {"fp16": "fp16_compress_hook", "bf16": "bf16_compress_hook"}
-_TOLD = {  # axis: the variable that the training script reads
-    "batch_per_gpu": "BATCH_PER_GPU", "accumulation": "ACCUMULATION_STEPS",
-    "precision": "PRECISION", "optimizer": "OPTIMIZER",
-}  # fmt: skip
 _BACKENDS = {"nccl": "nccl", "nccl-tcp": "nccl", "gloo": "gloo", "mpi": "mpi", "mpi-gdr": "mpi"}
 _NUMBERS = {"reduce-broadcast": "2", "recursive-doubling": "3", "ring": "4",
             "halving-doubling": "6"}  # fmt: skip
@@ -67,7 +64,8 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
     device = point.config.get("accelerator") or catalog.node(node).accelerator
     cloud, _, instance = node.partition("-")
     start = _start(point, aggregation)
-    told = {name: said for axis, name in _TOLD.items() if (said := words.label(point, axis))}
+    told = {row.variable: said for row in ROWS
+            if row.variable and (said := words.label(point, row.name))}  # fmt: skip
     known = aggregation_names().get(aggregation)
     began_s = point.run and point.run.start_up_s
     return filled(f"launch/{form}.j2", {"d": {

@@ -70,4 +70,4 @@ def said(document: RunDocument) -> list[str]:
 
 
 def _named(one: NoneFeasible) -> str:
-    return words.title(one.axis, one.value) if one.axis in words.TITLED else one.value
+    return words.title(one.axis, one.value) if words.titled(one.axis) else one.value

@@ -18,6 +18,7 @@ from dse.report import approaches
 from dse.report.document import TransportRow
 from dse.report.profile_notes import server_note
 from dse.study import Wire
+from dse.study.axes import LINKS
 
 
 def mentioned(problem: Problem, axis: str) -> list[str]:
@@ -154,7 +155,7 @@ def sources(problem: Problem) -> list[Citation]:
             (f for f in catalog.accelerator(name).facts if not f.name.startswith(priced)),
         )
         add(f"accelerator {name}", _prices_of(problem, name))
-    for axis in ("inter_node", "intra_node"):
+    for axis in LINKS:
         for name in mentioned(problem, axis):
             add(f"fabric {name}", catalog.fabric(name).facts)
     for name in used_transports(problem):

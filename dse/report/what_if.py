@@ -21,8 +21,6 @@ from dse.search.pareto import Front
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.study import Value
 
-_TITLED = ("accelerator", "node", "inter_node")  # axes whose values have a name that people use
-
 Values = Mapping[str, Value | None]
 
 
@@ -128,7 +126,7 @@ def rows(document: RunDocument) -> list[Row]:
     found = document.what_if
     return [] if found is None else [
         Row(
-            value=words.title(found.axis, row.value) if found.axis in _TITLED else row.value,
+            value=words.title(found.axis, row.value) if words.titled(found.axis) else row.value,
             baseline=row.baseline,
             cells=tuple(cell for point in (row.alone, row.best_software, row.best)
                         for cell in _cells(document, point)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import floor, isfinite, log10
 from typing import Protocol
@@ -11,9 +11,9 @@ from typing import Protocol
 from dse import catalog
 from dse.calibration.ps_part import PS
 from dse.calibration.runners.registry import measuring
-from dse.pricing.devices import USUAL_STACK
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
+from dse.study.axes import AXES, HARDWARE, ROWS, SOFTWARE, spoken
 from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
 
 UNKNOWN = "unknown"
@@ -54,28 +54,10 @@ _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B"))
 _ELECTRICITY = ((1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh"))  # in kWh, as it is bought
 
 
-# Said in this order where a study has the axis; every other axis is left to the tables.
-_PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}",
-            "oversubscription": "oversubscribed {} to 1",
-            "nics_per_node": "with {} network cards per node", "aggregation": "{}",
-            "batch_per_gpu": "batch {} per GPU", "accumulation": "{} passes a step",
-            "precision": "{}", "gradient": "gradients in {}", STACK: "{}"}  # fmt: skip
-_BOUGHT = ("gpus_per_node", "inter_node", "oversubscription", "nics_per_node")
-# The ordinary value of an axis, which goes without saying.
-_UNSAID = {
-    "nics_per_node": "1",
-    "oversubscription": "1",
-    "gradient": "fp32",
-    "accumulation": "1",
-    STACK: USUAL_STACK,
-}
-_SOFTWARE = {"plain": "plain software", "vendor": "the vendor's software",
-             "tuned": "tuned software (MLPerf class)"}  # fmt: skip
-TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
-    "accelerator": ("accelerators", catalog.accelerator),
-    "node": ("nodes", catalog.node),
-    "inter_node": ("fabrics", catalog.fabric),
-}
+# What has a title, by the kind of names.
+_TITLED: dict[str, Callable[[str], _Titled]] = {
+    "accelerators": catalog.accelerator, "nodes": catalog.node, "fabrics": catalog.fabric,
+}  # fmt: skip
 FORMULA, SILENT, CATALOGUE = "formula", "silent", "catalogue"
 # What stands behind the price of communication: short, and in a sentence.
 EVIDENCE = {
@@ -284,20 +266,19 @@ def label(point: Described, axis: str) -> str:
     return point.config.get(axis, "") if matters(point, axis) else ""
 
 
+def titled(axis: str) -> bool:
+    """Whether the values of an axis have names that people use."""
+    return AXES[axis].names in _TITLED
+
+
 def title(axis: str, name: str, identified: bool = False) -> str:
     """What people call an accelerator, node or fabric; else its identifier.
 
     identified: with the identifier in parentheses.
     """
-    kind, read = TITLED[axis]
-    known = read(name).title if name in catalog.names(kind) else name
+    kind = AXES[axis].names
+    known = _TITLED[kind](name).title if name in catalog.names(kind) else name
     return f"{known} ({name})" if identified and known != name else known
-
-
-def software(point: Described) -> str:
-    """What a point trains with, in words; empty where the document does not say."""
-    name = label(point, STACK)
-    return _SOFTWARE.get(name, f"{name} software") if name else ""
 
 
 def change(ratio: float) -> str:
@@ -346,7 +327,7 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
         parts = [f"{count(point.nodes)} x {machines}", f"{gpus} GPUs in all"]
     if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
-    return parts if alone else [*parts, *_said(point, _BOUGHT)]
+    return parts if alone else [*parts, *_said(point, HARDWARE)]
 
 
 def machines(config: Mapping[str, str]) -> str:
@@ -368,32 +349,29 @@ def without_vendor(name: str) -> str:
 def phrase(axis: str, value: str) -> str:
     """A value of an axis as people say it: ``on InfiniBand EDR``, ``with 2 network cards per
     node``."""
-    said = title(axis, value) if axis in TITLED else value
-    if (axis, value) == ("nics_per_node", "1"):
-        return "with one network card per node"
-    if axis in _PHRASES:
-        return _PHRASES[axis].format(said)
-    return f"with {axis.replace('_', ' ')} {said}"
+    row = AXES[axis]
+    called = title(axis, value) if titled(axis) else value
+    return row.said.get(value) or (row.phrase or f"with {spoken(axis)} {{}}").format(called)
 
 
 def settings(point: Described, beside: Described | None = None) -> list[str]:
     """How it trains, in phrases: aggregation, batch, precision, software. beside: as of
     :func:`describe`."""
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
-    named = [axis for axis in _PHRASES if axis not in _BOUGHT]
-    return _said(point, named, {STACK} if differs else set())
+    return _said(point, SOFTWARE, {STACK} if differs else set())
 
 
-def _said(point: Described, axes: Iterable[str], even_usual: Collection[str] = ()) -> list[str]:
-    """What a point has of those axes, in phrases. even_usual: axes whose usual value is named."""
-    parts = []
-    for axis in axes:
-        text = label(point, axis)
-        if text and (axis in even_usual or text != _UNSAID.get(axis)):
-            text = software(point) if axis == STACK else text
-            phrase = _PHRASES[axis]
-            parts.append(phrase.format(title(axis, text) if axis in TITLED else text))
-    return parts
+def _said(point: Described, axes: Collection[str], even_usual: Collection[str] = ()) -> list[str]:
+    """What a point has of those axes that are more than tables show, in phrases.
+
+    even_usual: axes whose usual value is named.
+    """
+    told = [(row, label(point, row.name)) for row in ROWS if row.name in axes and row.phrase]
+    return [
+        phrase(row.name, text)
+        for row, text in told
+        if text and (row.name in even_usual or text != row.usual)
+    ]
 
 
 BEHIND = "communication"  # the heading of what stands behind its price

@@ -19,13 +19,13 @@ from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search.pareto import Indices
 from dse.study import Value
+from dse.study.axes import AXES, DATA, MACHINES
 from dse.study.space import Box, Slab
 
 SCREENED_CLUSTERS = 1 << 18  # of a grid: two megabytes per array
 PRICED_POINTS = 1 << 17  # priced in one call: a megabyte per array
 # Axes that change neither network nor layout: all their values share the terms of communication.
-_COMPUTE_AXES = ("optimizer", "batch_per_gpu", "accumulation")
-_MACHINE_AXES = ("node", "accelerator")
+_OF_ONE_GPU = tuple(name for name in DATA if "communication" not in AXES[name].changes)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[C
     """
     slab = problem.space.slabs[box.slab]
     names = [axis.name for axis in slab.axes]
-    shared = tuple(names.index(name) for name in _COMPUTE_AXES if name in names)
+    shared = tuple(names.index(name) for name in _OF_ONE_GPU if name in names)
     alive = np.logical_or.reduce(alive, axis=shared, keepdims=True)
     for row in _rows(names, alive):
         yield from _alive(slab, _narrowed(box, row, shared, possible), _at(alive, row))
@@ -86,7 +86,7 @@ def grids(problem: Problem, box: Box, largest: int) -> Iterator[Box]:
         yield from box.pieces(largest)
         return
     names = [axis.name for axis in problem.space.slabs[box.slab].axes]
-    axes = [at for at, name in enumerate(names) if name not in _COMPUTE_AXES]
+    axes = [at for at, name in enumerate(names) if name not in _OF_ONE_GPU]
     pending = [box]
     while pending:
         grid = pending.pop()
@@ -113,7 +113,7 @@ Row: TypeAlias = tuple[int, int] | None  # axis and position of a machine; None:
 
 def _rows(names: Sequence[str], alive: Mask) -> Iterator[Row]:
     """Each machine that has a cell."""
-    axis = next((names.index(name) for name in _MACHINE_AXES if name in names), None)
+    axis = next((names.index(name) for name in MACHINES if name in names), None)
     if axis is None or alive.shape[axis] == 1:
         if alive.any():
             yield None

@@ -15,9 +15,10 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive
 from dse.search.feasible import WHOLE, WHOLE_PRICED
+from dse.study.axes import LINKS, MACHINES
 from dse.study.space import Box
 
-AXES = ("node", "accelerator", "inter_node", "intra_node", "aggregation")  # people ask about these
+AXES = (*MACHINES, *LINKS, "aggregation")  # people ask about these
 
 
 @dataclass(frozen=True)

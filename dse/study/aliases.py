@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dse.study.axes import AXES, AxisSpec
+from dse.study.axes import AXES, AxisRow
 from dse.study.names import Names
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.yaml_source import Loc, Source
@@ -52,7 +52,7 @@ class Spelling:
                 if name != key and list(meant.values()).count(name) == 1:
                     self.keys[(*loc, key)] = name
 
-    def read_axis(self, loc: Loc, data: Any, spec: AxisSpec) -> None:
+    def read_axis(self, loc: Loc, data: Any, spec: AxisRow) -> None:
         """Note what the values of an axis mean, one or several."""
         if not spec.names:
             return

@@ -1,11 +1,16 @@
-"""The axes a study may have: what each one means, which values it takes, what it is when absent."""
+"""The axes a study may have, one row each: values, order, what it changes, how people speak of it.
+
+What the rest of the package says of axes follows from these rows: a new axis is a new row.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["catalogue", "number", "choice", "link", "aggregation"]
+Part: TypeAlias = Literal["compute", "memory", "communication", "money"]
 
 
 @dataclass(frozen=True)
@@ -22,23 +27,45 @@ class NumberKind:
     example: str = ""
 
 
-@dataclass(frozen=True)
-class AxisSpec:
+@dataclass(frozen=True, kw_only=True)
+class AxisRow:
     """One axis. ``default`` as it would be written; None: without the axis there is no value.
 
     ``kind`` catalogue: ``choices`` is the kind of catalogue entry; choice: the words themselves.
-    absent: what it is without the axis, where that depends on the study.
+    absent: what it is without the axis, where that is not the default alone. required: every point
+    has a value, and no condition may decide whether it does. looped: it changes the code path of
+    the model, so that each value has a grid of its own. grid: its place when points are numbered,
+    the looped axes first. Data axes begin with what decides the compute time, then the network's:
+    each term of the model then varies along neighbouring axes, and arrays are added in long runs.
+    effort: its place when a person would change a cluster, what costs no purchase first. changes:
+    the costs of one pass and one exchange that depend on it; money: it is hardware that is bought
+    or rented. idle: what is said of an aggregation to which the axis means nothing.
+
+    phrase: a value as people say it; '' where only tables show it. said: the phrases of single
+    values. usual: the value that goes without saying. meaning: its entry in the glossary, if any.
+    variable: where a training script finds its value, if anywhere.
     """
 
     name: str
     kind: Kind
     doc: str
     example: str
+    grid: int
+    effort: int
     default: str | int | None = None
+    absent: str = ""
+    required: bool = False
     number: NumberKind | None = None
     choices: tuple[str, ...] = ()
     continuous: bool = False
-    absent: str = ""
+    looped: bool = False
+    changes: frozenset[Part] = frozenset()
+    idle: str = ""
+    phrase: str = ""
+    said: Mapping[str, str] = field(default_factory=dict)
+    usual: str = ""
+    meaning: str = ""
+    variable: str = ""
 
     @property
     def names(self) -> str:
@@ -48,102 +75,192 @@ class AxisSpec:
         own = {"choice": self.name, "aggregation": "aggregations", "link": "fabrics"}
         return own.get(self.kind, "")
 
-
-def _count(name: str, doc: str, high: int, example: str, default: int | None = None) -> AxisSpec:
-    kind = NumberKind("count", high, 1, whole=True)
-    return AxisSpec(name, "number", doc, example, default, kind)
-
-
-def _choice(name: str, doc: str, default: str, *choices: str, absent: str = "") -> AxisSpec:
-    example = f"[{', '.join(choices[:2])}]"
-    return AxisSpec(name, "choice", doc, example, default, choices=choices, absent=absent)
+    @property
+    def without(self) -> str:
+        """The value of a study that lacks the axis, in words; '' where there is none."""
+        default = "" if self.default is None else str(self.default)
+        return self.absent or default or "required" * self.required
 
 
-def _entry(name: str, kind: str, doc: str, example: str) -> AxisSpec:
-    return AxisSpec(name, "catalogue", doc, example, choices=(kind,))
+def _count(high: int) -> NumberKind:
+    return NumberKind("count", high, 1, whole=True)
+
+
+def _changes(*parts: Part) -> frozenset[Part]:
+    return frozenset(parts)
 
 
 BANDWIDTH = NumberKind("bytes_per_s", 1e15)
 OPTIMIZER = "optimizer"
 GRADIENT, AUTO_FORMAT = "gradient", "auto"
 
-AXES: dict[str, AxisSpec] = {
-    spec.name: spec
-    for spec in (
-        _entry("node", "nodes", "complete machines, instead of accelerator", "[dgx-a100-80gb]"),
-        _entry("accelerator", "accelerators", "GPUs and other chips", "[v100-sxm2-16gb, h100-sxm]"),
-        _count("gpus", "accelerators that train", 10**7, "{from: 1, to: 1024, scale: doubling}"),
-        _count("gpus_per_node", "accelerators of one node", 1024, "[1, 4, 8]", 1),
-        _count("nics_per_node", "network cards of one node", 64, "[1, 8]", 1),
-        AxisSpec("intra_node", "link", "link inside a node", "[pcie3-x16, nvlink3]"),
-        AxisSpec(
-            "inter_node",
-            "link",
-            "link between nodes",
-            "{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}",
-            continuous=True,
-        ),
-        AxisSpec(
-            "oversubscription", "number", "network cards of a leaf switch over its links up: n "
-            "means n to 1, a network between leaves that is n times smaller; 1 when absent",
-            "[1, 2, 4]", number=NumberKind("count", 64, 1, example="2"),
-        ),
-        _count("batch_per_gpu", "samples of one pass on one accelerator", 10**7, "[32, 64, 128]"),
-        _count(
-            "accumulation", "passes whose gradients are added up before all accelerators sum them",
-            10**6, "[1, 4, 16]", 1,
-        ),
-        _choice(
-            "precision", "number format of the bulk of the work",
-            "fp32", "fp32", "tf32", "fp16", "bf16", "fp8",
-        ),
-        _choice(
-            GRADIENT, "number format in which gradients are summed over all accelerators; auto: in "
-            "16 bits under stack tuned with a precision of 16 bits, else fp32",
-            AUTO_FORMAT, "fp32", "fp16", "bf16", AUTO_FORMAT,
-        ),
-        _choice(
-            "stack", "training software: ordinary code, the vendor's container and examples, or "
-            "code as tuned as submissions to MLPerf", "vendor", "plain", "vendor", "tuned",
-        ),
-        _choice(
-            OPTIMIZER, "what it keeps per parameter", "momentum", "sgd", "momentum", "adam",
-            absent="what is usual for the network, such as adam for transformers, or momentum",
-        ),
-        AxisSpec(
-            "aggregation",
-            "aggregation",
-            "how gradients are summed, and over what: <algorithm>-<transport>, or an approach",
-            "[ring-mpi, tree-nccl, ps-grpc, horovod-mpi]",
-        ),
-        AxisSpec(
-            "bucket",
-            "number",
-            "gradients are fused into messages of this size",
-            "[1 MiB, 25 MiB]",
-            "25 MiB",
-            NumberKind("bytes", 1e15, 1.0),
-            continuous=True,
-        ),
-        AxisSpec(
-            "fusion_buffer", "number", "what an approach that fuses tensors puts in one message",
-            "[2 MiB, 64 MiB]", number=NumberKind("bytes", 1e15, 1.0),
-        ),
-        AxisSpec(
-            "fusion_cycle", "number", "least time from one look for tensors to fuse to the next",
-            "[1 ms, 5 ms]", number=NumberKind("seconds", 1e3, example="5 ms"),
-        ),
-        _choice(
-            "overlap", "what runs beside the backward pass: communication, or all (model pai)",
-            "bucketed", "none", "bucketed", "ideal",
-        ),
-        _count("ps_servers", "parameter servers", 10**6, "[1, 2, 4]", 1),
-        _choice(
-            "ps_placement", "servers on machines of their own, or on the workers",
-            "dedicated", "dedicated", "colocated",
-        ),
-    )
-}  # fmt: skip
+# In the order in which pages and phrases name them.
+ROWS: tuple[AxisRow, ...] = (
+    AxisRow(
+        name="node", kind="catalogue", choices=("nodes",), example="[dgx-a100-80gb]",
+        doc="complete machines, instead of accelerator",
+        absent="required, unless accelerator", required=True,
+        grid=100, effort=200, changes=_changes("compute", "memory", "communication", "money"),
+        meaning="One server with its accelerators.",
+    ),
+    AxisRow(
+        name="accelerator", kind="catalogue", choices=("accelerators",),
+        example="[v100-sxm2-16gb, h100-sxm]",
+        doc="GPUs and other chips", absent="required, unless node", required=True,
+        grid=110, effort=190, changes=_changes("compute", "memory", "communication", "money"),
+        meaning="A processor made for training, such as an NVIDIA A100.",
+    ),
+    AxisRow(
+        name="gpus", kind="number", number=_count(10**7),
+        example="{from: 1, to: 1024, scale: doubling}",
+        doc="accelerators that train", required=True,
+        grid=240, effort=210, changes=_changes("memory", "communication", "money"),
+    ),
+    AxisRow(
+        name="gpus_per_node", kind="number", number=_count(1024), example="[1, 4, 8]",
+        doc="accelerators of one node", default=1, absent="1, or the node's own",
+        grid=210, effort=180, changes=_changes("communication", "money"),
+        phrase="{} per node",
+    ),
+    AxisRow(
+        name="inter_node", kind="link", continuous=True,
+        example="{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}",
+        doc="link between nodes", absent="that of the node, or none where all fit one node",
+        grid=230, effort=160, changes=_changes("communication", "money"),
+        phrase="on {}",
+    ),
+    AxisRow(
+        name="intra_node", kind="link", example="[pcie3-x16, nvlink3]",
+        doc="link inside a node", absent="that of the machine",
+        grid=200, effort=170, changes=_changes("communication", "money"),
+    ),
+    AxisRow(
+        name="oversubscription", kind="number", number=NumberKind("count", 64, 1, example="2"),
+        example="[1, 2, 4]",
+        doc="network cards of a leaf switch over its links up: n means n to 1, a network between "
+        "leaves that is n times smaller", absent="1",
+        grid=220, effort=140, changes=_changes("communication", "money"),
+        phrase="oversubscribed {} to 1", usual="1",
+        meaning="How much more bandwidth the nodes have than the network behind them.",
+    ),
+    AxisRow(
+        name="nics_per_node", kind="number", number=_count(64), example="[1, 8]",
+        doc="network cards of one node", default=1, absent="1, or the node's own",
+        grid=190, effort=150, changes=_changes("communication", "money"),
+        phrase="with {} network cards per node", said={"1": "with one network card per node"},
+        usual="1",
+    ),
+    AxisRow(
+        name="aggregation", kind="aggregation",
+        example="[ring-mpi, tree-nccl, ps-grpc, horovod-mpi]",
+        doc="how gradients are summed, and over what: algorithm and transport, or an approach",
+        required=True,
+        grid=40, effort=20, looped=True, changes=_changes("communication"),
+        phrase="{}",
+        meaning="How the accelerators add up what each of them has learned in a step.",
+    ),
+    AxisRow(
+        name="batch_per_gpu", kind="number", number=_count(10**7), example="[32, 64, 128]",
+        doc="samples of one pass on one accelerator", required=True,
+        grid=130, effort=120, changes=_changes("compute", "memory"),
+        phrase="batch {} per GPU", variable="BATCH_PER_GPU",
+        meaning="How many samples one accelerator works on in a step.",
+    ),
+    AxisRow(
+        name="accumulation", kind="number", number=_count(10**6), example="[1, 4, 16]",
+        doc="passes whose gradients are added up before all accelerators sum them", default=1,
+        grid=140, effort=130,
+        phrase="{} passes a step", usual="1", variable="ACCUMULATION_STEPS",
+    ),
+    AxisRow(
+        name="precision", kind="choice", choices=("fp32", "tf32", "fp16", "bf16", "fp8"),
+        example="[fp32, tf32]",
+        doc="number format of the bulk of the work", default="fp32",
+        grid=10, effort=90, looped=True, changes=_changes("compute", "memory", "communication"),
+        phrase="{}", variable="PRECISION",
+    ),
+    AxisRow(
+        name=GRADIENT, kind="choice", choices=("fp32", "fp16", "bf16", AUTO_FORMAT),
+        example="[fp32, fp16]",
+        doc="number format in which gradients are summed over all accelerators; auto: in 16 bits "
+        "under stack tuned with a precision of 16 bits, else fp32", default=AUTO_FORMAT,
+        grid=20, effort=80, looped=True, changes=_changes("memory", "communication"),
+        phrase="gradients in {}", usual="fp32",
+    ),
+    AxisRow(
+        name="stack", kind="choice", choices=("plain", "vendor", "tuned"),
+        example="[plain, vendor]",
+        doc="training software: ordinary code, the vendor's container and examples, or code as "
+        "tuned as submissions to MLPerf", default="vendor",
+        grid=30, effort=100, looped=True, changes=_changes("compute", "memory", "communication"),
+        phrase="{} software", usual="vendor",
+        said={"plain": "plain software", "vendor": "the vendor's software",
+              "tuned": "tuned software (MLPerf class)"},
+    ),
+    AxisRow(
+        name=OPTIMIZER, kind="choice", choices=("sgd", "momentum", "adam"),
+        example="[sgd, momentum]",
+        doc="what it keeps per parameter", default="momentum",
+        absent="what is usual for the network, such as adam for transformers, or momentum",
+        grid=120, effort=110, changes=_changes("compute", "memory"),
+        variable="OPTIMIZER",
+        meaning="The part of a step that changes the parameters.",
+    ),
+    AxisRow(
+        name="bucket", kind="number", number=NumberKind("bytes", 1e15, 1.0), continuous=True,
+        example="[1 MiB, 25 MiB]",
+        doc="gradients are fused into messages of this size", default="25 MiB",
+        grid=50, effort=70, looped=True, changes=_changes("communication"),
+        idle="sends messages of its own, no buckets",
+        meaning="Gradients that are sent together as one message.",
+    ),
+    AxisRow(
+        name="fusion_buffer", kind="number", number=NumberKind("bytes", 1e15, 1.0),
+        example="[2 MiB, 64 MiB]",
+        doc="what an approach that fuses tensors puts in one message",
+        absent="the approach's own",
+        grid=170, effort=50, changes=_changes("communication"), idle="fuses no tensors",
+    ),
+    AxisRow(
+        name="fusion_cycle", kind="number", number=NumberKind("seconds", 1e3, example="5 ms"),
+        example="[1 ms, 5 ms]",
+        doc="least time from one look for tensors to fuse to the next",
+        absent="the approach's own",
+        grid=180, effort=60, changes=_changes("communication"), idle="fuses no tensors",
+    ),
+    AxisRow(
+        name="overlap", kind="choice", choices=("none", "bucketed", "ideal"),
+        example="[none, bucketed]",
+        doc="what runs beside the backward pass: communication, or all (model pai)",
+        default="bucketed", absent="bucketed; in model pai none",
+        grid=60, effort=10, looped=True, changes=_changes("communication"),
+    ),
+    AxisRow(
+        name="ps_servers", kind="number", number=_count(10**6), example="[1, 2, 4]",
+        doc="parameter servers", default=1,
+        grid=160, effort=30, changes=_changes("communication"),
+    ),
+    AxisRow(
+        name="ps_placement", kind="choice", choices=("dedicated", "colocated"),
+        example="[dedicated, colocated]",
+        doc="servers on machines of their own, or on the workers", default="dedicated",
+        grid=150, effort=40, changes=_changes("communication"),
+    ),
+)  # fmt: skip
+AXES: dict[str, AxisRow] = {row.name: row for row in ROWS}
+
+# As they are numbered.
+_NUMBERED = sorted(ROWS, key=lambda row: row.grid)
+LOOPED = tuple(row.name for row in _NUMBERED if row.looped)
+DATA = tuple(row.name for row in _NUMBERED if not row.looped)
+# In the order in which a person would change a cluster: what costs no purchase first.
+_CHANGED = sorted(ROWS, key=lambda row: row.effort)
+SOFTWARE = tuple(row.name for row in _CHANGED if "money" not in row.changes)
+HARDWARE = tuple(row.name for row in _CHANGED if "money" in row.changes)
+# By what their values are.
+MACHINES = tuple(row.name for row in ROWS if row.kind == "catalogue")
+LINKS = tuple(row.name for row in ROWS if row.kind == "link")
+REQUIRED = tuple(row.name for row in ROWS if row.required)
 
 PAI = "pai"
 # model -> what its steps may overlap; the first when absent
@@ -161,12 +278,17 @@ def overlap_refused(model: str, value: object) -> tuple[str, str] | None:
     return f"overlap: model {model} has no '{value}'", f"use {' or '.join(known)}"
 
 
-# The axes in the order in which a person would change a cluster: what costs no purchase first.
-SOFTWARE = ("overlap", "aggregation", "ps_servers", "ps_placement", "fusion_buffer", "fusion_cycle",
-            "bucket", GRADIENT, "precision", "stack", "optimizer", "batch_per_gpu",
-            "accumulation")  # fmt: skip
-HARDWARE = ("oversubscription", "nics_per_node", "inter_node", "intra_node", "gpus_per_node",
-            "accelerator", "node", "gpus")  # fmt: skip
+def spoken(axis: str) -> str:
+    """The name of an axis in words: ``batch per GPU``."""
+    short = {"gpu": "GPU", "gpus": "GPUs", "nics": "NICs", "ps": "PS"}
+    return " ".join(short.get(word, word) for word in axis.split("_"))
 
-# A condition may not decide whether a point has these at all.
-REQUIRED = ("node", "accelerator", "gpus", "batch_per_gpu", "aggregation")
+
+def axes_table() -> str:
+    """The axes as a table in Markdown: meaning, values, and what a study without it has."""
+    lines = ["| axis | meaning | values | when absent |", "|---|---|---|---|"]
+    for row in ROWS:
+        words = ", ".join(f"`{word}`" for word in row.choices)
+        values = words if row.kind == "choice" else f"such as `{row.example}`"
+        lines.append(f"| `{row.name}` | {row.doc} | {values} | {row.without} |")
+    return "\n".join(lines)

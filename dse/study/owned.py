@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from dse.mistakes import Mistakes, each
 from dse.spelling import enumerated
+from dse.study.axes import MACHINES
 from dse.study.cursor import Cursor
 from dse.study.definition import Axis, OwnedHardware
 from dse.study.names import Names
@@ -14,7 +15,6 @@ from dse.study.quantities import QUANTITIES, RENT
 from dse.study.values import given_value
 
 _MOST = 10**7  # of anything
-_MACHINES = ("accelerator", "node")
 # The keys of an entry by what it names; the first counts the machines.
 _KEYS_OF = {
     "accelerator": ("gpus", "gpus_per_node", "nics_per_node"),
@@ -27,14 +27,14 @@ _COUNTS = {
     "nodes": (1, _MOST, "how many machines of the type node stand there"),
     "nics_per_node": (1, 64, "network cards of a node; 1 when absent"),
 }
-_KEYS = (*_MACHINES, "inter_node", *_COUNTS)
+_KEYS = (*MACHINES, "inter_node", *_COUNTS)
 _EXAMPLE = "{accelerator: v100-sxm2-16gb, gpus: 64, gpus_per_node: 8, inter_node: 100gbe}"
 _ENTRY: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
         **{name: {"type": "string", "description": f"a name of `dse catalog {name}s`"}
-           for name in _MACHINES},
+           for name in MACHINES},
         "inter_node": {"type": ["string", "object"],
                        "description": "the network that joins them, as in space"},
         **{key: {"type": "integer", "minimum": least, "description": what}
@@ -73,7 +73,7 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
     at = at.keys(_KEYS, (), mistakes)
     mistakes.told()
     keys = at.given()
-    machine = next((name for name in _MACHINES if name in keys), "")
+    machine = next((name for name in MACHINES if name in keys), "")
     if not machine:
         raise at.wrong("owned: this entry names no machines", f"write {_EXAMPLE}")
     own = _KEYS_OF[machine]
@@ -89,7 +89,7 @@ def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
     )
     values = mistakes.by_key(
         lambda key: given_value(axes.get(key, _no_axis), key, at.at(key), names)[0],
-        [key for key in (*_MACHINES, "inter_node") if key in keys],
+        [key for key in (*MACHINES, "inter_node") if key in keys],
     )
     mistakes.told()
     whole = {key: count() for key, count in counts.items()}
@@ -109,7 +109,7 @@ def _no_axis() -> None:
 
 def _check_space(place: Cursor, machine: str, axes: _Axes) -> None:
     """Raise where an entry names machines in another way than the space does."""
-    other = next(name for name in _MACHINES if name != machine)
+    other = next(name for name in MACHINES if name != machine)
     if machine not in axes and other in axes:
         problem = f"owned: the space has {other}, not {machine}"
         remedy = f"write {enumerated((other, *_KEYS_OF[other][:-1]))}"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse import units
-from dse.study.axes import AXES, AxisSpec
+from dse.study.axes import AXES, AxisRow
 from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.money import OWNERSHIP_SCHEMA, RENTAL_SCHEMA
@@ -113,7 +113,7 @@ _LINK: dict[str, Any] = {
 _AGGREGATIONS: list[str] = []  # stands for those of the catalogue, which a study may not import
 
 
-def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
+def _axis_schema(spec: AxisRow, *, single: bool = False) -> dict[str, Any]:
     item: dict[str, Any] = {"type": "string"}
     if spec.kind == "choice":
         item["enum"] = list(spec.choices)
@@ -127,8 +127,8 @@ def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
     schema = item if single else one_or_list(item)
     if spec.number is not None and not single:
         schema = {"anyOf": [*schema["anyOf"], _RANGE]}
-    default = "" if spec.default is None else f"; {spec.absent or spec.default} when absent"
-    return {**schema, "description": f"{spec.doc}{default}. Example: {spec.example}"}
+    absent = spec.without if spec.required else f"{spec.without} when absent"
+    return {**schema, "description": f"{spec.doc}; {absent}. Example: {spec.example}"}
 
 
 def _axes_model(name: str, doc: str, *, single: bool) -> type[Section]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.errors import StudyError
 from dse.study.aliases import axes_with_real_names
-from dse.study.axes import AXES, overlap_refused
+from dse.study.axes import AXES, MACHINES, overlap_refused
 from dse.study.cursor import Cursor
 from dse.study.definition import Study, Value
 from dse.study.names import Names, suggest
@@ -49,6 +49,6 @@ def check_name(study: Study, axis: str, place: str) -> None:
     """Raise :class:`StudyError` for an axis that there is not, or that the study cannot have."""
     if axis not in AXES:
         raise StudyError(place, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
-    if axis in ("node", "accelerator") and study.axis(axis) is None:
+    if axis in MACHINES and study.axis(axis) is None:
         other = "node" if axis == "accelerator" else "accelerator"
         raise StudyError(place, 0, 0, f"this study chooses by {other}", f"give {other}")

@@ -14,14 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from dse.study.axes import DATA, LOOPED
 from dse.study.definition import Axis, Condition, Value
-
-STRUCTURAL = ("precision", "gradient", "stack", "aggregation", "bucket", "overlap")
-# Data axes in the order of the grid: what decides the compute time first, then the network's. Each
-# term of the model then varies along neighbouring axes, and arrays are added in long runs.
-_ORDER = ("node", "accelerator", "optimizer", "batch_per_gpu", "accumulation", "ps_placement",
-          "ps_servers", "fusion_buffer", "fusion_cycle", "nics_per_node", "intra_node",
-          "gpus_per_node", "oversubscription", "inter_node", "gpus")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -111,12 +105,12 @@ class Space:
         decisive = {name for condition in conditions for name, _ in condition.requires}
         given = [a for a in axes if a.name not in conditional]
         given.extend(_placeholders(conditions))
-        looped = [a for a in given if a.name in STRUCTURAL or a.name in decisive]
+        looped = [a for a in given if a.name in LOOPED or a.name in decisive]
         # Conditional ones last: their values follow from those before them.
-        looped.sort(key=lambda a: (a.name in conditional, (*STRUCTURAL, *_ORDER).index(a.name)))
+        looped.sort(key=lambda a: (a.name in conditional, (*LOOPED, *DATA).index(a.name)))
         self.looped: tuple[Axis, ...] = tuple(looped)
         data = [a for a in given if a not in looped]
-        self.data_axes: tuple[Axis, ...] = tuple(sorted(data, key=lambda a: _ORDER.index(a.name)))
+        self.data_axes: tuple[Axis, ...] = tuple(sorted(data, key=lambda a: DATA.index(a.name)))
         self.conditions = tuple(conditions)
         self.slabs: tuple[Slab, ...] = tuple(self._slabs())
 

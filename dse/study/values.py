@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dse.mistakes import Mistakes, Unread, each
 from dse.spelling import alternatives
-from dse.study.axes import AXES, AxisSpec
+from dse.study.axes import AXES, AxisRow
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import Axis, Value, Wire
 from dse.study.links import Found, read_link, read_links
@@ -18,7 +18,7 @@ from dse.study.numbers import read_number, read_numbers
 _MIXED = ("mixed", "mixed-precision", "mixed_precision", "amp", "half")
 
 
-def read_axis(spec: AxisSpec, cursor: Cursor, names: Names) -> Axis:
+def read_axis(spec: AxisRow, cursor: Cursor, names: Names) -> Axis:
     """All values of an axis, none of them twice."""
     if cursor.value is None or cursor.value in ([], {}):
         remedy = f"give at least one value, such as {spec.name}: {spec.example}"
@@ -43,7 +43,7 @@ def read_axis(spec: AxisSpec, cursor: Cursor, names: Names) -> Axis:
     return Axis(spec.name, values, tuple(label for _, label, _ in found), _ordered(values))
 
 
-def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str]:
+def read_value(spec: AxisRow, cursor: Cursor, names: Names) -> tuple[Value, str]:
     """One value of an axis, and its label."""
     if isinstance(cursor.value, list):
         problem = f"{spec.name}: a list where one value should be"

@@ -23,12 +23,13 @@ from dse.pricing.problem import Problem
 from dse.search.certainty.sources import PRICE, part_of
 from dse.search.certainty.usefulness import Priced, best, worth
 from dse.study import Study, Value
+from dse.study.axes import MACHINES
 from dse.study.choices import alike
 
 FARTHEST = 10.0  # factor up or down that is looked at
 _STEPS = 800  # of the grid, on a logarithmic scale: 0.3 % apart
 _HALVINGS = 40
-_MACHINES = ("accelerator", "node", "gpus")
+_MACHINES = (*MACHINES, "gpus")
 
 
 @dataclass(frozen=True)

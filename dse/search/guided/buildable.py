@@ -9,6 +9,7 @@ from dse.model.arrays import Array, Mask
 from dse.pricing import hardware
 from dse.pricing.problem import Problem
 from dse.search.guided.points import Points, size
+from dse.study.axes import MACHINES
 
 
 class Buildable:
@@ -20,7 +21,7 @@ class Buildable:
     def __init__(self, problem: Problem, space: Points) -> None:
         columns = {name: at for at, name in enumerate(space.names)}
         plain = {axis.name: axis for axis in space.axes if not axis.continuous}
-        machine = next((name for name in ("node", "accelerator") if name in plain), None)
+        machine = next((name for name in MACHINES if name in plain), None)
         rows = hardware.machines(machine, plain[machine].values, problem.prices) if machine else ()
         per_node: list[float] = []
         self._gpus = self._nodes = self._machine = self._precision = -1
