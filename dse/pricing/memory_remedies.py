@@ -20,6 +20,7 @@ WHOLE_COPIES = (
     "optimizer's state, and does not model sharding (ZeRO, FSDP, tensor or pipeline parallelism)"
 )
 HALF_PRECISIONS = ("bf16", "fp16")
+_OF_MEMORY = tuple(row.name for row in ROWS if row.kind == "choice" and "memory" in row.changes)
 # Software that anybody may choose, besides what the study names.
 ORDINARY_STACKS = ("plain", "vendor")
 
@@ -47,8 +48,8 @@ def _smaller_batches(problem: Problem, values: Mapping[str, Value | None]) -> It
 
 
 def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
-    """The first of the optimizers with less state, the 16-bit precisions, the software stacks and
-    the study's machines with which the point fits."""
+    """The first of the optimizers with less state, the 16-bit precisions, the software stacks, the
+    study's other choices that change memory and its machines, with which the point fits."""
     points = problem.points_at(values)
     own = OPTIMIZER_STATE_BYTES[str(values.get("optimizer") or "momentum")]
     by_state = sorted(OPTIMIZER_STATE_BYTES.items(), key=lambda one: -one[1])
@@ -59,8 +60,9 @@ def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iter
         "optimizer": [name for name, state in by_state if state < own],
         "precision": [name for name in HALF_PRECISIONS if wide and name in known],
         "stack": [name for name in stacks if name != points.stack.name],
-        points.machine_axis: [*problem.study.values(points.machine_axis)],
     }
+    for name in (*_OF_MEMORY, points.machine_axis):
+        tried.setdefault(name, [*problem.study.values(name)])
     for axis, choices in tried.items():
         fits = (one for one in choices if _slack_bytes(problem, {**values, axis: one}) >= 0)
         yield from (f"{axis} {one}" for one in islice(fits, 1))
@@ -81,9 +83,8 @@ def nowhere(problem: Problem) -> list[str]:
     study, base = problem.study, problem.study.baseline.values
     axis = "node" if study.values("node") else "accelerator"
     least = {"batch_per_gpu": min(study.numbers("batch_per_gpu", 1.0))}
-    axes = [row.name for row in ROWS if row.kind == "choice" and "memory" in row.changes]
-    choices = [dict(zip(axes, values, strict=True)) for values in product(
-        *(study.values(name) or (base.get(name),) for name in axes)
+    choices = [dict(zip(_OF_MEMORY, values, strict=True)) for values in product(
+        *(study.values(name) or (base.get(name),) for name in _OF_MEMORY)
     )]  # fmt: skip
     short = [
         str(machine) for machine in study.values(axis)

@@ -97,18 +97,18 @@ GRADIENT, AUTO_FORMAT = "gradient", "auto"
 # In the order in which pages and phrases name them.
 ROWS: tuple[AxisRow, ...] = (
     AxisRow(
-        name="node", kind="catalogue", choices=("nodes",), example="[dgx-a100-80gb]",
-        doc="complete machines, instead of accelerator",
-        absent="required, unless accelerator", required=True,
-        grid=100, effort=200, changes=_changes("compute", "memory", "communication", "money"),
-        meaning="One server with its accelerators.",
-    ),
-    AxisRow(
         name="accelerator", kind="catalogue", choices=("accelerators",),
         example="[v100-sxm2-16gb, h100-sxm]",
         doc="GPUs and other chips", absent="required, unless node", required=True,
         grid=110, effort=190, changes=_changes("compute", "memory", "communication", "money"),
         meaning="A processor made for training, such as an NVIDIA A100.",
+    ),
+    AxisRow(
+        name="node", kind="catalogue", choices=("nodes",), example="[dgx-a100-80gb]",
+        doc="complete machines, instead of accelerator",
+        absent="required, unless accelerator", required=True,
+        grid=100, effort=200, changes=_changes("compute", "memory", "communication", "money"),
+        meaning="One server with its accelerators.",
     ),
     AxisRow(
         name="gpus", kind="number", number=_count(10**7),

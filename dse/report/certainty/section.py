@@ -22,10 +22,10 @@ from dse.report.remarks import called
 from dse.report.style import ACCENT, GRID, MARK, chart_layout
 from dse.report.tables import capital
 from dse.search.certainty.flips import FARTHEST
-from dse.study.axes import HARDWARE
+from dse.study.axes import HARDWARE, MACHINES
 
 MOST_BARS = 10
-_MACHINES = ("accelerator", "node", "gpus")
+_MACHINES = (*MACHINES, "gpus")
 
 
 def facts(document: RunDocument) -> dict[str, Any] | None:
