@@ -36,13 +36,14 @@ from dse.pricing.study_facts import StudyFacts
 from dse.pricing.uncertainty import link_factors
 from dse.study import Value, Wire
 from dse.study.aggregation_name import AggregationName
+from dse.study.axes import AXES, DATA
 
 BUCKET = "bucket"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 # Axes that an aggregation has or has not.
 OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
 # Those that decide what an accelerator computes.
-COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
+COMPUTE_AXES = frozenset(name for name in DATA if "compute" in AXES[name].changes)
 
 
 class Points:
