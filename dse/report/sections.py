@@ -220,11 +220,11 @@ def _wide(bounds: Bounds | None) -> bool:
     return bounds is not None and bounds[0] < bounds[1]
 
 
-def shares(document: RunDocument) -> list[tuple[str, list[str], str, str]]:
-    """(bar, its terms, its step, all of its communication): the chart of the step as a table."""
+def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
+    """(bar, its terms, its step): the chart of the step as a table."""
     return [
         (label, [words.duration(terms.seconds(point)[term]) for term in terms.terms(document)],
-         words.duration(point.step_s), words.duration(point.comm_s))
+         words.duration(point.step_s))
         for label, point in figures.bars(document)
     ]  # fmt: skip
 

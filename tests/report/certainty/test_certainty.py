@@ -251,8 +251,8 @@ def test_the_section_stands_on_the_page_and_in_the_text(small: RunDocument) -> N
     text, page = render_markdown(small), render_page(small)
     told = section.facts(small)
     assert told is not None
-    for name, _, _ in told["rows"]:
-        assert name in text
+    assert all(name in page for name, _, _ in told["rows"])
+    assert told["rows"][0][0] in text
     assert 'id="certainty-chart"' in page
     figure = json.loads(section.certainty_figure(small))
     assert [trace["type"] for trace in figure["data"]] == ["bar", "bar"]
