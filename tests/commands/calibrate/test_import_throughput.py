@@ -8,6 +8,7 @@ from pathlib import Path
 from dse import catalog
 from tests.calibration.importers import samples
 from tests.commands import command
+from tests.commands.reports import document
 from tests.pricing.studies import SMALL, written
 
 TABLE = """\
@@ -27,9 +28,9 @@ def test_it_writes_a_profile_that_show_prints(tmp_path: Path) -> None:
     study = SMALL.replace("workload: resnet50", "workload: resnet50\ncalibration: [ours]")
     written(tmp_path, study)
     assert command.dse("run", "study.yaml", "--out", "report", cwd=tmp_path).returncode == 0
-    report = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
-    assert "### Profile ours (training rates)" in report
-    assert "| resnet50 | a100-sxm4-40gb | fp16 | vendor | 1 | 128 | 1 | 900 |" in report
+    (profile,) = document(tmp_path / "report")["calibration"]
+    assert profile["name"] == "ours"
+    assert [rate["samples_per_s"] for rate in profile["rates"]] == [900]
     other = ("--name", "mine", "--out", "elsewhere")
     assert command.dse("calibrate", "import-throughput", "ours.csv", *other, cwd=tmp_path).stdout
     assert (tmp_path / "elsewhere" / "mine.yaml").exists()
