@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]
 AXES = ("accelerator", "gpus", "gpus_per_node", "inter_node", "batch_per_gpu", "precision",
         "aggregation", "bucket", "ps_servers")  # fmt: skip
-REPORT = {"report.html", "report.md", "front.csv", "bom.csv", "run.json"}
+REPORT = {"report.html", "report.md", "front.csv", "bom.csv", "sources.csv", "run.json"}
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
