@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.papers.cases import CASES, MODELS, Case, breakdown_s, main
 from dse import catalog, fleet
 from dse.model.pai import ONE_WORKER_ONE_GPU, PS_WORKER
 
-TABLE = fleet.read_table(fleet.population_path("pai-case-studies"))
+POPULATION = fleet.population_path("pai-case-studies")
+ROWS = [*csv.DictReader(
+    line for line in POPULATION.read_text().splitlines() if not line.startswith("#")
+)]  # fmt: skip
 JOBS = {
-    f"pai-{name.lower()}": (group.architecture, {
-        key: float(np.broadcast_to(getattr(group.jobs, key), len(group.names))[at])
+    f"pai-{row['name'].lower()}": (row["class"], {
+        key: float(row[key])
         for key in ("cnodes", "flops", "memory_bytes", "input_bytes", "weight_bytes")
     })
-    for group in TABLE.groups
-    for at, name in enumerate(group.names)
+    for row in ROWS
 }  # fmt: skip
 RING = 3.5  # of the parameters: what a ring of 8 sends and receives, as the paper counts AllReduce
 OUT_AND_BACK = 2.0
