@@ -84,6 +84,8 @@ def _buy(document: RunDocument) -> dict[str, Any]:
     return {
         "answer": answer.answer(document),
         "found": answer.facts(document),
+        "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "offers": offered,
         "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
@@ -109,11 +111,9 @@ def _front(document: RunDocument) -> dict[str, Any]:
     table = tables.front_table(document)
     return {
         "least": words.aim(document, "minimize").least,
-        "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "front": table,
         "rows": tables.thinned(table.rows),
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
-        "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "filters": filters,
         "filter_keys": front_filters.keys(document, filters),
         "units": _units(document),
@@ -210,7 +210,7 @@ SECTIONS = (
     Section("calibration", "How the model was calibrated, and where it extrapolates",
             "Calibration", _calibration),
     Section("inputs", "Inputs, with their sources and dates", "Inputs", _inputs),
-    Section("reproduce", "How to reproduce", "Reproduce", _reproduce),
+    Section("reproduce", "Appendix: all remarks, and how to reproduce", "Appendix", _reproduce),
     Section("glossary", "Words used here", "Words", _glossary, page_only=True),
 )  # fmt: skip
 
