@@ -23,12 +23,12 @@ from dse.pricing.load import load
 from dse.search.fingerprint import fingerprint
 from tests.calibration import synthetic
 from tests.commands.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.commands.reports import REPORT
 from tests.evidence import beyond
 from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 from tests.ray_head import beside_a_head
 
-REPORT = {"report.html", "report.md", "front.csv", "bom.csv", "run.json"}
 LOG = "run.log.jsonl"
 KEPT = "{} keeps what is done; continue with --resume"
 EXHAUSTIVE = ("--engine", "exhaustive")
@@ -355,12 +355,12 @@ def test_a_log_that_cannot_grow_stops_the_run_and_keeps_what_it_has(tmp_path: Pa
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1.7 MB: room for one report, not for two."""
+    """A file system of 1.2 MB: room for one report, not for two."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("only root may mount a small file system")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1700k", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", str(disk)]
     done = subprocess.run(mount, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
