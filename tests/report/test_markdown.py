@@ -17,7 +17,7 @@ def test_the_answer_comes_first_and_the_questions_in_order(cost: str) -> None:
     text = markdown.render_markdown(run)
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert [head.split()[0] for head in heads] == [
-        "What", "The", "Bill", "Where", "What", "How", "Inputs,", "How",
+        "What", "The", "Bill", "Where", "What", "How", "Inputs,", "Appendix:",
     ]  # fmt: skip
     at = [text.index(markdown.escaped(sentence)) for sentence in answer(run)]
     assert at == sorted(at)
