@@ -320,7 +320,10 @@ def _rates(entry: Entry, mistakes: Mistakes) -> dict[str, Rate]:
 def _general(entry: Entry, key: str) -> Fact:
     """A number that is no price of one item."""
     row = GENERAL[key]
-    return entry.number(key, row.dimension, row.least, row.remedy, row.example)
+    fact = entry.number(key, row.dimension, row.least, row.remedy, row.example)
+    if row.dimension == "share" and fact.value is not None and fact.value > 1:
+        raise entry.wrong(f"{key} is more than the whole", f"write for example {row.example}", key)
+    return fact
 
 
 def _included(own: Entry, bought: Fact) -> str:
