@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
-    "accumulation", "address", "against", "algorithm", "all", "budget", "bytes", "collective",
+    "accumulation", "address", "against", "algorithm", "all", "axes", "budget", "bytes",
+    "collective",
     "confidence", "deadline", "device", "engine", "executor",
     "expect", "fleet", "force", "format", "front", "gpus", "hostfile",
     "install-completion", "interface", "json", "library", "link", "link-bandwidth", "long",

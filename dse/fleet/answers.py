@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from dse.fleet.document import (
     FORMAT,
     FleetDocument,
     FleetHardware,
+    NamedJob,
     PopulationSummary,
     Timings,
 )
@@ -26,12 +27,13 @@ from dse.fleet.job_table import read_table
 from dse.fleet.logged_jobs import read_logged
 from dse.fleet.money import money
 from dse.fleet.population import Population
-from dse.fleet.ports import ports
+from dse.fleet.ports import move, ports
 from dse.fleet.recipe import population_names, population_path, read_recipe
 from dse.fleet.sampling import draw
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import most_sensitive, sensitivity, speedups_by_upgrade
-from dse.model.pai import Hardware
+from dse.model.arrays import Array
+from dse.model.pai import PS_WORKER, Hardware, step_times
 
 
 def load_population(study: FleetStudy) -> Population:
@@ -116,12 +118,47 @@ def answer(
     )
 
 
+def _named(study: FleetStudy, entry: Priced, hardware: Hardware) -> Iterator[NamedJob]:
+    """Every job of a class whose jobs have names."""
+    group, before = entry.group, entry.total_s
+    if not group.names:
+        return
+    kind, overlapped = group.architecture, study.overlapped
+    gains = {
+        upgrade.name: before
+        / step_times(kind, group.jobs, upgrade.applied(hardware)).total_s(overlapped)
+        for upgrade in study.upgrades
+    }
+    moves = {
+        to: move(group, before, to, hardware, overlapped, study.gpu_memory_bytes)
+        for to in (study.ports if kind == PS_WORKER else ())
+    }
+    for at, name in enumerate(group.names):
+        yield NamedJob(
+            name=name,
+            architecture=kind,
+            cnodes=float(group.cnodes[at]),
+            data_s=_at(entry.times.data_s, at),
+            flops_s=_at(entry.times.flops_s, at),
+            memory_s=_at(entry.times.memory_s, at),
+            weights_s=_at(entry.times.weights_s, at),
+            step_s=_at(before, at),
+            gpu_hours=float(group.gpu_hours[at]),
+            speedups={of: _at(gain, at) for of, gain in gains.items()},
+            moves={to: _at(moved.throughput, at) for to, moved in moves.items() if moved.fits[at]},
+        )
+
+
+def _at(values: Array, index: int) -> float:
+    return float(values[index]) if values.ndim else float(values)
+
+
 def _numbers(
     study: FleetStudy, found: Sequence[Priced], hardware: Hardware, whole: str
 ) -> tuple[dict[str, Any], list[tuple[str, Fact]]]:
     """The fields of the document that say what the jobs gain, and the facts behind the money. Where
     no job's work is known they are empty."""
-    out: dict[str, Any] = dict.fromkeys(("classes", "upgrades", "ports"), ())
+    out: dict[str, Any] = dict.fromkeys(("classes", "named", "upgrades", "ports"), ())
     out |= {"sensitivity": {}, "most_sensitive": {}, "money": None, "intervals": None}
     if not found:
         return out, []
@@ -131,6 +168,7 @@ def _numbers(
     worth, bands, behind = money(study, upgraded, moved, whole, sure)
     return {
         "classes": breakdown(found),
+        "named": tuple(job for entry in found for job in _named(study, entry, hardware)),
         "sensitivity": gains,
         "most_sensitive": {name: most_sensitive(values) for name, values in gains.items()},
         "upgrades": upgraded,

@@ -108,6 +108,29 @@ class Speedup:
 
 
 @dataclass(frozen=True)
+class NamedJob:
+    """One job that has a name.
+
+    gpu_hours: what it holds of the fleet, its cNodes where nobody told. speedups: upgrade -> of
+    this job. moves: port -> samples per second after it over those before, where the job can move.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("architecture")
+
+    name: str
+    architecture: str
+    cnodes: float
+    data_s: float
+    flops_s: float
+    memory_s: float
+    weights_s: float
+    step_s: float
+    gpu_hours: float
+    speedups: Mapping[str, float]
+    moves: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class UpgradeSpeedup:
     """The gain of each class by an upgrade. changes: resource -> its new peak as written."""
 
@@ -296,6 +319,7 @@ class FleetDocument:
     overlap: str
     whole: str
     classes: tuple[Breakdown, ...]
+    named: tuple[NamedJob, ...]
     sensitivity: Mapping[str, Mapping[str, float]]
     most_sensitive: Mapping[str, str]
     upgrades: tuple[UpgradeSpeedup, ...]

@@ -26,11 +26,12 @@ from dse.spelling import alternatives, meant
 from dse.text_source import text_of
 from dse.text_table import Table, text_table
 
-CLASS = "class"
+CLASS, NAME = "class", "name"
 REQUIRED = ("cnodes", "flops", "memory_bytes", "input_bytes", "weight_bytes")
 OPTIONAL = ("embedding_bytes", "gpu_hours", "state_bytes")
 KNOWN = (CLASS, *REQUIRED, *OPTIONAL)
 MOST_CNODES = 1e6
+MOST_NAMED = 1000  # jobs whose names are kept, to tell single jobs apart
 # FLOPs, bytes and GPU-hours beyond these are mistakes, and their sums and ratios no numbers.
 LEAST, MOST = 1e-3, 1e30
 _WANTED = {
@@ -42,13 +43,16 @@ _WANTED = {
 @dataclass(frozen=True)
 class Work:
     """The work of jobs, not checked yet. classes: as written, of every job. numbers: by column,
-    (jobs,). per_server: see :class:`~dse.model.pai.Jobs`, (jobs,); None where nobody told. wrong:
+    (jobs,).
+    names: of the jobs, or empty. per_server: see :class:`~dse.model.pai.Jobs`, (jobs,); None where
+    nobody told. wrong:
     the error about a job's column, see :meth:`~dse.text_table.Table.wrong`."""
 
     classes: Sequence[str]
     numbers: Mapping[str, Array]
     wrong: Callable[[int, str, str, str], StudyError]
     per_server: Array | None = None
+    names: Sequence[str] = ()
 
 
 def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
@@ -66,6 +70,7 @@ def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
         classes=table.cells(CLASS),
         numbers={name: _numbers(table, name) for name in columns},
         wrong=table.wrong,
+        names=table.cells(NAME) if NAME in table.header else (),
     )
     if not work.classes:
         raise StudyError(str(path), 0, 0, "no job in it", "write one row a job")
@@ -166,7 +171,9 @@ def _group(architecture: str, rows: NDArray[np.intp], work: Work) -> Group:
         per_server=np.inf if work.per_server is None else work.per_server[rows],
     )
     hours = taken.get("gpu_hours", taken["cnodes"])
-    return Group(architecture, jobs, hours, taken.get("state_bytes", none))
+    few = 0 < len(work.names) <= MOST_NAMED
+    names = tuple(work.names[row] for row in rows) if few else ()
+    return Group(architecture, jobs, hours, taken.get("state_bytes", none), names)
 
 
 def _check(work: Work, classes: NDArray[np.object_], gpus_per_server: float | None) -> None:

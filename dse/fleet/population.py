@@ -19,13 +19,14 @@ class Group:
     architecture: one of ``dse.model.pai.ARCHITECTURES``. jobs: every array of shape (jobs,).
     gpu_hours: shape (jobs,), what each job holds of the fleet; where nobody has told, its cNodes,
     as if all ran equally long. state_bytes: weights, tables and optimizer state of a replica,
-    shape (jobs,), 0 where not known.
+    shape (jobs,), 0 where not known. names: of the jobs, or empty.
     """
 
     architecture: str
     jobs: Jobs
     gpu_hours: Array
     state_bytes: Array
+    names: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

@@ -79,6 +79,18 @@ def _exposed_s(step: Terms) -> Array:
     return np.where(left <= ROUNDING * step.step_s, 0.0, left)
 
 
+@dataclass(frozen=True)
+class _Slowed:
+    """The term of :func:`slowed_s`, once it is asked for."""
+
+    comm_s: Array
+    beside_s: ArrayLike
+    slowdown: ArrayLike
+
+    def __call__(self, _: Terms) -> Array:
+        return slowed_s(self.comm_s, self.beside_s, self.slowdown)
+
+
 def terms(
     forward_s: Array,
     backward_s: Array,
@@ -104,7 +116,7 @@ def terms(
         {
             "forward_s": forward_s,
             "backward_s": backward_s,
-            "slowed_s": lambda _: slowed_s(comm_s, beside_s, slowdown),
+            "slowed_s": _Slowed(comm_s, beside_s, slowdown),
             "waiting_s": np.asarray(waiting_s),
             "exposed_s": _exposed_s,
             "optimizer_s": optimizer_s,

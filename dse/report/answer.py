@@ -193,13 +193,20 @@ def _within(document: RunDocument) -> list[dict[str, str]]:
     limited = any(limit and limit.name == time for limit in map(limit_of, document.constraints))
     if document.target is None or time in aims or limited or not lasts or lasts <= _DAYS["a day"]:
         return []
+    told = {_name(document.recommended): "as recommended"}
     found = []
     for span, most in _DAYS.items():
         ending = [one for one in document.front if (one.quantity(time) or math.inf) <= most]
         said = "nothing here is fast enough"
         if ending:
-            machines = words.without_vendor(", ".join(words.hardware(ending[0])[:1]))
-            same = ending[0].config == document.recommended.config
-            said = "the same" if same else f"{machines}, {_cost(document, ending[0])}"
+            point, (machines, *_) = ending[0], words.hardware(ending[0])
+            cost = f"{words.without_vendor(machines)}, {_cost(document, point)}"
+            said = told.setdefault(_name(point), cost)
+            told[_name(point)] = "as recommended" if said == "as recommended" else f"as in {span}"
         found.append({"span": span, "said": said})
     return found
+
+
+def _name(point: Point) -> str:
+    """A text that only the same point has."""
+    return repr(sorted(point.config.items()))

@@ -21,11 +21,12 @@ from dse.report.fleet_words import (
     usd,
     years,
 )
-from dse.report.words import count, many, percent, significant
+from dse.report.words import count, many, percent, shown, significant
 
 if TYPE_CHECKING:
     from dse.fleet.document import Band, FleetDocument, LogSummary
 
+MOST_LISTED = 60  # jobs
 UNCHECKED = ("unverified", "unknown")
 _NUMBERS = {"time": "Time: {}", "upgrade": "Speedup from {}", "port": "To {}"}
 _WAYS = {
@@ -145,7 +146,28 @@ def _time(document: FleetDocument) -> Section:
     heads = ("Class", "Jobs", "Of jobs", f"Of {counted}", "cNodes: median / mean / most",
              *(title.capitalize() for title in COMPONENTS.values()))  # fmt: skip
     table = Table(f"Mean share of a step, by jobs / by {counted}.", heads, rows)
-    return Section("time", "Where the time goes", (), [table], charted=True)
+    tables = [table, *([_named(document)] if document.named else [])]
+    return Section("time", "Where the time goes", (), tables, charted=True)
+
+
+def _named(document: FleetDocument) -> Table:
+    """The jobs that have names and hold most of the fleet."""
+    jobs = sorted(document.named, key=lambda job: -job.gpu_hours)[:MOST_LISTED]
+    rows = [
+        [job.name, CLASSES[job.architecture], count(job.cnodes), significant(job.gpu_hours),
+         *(shown(part, "s") for part in (job.step_s, job.data_s, job.flops_s, job.memory_s,
+                                         job.weights_s)),
+         *(times(speedup) for speedup in job.speedups.values()),
+         *(times(job.moves[row.target]) if row.target in job.moves else NOTHING
+           for row in document.ports)]
+        for job in jobs
+    ]  # fmt: skip
+    heads = ("Job", "Class", "cNodes", document.population.counted_by, "Step",
+             *(title.capitalize() for title in COMPONENTS.values()),
+             *(row.name for row in document.upgrades),
+             *(f"As {CLASSES[row.target]}" for row in document.ports))  # fmt: skip
+    caption = "Jobs one by one, with their speedups, and samples per second after a move."
+    return Table(caption, heads, rows, folded=True)
 
 
 def _upgrades(document: FleetDocument) -> Section:

@@ -17,11 +17,11 @@ MOST = {
     "report": 10_900,
     "pricing": 7_500,
     "search": 6_400,
-    "model": 6_100,
+    "model": 6_200,
     "catalog": 5_200,
     "study": 4_600,
     "": 3_600,
-    "fleet": 3_300,
+    "fleet": 3_400,
     "commands": 2_400,
     "decision": 600,
 }
