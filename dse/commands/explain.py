@@ -89,6 +89,9 @@ def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bo
     rows = Rows(document)
     point = rows.explained(row)
     if against is not None:
+        if row is None:
+            problem = "needs a row beside it, since what is recommended is no point of the front"
+            raise ArgumentError("--against", problem, f"add --row, 1 to {len(document.front)}")
         other = rows.explained(against, "--against")
         both = side_by_side(document.study.name, (row, against), (point, other), rows.note)
         print(json_form.text(both)) if as_json else _print_two(both)
@@ -97,7 +100,9 @@ def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bo
         print(json_form.text(point))
         return
     what = f"Row {row} of the front of {document.study.name}"
-    if asked is None:
+    if row is None:
+        what = f"The recommended point of {document.study.name}, near its front"
+    elif asked is None:
         others = f"of {len(document.front)} (any by --row)" if len(document.front) > 1 else "alone"
         what = f"The recommended point of {document.study.name}, row {row} {others}"
     first = f"{what}: {point.workload} at these values"

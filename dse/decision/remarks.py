@@ -198,7 +198,7 @@ def _memory_ignored(found: Found) -> Iterator[Facts]:
 
 def _memory_unknown(found: Found) -> Iterator[Facts]:
     problem = found.problem
-    if problem.study.memory != IGNORED and not problem.layers.kept.known:
+    if not problem.layers.kept.known:
         yield {"workload": problem.workload.title or problem.workload.name}
 
 

@@ -73,6 +73,12 @@ class Ledger(Mapping[str, Array]):
         tensors = self.tensors_bytes * (1 + self.slack)
         return np.asarray(reduce(np.add, self.beside.values(), tensors))
 
+    @property
+    def known_bytes(self) -> Array:
+        """All parts but those of samples: what is needed for certain."""
+        whole = np.asarray(self.params * _sum(self.of_param)) * (1 + self.slack)
+        return np.asarray(reduce(np.add, self.beside.values(), whole))
+
     def __getitem__(self, name: str) -> Array:
         if name in self.of_param:
             return np.asarray(self.params * self.of_param[name])

@@ -88,12 +88,12 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
     if evaluation.sold is not None:
         yield SOLD, evaluation.sold
     if _memory_counts(evaluation, study):
-        yield FITS, np.asarray(evaluation["memory_slack"] >= 0)
+        yield FITS, np.asarray(~(evaluation["memory_slack"] < 0))
 
 
 def _memory_counts(evaluation: Evaluation, study: Study) -> bool:
-    """Whether points must fit: unless the study ignores memory, or the activations are unknown,
-    so that nothing can be judged."""
+    """Whether points must fit: unless the study ignores memory, or the activations are unknown and
+    what is known would fit everywhere, so that nothing can be judged."""
     return study.memory != IGNORED and not np.isnan(evaluation["memory_slack"]).all()
 
 
@@ -112,7 +112,7 @@ def violation(evaluation: Evaluation, study: Study) -> Array:
     """
     total = _unmet_count(evaluation, study)
     if _memory_counts(evaluation, study):
-        short = np.maximum(-evaluation["memory_slack"], 0.0)
+        short = np.fmax(-evaluation["memory_slack"], 0.0)
         total = total + short / (short + TYPICAL_BYTES)
     for _, expression in _compared(study):
         past = expression.violation(evaluation)
@@ -131,7 +131,7 @@ def excesses(evaluation: Evaluation, study: Study) -> list[Array]:
     memory: Array = np.zeros(())
     if _memory_counts(evaluation, study):
         slack = evaluation["memory_slack"]
-        memory = np.asarray(-slack / (np.abs(slack) + TYPICAL_BYTES))
+        memory = np.nan_to_num(-slack / (np.abs(slack) + TYPICAL_BYTES), nan=-1.0)
     compared = [expression.excess(evaluation) for _, expression in _compared(study)]
     return [_unmet_count(evaluation, study), memory, *compared]
 

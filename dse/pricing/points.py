@@ -555,8 +555,14 @@ class Points:
 
     @property
     def memory_slack_bytes(self) -> Array:
-        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
-        return np.asarray(self.device.memory_bytes - self.memory.total_bytes)
+        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known.
+
+        Where activations are not known, what is known may be too much already.
+        """
+        ledger = self.memory
+        left = self.device.memory_bytes - ledger.total_bytes
+        known = self.device.memory_bytes - ledger.known_bytes
+        return np.asarray(np.where(np.isnan(left) & (known < 0), known, left))
 
     # -- when their gradients are summed -------------------------------------------------------
 

@@ -79,6 +79,8 @@ def facts(document: RunDocument) -> dict[str, Any]:
 def _verb(document: RunDocument) -> str:
     if document.recommended.same_as(document.baseline):
         return "Keep"
+    if document.owned:
+        return "Use"
     return "Buy" if buys(document) else "Rent"
 
 
@@ -114,7 +116,8 @@ def _cost(document: RunDocument, point: Point) -> str:
 def _paid(document: RunDocument, sense: Sense, value: float | None) -> str:
     """A cost, and that it is of a run where it is: ``USD 16.2 per run``."""
     how = words.aim(document, sense)
-    return f"{words.shown(value, how.unit)}{' per run' if how.tail == 'per run' else ''}"
+    after = {"per run": " per run", "to add": " to add"}.get(how.tail, "")
+    return f"{words.shown(value, how.unit)}{after}"
 
 
 def _run(document: RunDocument) -> dict[str, str] | None:

@@ -42,6 +42,8 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         return Chosen(likely)
     met = found.drawn.meets_all.mean(axis=0)
     at, reached = _surely(found, rule, asked)
+    alike = found.as_the_library_does(at)
+    at = alike if met[alike] >= asked else at
     of_front = {row: float(share) for row, share in zip(found.near.front, met, strict=False)}
     confidence = Confidence(
         asked=asked,

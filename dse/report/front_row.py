@@ -24,14 +24,13 @@ def point_at(document: RunDocument, row: int, option: str = "--row") -> Point:
     return document.front[row - 1]
 
 
-def recommended_row(document: RunDocument) -> int:
-    """The row of the recommended point. Raises :class:`ArgumentError` where that is no point of the
-    front, but one that meets the limits more surely."""
+def recommended_row(document: RunDocument) -> int | None:
+    """The row of the recommended point; None where that is near the front alone, since it meets
+    the limits more surely, or leaves software that ties to the library."""
     for row, point in enumerate(document.front, 1):
         if point.config == document.recommended.config:
             return row
-    problem = f"what the run of {document.study.name} recommends is no point of its front"
-    raise ArgumentError("--row", problem, f"add --row, 1 to {len(document.front)}")
+    return None
 
 
 class Rows:
@@ -55,9 +54,10 @@ class Rows:
             return
         self._problem = problem
 
-    def explained(self, row: int, option: str = "--row") -> Explained:
-        """All of a point. Raises :class:`ArgumentError` where there is no such row."""
-        point = point_at(self.document, row, option)
+    def explained(self, row: int | None, option: str = "--row") -> Explained:
+        """All of a point; row: None is the recommended one. Raises :class:`ArgumentError` where
+        there is no such row."""
+        point = self.document.recommended if row is None else point_at(self.document, row, option)
         values = None
         if self._problem is not None and not point.numbers:  # labels of ranges are rounded
             values = origin.values_of(self._problem, point.config)

@@ -28,6 +28,7 @@ from dse.search.certainty.sources import PRICE
 from dse.study import Value
 from dse.study.axes import HARDWARE
 
+_LIKELY = 0.5  # probability to meet the limits from which a purchase is offered
 _TIMES = "times today's"  # the unit of a price of many parts at once
 
 
@@ -79,16 +80,18 @@ def of_run(
 
 def rivals(document: RunDocument) -> list[Choice]:
     """The purchases of other machines, or of another count, than the recommended one, by falling
-    share of outcomes in which they win against it. Where the study asks for a probability to meet
-    its limits, a rival has it, or that of the recommended purchase where that is less."""
+    share of outcomes in which they win against it; of the same machines the likeliest. A rival
+    meets the limits as probably as the study asks, and else in half of the outcomes, or as the
+    recommended purchase does where that is less."""
     if document.certainty is None:
         return []
     best, *others = document.certainty.choices
     asked = document.confidence.asked if document.confidence else None
-    least = min(asked or 0.0, best.meets_all)
+    least = min(asked or _LIKELY, best.meets_all)
     own = words.machines(document.recommended.config)
     found = [one for one in others if not one.alike and words.machines(one.config) != own]
-    return sorted((one for one in found if one.meets_all >= least), key=lambda one: -wins(one))
+    likely = sorted((one for one in found if one.meets_all >= least), key=wins)
+    return [*{words.machines(one.config): one for one in likely}.values()][::-1]
 
 
 def wins(rival: Choice) -> float:

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.errors import NoFeasiblePoint
+from dse.model.arrays import Array
 from dse.model.money import HOURS_PER_YEAR
 from dse.pricing import market
 from dse.pricing.gradient_format import summed_format
@@ -127,26 +128,35 @@ def run(
     )
 
 
+def outlasted(problem: Problem, points: Sequence[Mapping[str, Value | None]]) -> Array:
+    """Seconds by which the run of each point is longer than the years of ownership, (points,).
+
+    Below 0 where it ends within them, and where the study has no target or rents its machines.
+    """
+    if not points or problem.study.target is None or market.rents(problem.study):
+        return np.full(len(points), -math.inf)
+    years = float(problem.prices.amortisation_years.value or math.inf)
+    lasts = np.full(len(points), np.nan)
+    for where, evaluation in problem.rows(points):
+        lasts[where] = evaluation["time_to_target"]
+    return np.nan_to_num(lasts - years * HOURS_PER_YEAR * SECONDS_PER_HOUR, nan=-math.inf)
+
+
 def ending_in_time(problem: Problem, front: Sequence[FrontPoint]) -> list[FrontPoint]:
     """The points of a front whose run to the target ends within the years of ownership.
 
-    Time falls as the gain rises, so no point beyond the front could take the place of one that is
-    dropped. Machines that are rented have no such years. Raises :class:`NoFeasiblePoint` where
-    every run takes longer.
+    Where speedup is maximized, time falls as it rises, so that no point beyond the front could take
+    the place of one that is dropped. Raises :class:`NoFeasiblePoint` where every run is longer.
     """
-    if problem.study.target is None or market.rents(problem.study):
-        return list(front)
-    years = float(problem.prices.amortisation_years.value or math.inf)
-    lasts = np.full(len(front), np.nan)
-    for where, evaluation in problem.rows([point.values for point in front]):
-        lasts[where] = evaluation["time_to_target"]
-    kept = [point for point, seconds in zip(front, lasts, strict=True)
-            if not seconds > years * HOURS_PER_YEAR * SECONDS_PER_HOUR]  # fmt: skip
+    beyond_s = outlasted(problem, [point.values for point in front])
+    kept = [point for point, beyond in zip(front, beyond_s, strict=True) if beyond <= 0]
     if not kept:
-        shortest = QUANTITIES["time_to_target"].text(float(np.nanmin(lasts)))
+        years = float(problem.prices.amortisation_years.value or math.inf)
+        shortest = float(beyond_s.min()) + years * HOURS_PER_YEAR * SECONDS_PER_HOUR
         raise NoFeasiblePoint(
-            f"{problem.study.path}: no run ends within the {years:g} years of ownership: the "
-            f"shortest takes {shortest}; allow more accelerators, or a smaller target"
+            f"{problem.study.path}: no run of the front ends within the {years:g} years of "
+            f"ownership: the shortest takes {QUANTITIES['time_to_target'].text(shortest)}; allow "
+            "more accelerators, or a smaller target"
         )
     return kept
 

@@ -49,3 +49,14 @@ def test_without_a_deadline_a_day_a_week_and_a_month_are_offered(tmp_path: Path)
     )
     assert spans["a month"] == "as recommended" or f"{month.gpus} x" in spans["a month"]
     assert answer.facts(searched(tmp_path, 1e6).document)["within"] == []
+
+
+def test_no_rival_outlasts_its_hardware(tmp_path: Path) -> None:
+    """What is dropped from the front is no rival of what stays."""
+    every = searched(tmp_path, 1e8).front["time_to_target_s"]
+    longer = 1e8 * YEARS / sorted(every)[len(every) // 2]
+    document = searched(tmp_path, longer).document
+    assert document.certainty is not None
+    least = min(point.speedup or 0.0 for point in document.front)
+    assert all((one.gain or 0.0) >= least for one in document.certainty.choices)
+    assert max(one.best for one in document.certainty.choices) > 0.3

@@ -21,7 +21,7 @@ from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.certainty.each_aggregation import best_of_each, fuses
 from dse.search.certainty.usefulness import by_worth
-from dse.search.run import FrontPoint, Outcome
+from dse.search.run import FrontPoint, Outcome, outlasted
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
 from dse.study import Constraint, Study, Value
 
@@ -65,7 +65,7 @@ def near_front(outcome: Outcome, rule: str, named: Sequence[int]) -> NearFront:
     """The points near an outcome's front. rule: of the recommendation. named: positions of front
     points that must be among them."""
     kept = _thinned(outcome.front, rule, named)
-    near = _Near([outcome.front[at].values for at in kept])
+    near = _Near(outcome.problem, [outcome.front[at].values for at in kept])
     whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
     rivals, runners_up = [
         list(found) if whole else [] for found in (_rivals(outcome, rule), _runners_up(outcome))
@@ -84,14 +84,18 @@ def near_front(outcome: Outcome, rule: str, named: Sequence[int]) -> NearFront:
 class _Near:
     """Points, each once."""
 
-    def __init__(self, front: Sequence[Values]) -> None:
+    def __init__(self, problem: Problem, front: Sequence[Values]) -> None:
+        self._problem = problem
         self.points = list(front)
         self._known = {point_key(values) for values in front}
         self._fused = 0
 
     def extend(self, points: Iterable[Values], most: int) -> None:
-        """Points that are not there yet, up to so many in all."""
-        for values in points:
+        """Points that are not there yet and whose run ends while they are owned, up to so many in
+        all."""
+        given = list(points)
+        beyond_s = outlasted(self._problem, given)
+        for values in (one for one, beyond in zip(given, beyond_s, strict=True) if beyond <= 0):
             fused = fuses(values) and self._fused == MOST_FUSED
             if len(self.points) < most and not fused and point_key(values) not in self._known:
                 self._fused += fuses(values)
