@@ -136,7 +136,7 @@ def test_the_notebook_runs() -> None:
         env=_environment(), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "Report: " in done.stdout
+    assert " your baseline" in done.stdout
     assert "Plotly.newPlot(" in done.stdout
     assert "Error" not in done.stdout
 
