@@ -14,7 +14,7 @@ from tests.commands.command import dse, files, refused
 from tests.commands.reports import document
 from tests.fleet import logs
 from tests.fleet.small import STUDY, TABLE, written
-from tests.report.test_fleet import Page
+from tests.report.pages import Page
 
 ROOT = Path(__file__).parents[2]
 REPORT = {"fleet.json", "report.html", "report.md"}

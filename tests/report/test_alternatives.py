@@ -18,7 +18,7 @@ from dse.search.guided import Guide
 from dse.search.run import Outcome, labels_of, run
 from tests.pricing import studies
 from tests.report import brief, documents
-from tests.report.test_fleet import Page
+from tests.report.pages import Page
 
 HEADING = "The recommended point with another aggregation"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,36 +20,9 @@ from dse.report.fleet_write import write_fleet
 from tests.evidence import beyond
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
+from tests.report.pages import Page
 
 EVIL = "<script>alert(1)</script>"
-
-
-class Page(HTMLParser):
-    """Sections, what would be loaded, and the text of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.sections: list[str] = []
-        self.loads: list[str] = []
-        self.text = ""
-        self._hidden = False
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self._hidden = tag in ("script", "style")
-        if tag == "section":
-            self.sections.append(str(found["id"]))
-        if tag != "a":
-            target = found.get("src") or found.get("href") or ""
-            self.loads += [target] if target and not target.startswith("data:") else []
-
-    def handle_endtag(self, _tag: str) -> None:
-        self._hidden = False
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.text += data
 
 
 def document(folder: Path, study: str = STUDY, table: str = TABLE, **more: Any) -> FleetDocument:
