@@ -72,7 +72,7 @@ IO_MODULES = {"io", "os", "pathlib", "json", "csv", "subprocess", "socket", "tem
               "logging", "urllib"}  # fmt: skip
 IO_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 HEAVY = {"numpy", "scipy", "pint", "pydantic", "ray", "optuna", "plotly", "jinja2", "moocore",
-         "mpi4py", "torch", "grpc", "plotext", "pyarrow"}  # fmt: skip
+         "mpi4py", "torch", "grpc", "pyarrow"}  # fmt: skip
 
 
 def name_of(path: Path) -> str:
@@ -198,7 +198,7 @@ def test_nothing_heavy_is_imported_without_need(
 
 # What only a search, its report or a measurement needs; a module stands for all below it.
 OF_SEARCHES = ("scipy", "ray", "optuna", "plotly", "jinja2", "moocore", "mpi4py", "torch", "grpc",
-               "plotext", "pyarrow", "dse.search.run", "dse.search.guided", "dse.search.executors",
+               "pyarrow", "dse.search.run", "dse.search.guided", "dse.search.executors",
                "dse.search.runlog", "dse.calibration.runners",
  "dse.report.assembly", "dse.fleet")  # fmt: skip
 # The table of runners, which the help of calibrate run is made of, and what holds it.

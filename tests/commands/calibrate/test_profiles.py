@@ -84,8 +84,6 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         (("fit", "a.log", "--out", "b.yaml"), "to make one from a log: dse calibrate import"),
         (("run", "--link", "100 Gbps"), "--link-bandwidth '100 Gbps', and --link a name"),
         (("show", "fst"), "did you mean fast?"),
-        (("show", "fast", "plot.html"), "add --plot"),
-        (("show", "fast", "--plot", "plot.svg"), "written only as HTML"),
     ],
 )
 def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -162,15 +160,6 @@ def test_suggest_refuses_a_profile_of_another_transport(folder: Path) -> None:
     path.write_text(STUDY.replace("ring-nccl", "ring-gloo"), encoding="utf-8")
     done = command.dse("calibrate", "suggest", "fast", "--study", "study.yaml", cwd=folder)
     assert "over gloo, grpc, not over nccl" in command.refused(done)
-
-
-def test_show_plots_here_and_to_a_file(folder: Path) -> None:
-    done = command.dse("calibrate", "show", "fast", "--plot", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "auto: allreduce time" in done.stdout
-    done = command.dse("calibrate", "show", "fast", "--plot", "plot.html", cwd=folder)
-    assert done.stdout == "wrote plot.html\n"
-    assert 300_000 < (folder / "plot.html").stat().st_size < 1_500_000
 
 
 def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
