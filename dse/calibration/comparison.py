@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SIZE_RATIO = 4  # between the sizes that are compared unless some are given
-SAME = "A and B are the same profile"
 UNKNOWN = ""  # the faster one, where that is undecided
-STEADY = 1.15  # ratios of a span within this factor of one another are printed as one number
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,8 @@ class Compared:
 
     ratio: seconds of B over seconds of A, above 1 where A is faster; low, high: its 90 % interval,
     with the errors of A and B taken as independent: ``exp(+-hypot(w_A, w_B))`` times the ratio, w
-    half the logarithm of high over low of each; 1 if a profile is compared with itself. faster:
-    'A', 'B', or '' if the interval includes 1. why_outside_a, why_outside_b: why the point lies
-    outside the measured range of each, or ''.
+    half the logarithm of high over low of each. faster: 'A', 'B', or '' if the interval includes 1.
+    why_outside_a, why_outside_b: why the point lies outside the measured range of each, or ''.
     """
 
     ranks: int
@@ -58,20 +55,18 @@ class Compared:
 class Comparison:
     """A comparison of two profiles.
 
-    names: of A and B, made distinct. rows: by rank count, then size. same: A and B are one profile.
+    names: of A and B, made distinct. rows: by rank count, then size.
     """
 
     names: tuple[str, str]
     rows: tuple[Compared, ...]
     warnings: tuple[str, ...]
-    same: bool = False
 
     def data(self) -> dict[str, Any]:
         """Plain values for --json."""
         return {
             "a": self.names[0],
             "b": self.names[1],
-            "same": self.same,
             "summary": summary(self),
             "warnings": list(self.warnings),
             "rows": [asdict(row) for row in self.rows],
@@ -89,16 +84,17 @@ def compare(
     """Compare at ``ranks`` and ``message_bytes`` (default of both: what both profiles measured).
 
     Each profile predicts its best: 'auto' if it measured that, else its fastest measured algorithm.
-    Rank counts that one profile cannot price are left out, with a warning. Raises StudyError if
-    the profiles have no rank count or size in common and none is given, OutsideCalibration if no
-    rank count is left.
+    Rank counts that one profile cannot price are left out, with a warning. Raises StudyError for a
+    profile beside itself, and if the profiles have no rank count or size in common and none is
+    given, OutsideCalibration if no rank count is left.
     """
     counts = ranks if ranks is not None else _common_ranks(a, b)
     sizes = message_bytes if message_bytes is not None else _common_sizes(a, b)
     if min(counts) < 2:
         problem = "one rank exchanges no messages"
         raise ArgumentError("--ranks", problem, "compare at 2 ranks or more")
-    same = replace(a, name="") == replace(b, name="")
+    if replace(a, name="") == replace(b, name=""):
+        raise ArgumentError("B", f"{b.name} is the same profile as {a.name}", "give another")
     rows, locals_of = list[Compared](), list[tuple[int, ...]]()
     refused = dict[int, OutsideCalibration]()
     for n in counts:
@@ -114,15 +110,13 @@ def compare(
         except OutsideCalibration as cause:
             refused[n] = cause
             continue
-        if same:  # both have the same errors
-            mine, other = (mine[0], 0 * mine[1], mine[2]), (other[0], 0 * other[1], other[2])
         rows += _rows(a, b, n, (local[0], local[1]), sizes, mine, other)
     if not rows:
         raise next(iter(refused.values()))
     left_out = tuple(f"{n:,} ranks are left out: {cause}" for n, cause in refused.items())
     names = (a.name, b.name) if a.name != b.name else (f"{a.name} (A)", f"{b.name} (B)")
     warnings = left_out + _warnings(a, b, names, counts, locals_of)
-    return Comparison(names, tuple(rows), warnings, same)
+    return Comparison(names, tuple(rows), warnings)
 
 
 def _common_ranks(a: Profile, b: Profile) -> tuple[int, ...]:
@@ -211,41 +205,8 @@ def _warnings(
     return tuple(found)
 
 
-def sentences(found: Comparison, rows: Sequence[Compared]) -> list[str]:
-    """'A is 3.8x as fast as B from 1 MiB to 1 GiB', one per span of sizes with one answer."""
-    said = []
-    spans = [list(group) for _, group in groupby(rows, key=lambda row: row.faster)]
-    for at, span in enumerate(spans):
-        faster = span[0].faster
-        if faster == UNKNOWN and at == 0 and len(spans) > 1:
-            where = f"below {size_text(spans[1][0].bytes)}"
-        elif span[0].bytes == span[-1].bytes:
-            where = f"at {size_text(span[0].bytes)}"
-        else:
-            where = f"from {size_text(span[0].bytes)} to {size_text(span[-1].bytes)}"
-        if found.same:
-            said.append(f"the same {where}")
-        elif faster == UNKNOWN:
-            said.append(f"undecided {where}")
-        else:
-            first, second = found.names if faster == "A" else reversed(found.names)
-            said.append(f"{first} is {_times(span)} as fast as {second} {where}")
-    return said
-
-
-def _times(rows: Sequence[Compared]) -> str:
-    """'3.8x', or '2.1x to 3.8x' where it changes with the size."""
-    factors = [row.ratio if row.faster == "A" else 1 / row.ratio for row in rows]
-    low, high = min(factors), max(factors)
-    if high <= STEADY * low:
-        return f"{short(float(np.median(factors)))}x"
-    return f"{short(low)}x to {short(high)}x"
-
-
 def summary(found: Comparison) -> str:
     """Summarise the comparison in one sentence."""
-    if found.same:
-        return f"{SAME}: neither is faster anywhere."
     rows, total = found.rows, len(found.rows)
     parts = []
     for label, name in zip("AB", found.names, strict=True):
@@ -264,14 +225,11 @@ def summary(found: Comparison) -> str:
 
 
 def show_comparison(found: Comparison, out: Console) -> None:
-    """Print warnings, a table per rank count, its sentences, and the summary."""
+    """Print warnings, a table per rank count, and the summary."""
     for warning in found.warnings:
         out.print(f"[yellow]warning:[/] {warning}", highlight=False)
     for _, group in groupby(found.rows, key=lambda row: row.ranks):
-        rows = list(group)
-        out.print(_table(found, rows))
-        for sentence in sentences(found, rows):
-            out.print(f"  {sentence}", markup=False, highlight=False)
+        out.print(_table(found, list(group)))
     for label, name in enumerate(found.names):
         reasons = [(row.why_outside_a, row.why_outside_b)[label] for row in found.rows]
         for reason in dict.fromkeys(reason for reason in reasons if reason):
@@ -287,10 +245,9 @@ def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
         "faster",
     ]
     cells = []
-    unknown = "the same" if found.same else "undecided"
     for row in rows:
         mark = ["*" * bool(outside) for outside in (row.why_outside_a, row.why_outside_b)]
-        faster = found.names["AB".index(row.faster)] if row.faster else unknown
+        faster = found.names["AB".index(row.faster)] if row.faster else "undecided"
         cells.append((
             size_text(row.bytes), time_text(row.seconds_a) + mark[0],
             time_text(row.seconds_b) + mark[1], f"{short(row.ratio)}x",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -29,8 +30,9 @@ def prediction_records(
     ranks_per_node: int | None,
     message_bytes: Sequence[int],
     link_bytes_per_s: float | None = None,
+    servers: Sequence[int] = (),
 ) -> list[Record]:
-    """One record per algorithm, rank count and size, in that order.
+    """One record per algorithm, rank count, number of servers and size, in that order.
 
     Keys: bytes, ranks, seconds, low, high (90 % interval), in_range, ranks_per_node, algorithm,
     why_outside (empty inside the measured range), why (the reason if nothing can be predicted and
@@ -38,35 +40,45 @@ def prediction_records(
     one node, or if not known), rules and library_choice (whose rules chose the algorithm, and
     the one they chose; empty if it was given or measured). ``ranks_per_node`` None: see
     :func:`usual_ranks_per_node`; a partly filled node counts the ranks it has.
-    ``link_bytes_per_s`` None: the one measured.
+    ``link_bytes_per_s`` None: the one measured. With parameter servers, servers too, and ranks are
+    the workers, each on a node of its own.
     Raises OutsideCalibration as :func:`predict` does if no record can be predicted, and for a link
     speed if the profile does not state its own.
     """
     records: list[Record] = []
     refused: list[OutsideCalibration] = []
-    for algorithm in algorithms:
+    sizes = np.array(message_bytes, dtype=np.float64)
+    for algorithm, n, serving in product(algorithms, ranks, servers or (None,)):
         speed = speed_at(profile, algorithm, link_bytes_per_s)
-        for n in ranks:
-            local = usual_ranks_per_node(profile, n) if ranks_per_node is None else ranks_per_node
-            local = min(local, n)
-            sizes = np.array(message_bytes, dtype=np.float64)
-            link = speed if node_count(n, local) > 1 else None
-            try:
-                found = predict(profile, algorithm, n, sizes, local, link_bytes_per_s)
-            except OutsideCalibration as cause:
-                refused.append(cause)
-                records += [_unpriced(algorithm, n, local, size, cause) for size in message_bytes]
-                continue
-            choices = _rule_choices(profile, algorithm, n, local, sizes)
-            for size, own, *times, inside in zip(message_bytes, choices, *found, strict=True):
-                why = why_outside(profile, algorithm, n, size, local, link_bytes_per_s)
-                seconds, low, high = map(float, times)
-                records.append({
-                    "bytes": size, "ranks": n, "seconds": seconds, "low": low, "high": high,
-                    "in_range": bool(inside), "ranks_per_node": local, "algorithm": algorithm,
-                    "why_outside": why, "why": "",
-                    "link_bytes_per_s": link, **own,
-                })  # fmt: skip
+        local = usual_ranks_per_node(profile, n) if ranks_per_node is None else ranks_per_node
+        local = 1 if serving else min(local, n)
+        several = serving is not None or node_count(n, local) > 1
+        asked = (local, link_bytes_per_s, serving or 1)
+        plain: Record = {
+            "ranks_per_node": local, "algorithm": algorithm,
+            "link_bytes_per_s": speed if several else None,
+        }  # fmt: skip
+        plain |= {} if serving is None else {"servers": serving}
+        try:
+            found = predict(profile, algorithm, n, sizes, *asked)
+        except OutsideCalibration as cause:
+            refused.append(cause)
+            times = dict.fromkeys(("seconds", "low", "high"))
+            unknown = {"in_range": False, "why_outside": "cannot be priced", "why": str(cause)}
+            records += [
+                {"bytes": size, "ranks": n, **times, **unknown, **plain, "rules": "",
+                 "library_choice": ""}
+                for size in message_bytes
+            ]  # fmt: skip
+            continue
+        choices = _rule_choices(profile, algorithm, n, local, sizes)
+        for size, own, *seconds, inside in zip(message_bytes, choices, *found, strict=True):
+            why = why_outside(profile, algorithm, n, size, *asked)
+            records.append({
+                "bytes": size, "ranks": n,
+                **dict(zip(("seconds", "low", "high"), map(float, seconds), strict=True)),
+                "in_range": bool(inside), **plain, "why_outside": why, "why": "", **own,
+            })  # fmt: skip
     if refused and all(record["why"] for record in records):
         raise refused[0]
     return records
@@ -86,116 +98,38 @@ def _rule_choices(
     ]
 
 
-def _unpriced(
-    algorithm: str, ranks: int, local: int, size: int, cause: OutsideCalibration
-) -> Record:
-    return {
-        "bytes": size, "ranks": ranks, "seconds": None, "low": None, "high": None,
-        "in_range": False, "ranks_per_node": local, "algorithm": algorithm,
-        "why_outside": "cannot be priced", "why": str(cause), "link_bytes_per_s": None,
-        "rules": "", "library_choice": "",
-    }  # fmt: skip
-
-
-def server_records(
-    profile: Profile,
-    algorithm: str,
-    workers: Sequence[int],
-    servers: Sequence[int],
-    message_bytes: Sequence[int],
-    link_bytes_per_s: float | None = None,
-) -> list[Record]:
-    """One record per number of workers, number of servers, and size; ``ranks`` are the workers.
-
-    Keys: bytes, ranks, servers, seconds, low, high (90 % interval), in_range, algorithm,
-    why_outside (empty inside), link_bytes_per_s (at which it holds; None if not known).
-    ``link_bytes_per_s`` None: the fastest measured. Raises OutsideCalibration if one is given and
-    the profile does not state its own.
-    """
-    speed = speed_at(profile, algorithm, link_bytes_per_s)
-    sizes = np.array(message_bytes, dtype=np.float64)
-    records = []
-    for m in workers:
-        for p in servers:
-            found = predict(
-                profile, algorithm, m, sizes, link_bytes_per_s=link_bytes_per_s, servers=p
-            )
-            for at, size in enumerate(message_bytes):
-                why = why_outside(profile, algorithm, m, size, None, link_bytes_per_s, p)
-                records.append({
-                    "bytes": size,
-                    "ranks": m,
-                    "servers": p,
-                    "seconds": float(found.seconds[at]),
-                    "low": float(found.low[at]),
-                    "high": float(found.high[at]),
-                    "in_range": bool(found.in_range[at]),
-                    "algorithm": algorithm,
-                    "why_outside": why,
-                    "link_bytes_per_s": speed,
-                })  # fmt: skip
-    return records
-
-
 def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
     """The records in readable units, one row each."""
-    several = len({record["algorithm"] for record in records}) > 1
-    title = f"allreduce time predicted by {profile.name}, 90 % interval{title_of(records)}"
+    served = "servers" in records[0]
+    speeds = sorted({r["link_bytes_per_s"] for r in records if r["link_bytes_per_s"] is not None})
+    links = f", links of {' and '.join(map(gbps, speeds))} Gbps" if speeds else ""
     rules = next((record["rules"] for record in records if record["rules"]), "")
+    outside = any(not record["in_range"] for record in records)
     columns = [
-        *([Column("algorithm", whole=True)] if several else []),
-        *numbers("ranks", "per node", "bytes", "time", "low", "high", whole=True),
+        Column("algorithm", whole=True),
+        *numbers(*(("workers", "servers") if served else ("ranks", "per node")), whole=True),
+        *numbers("bytes", "time", "low", "high", whole=True),
         *([Column("library's choice", whole=True)] if rules else []),
-        _outside_column(records),
+        Column("outside the measured range" if outside else "", style="yellow"),
     ]
     rows = []
     for record in records:
-        cells = [record["algorithm"]] if several else []
         times = ("-" if record[key] is None else time_text(record[key])
                  for key in ("seconds", "low", "high"))  # fmt: skip
         rows.append((
-            *cells, f"{record['ranks']:,}", f"{record['ranks_per_node']:,}",
-            size_text(record["bytes"]), *times, *([record["library_choice"]] if rules else []),
-            record["why_outside"],
+            record["algorithm"], f"{record['ranks']:,}",
+            f"{record['servers' if served else 'ranks_per_node']:,}", size_text(record["bytes"]),
+            *times, *([record["library_choice"]] if rules else []), record["why_outside"],
         ))  # fmt: skip
     return console_table(
         columns,
         rows,
-        title if several else f"{title}, {records[0]['algorithm']}",
+        f"{'push and pull' if served else 'allreduce'} time predicted by {profile.name}, "
+        f"90 % interval{links}",
         f"the library's choice was not measured; chosen here by {rules}" if rules else None,
     )
-
-
-def _outside_column(records: Sequence[Record]) -> Column:
-    """The column that says why a record lies outside; without a heading if none does."""
-    outside = any(not record["in_range"] for record in records)
-    return Column("outside the measured range" if outside else "", style="yellow")
-
-
-def server_table(profile: Profile, records: Sequence[Record]) -> Table:
-    """The records in readable units, one row each."""
-    title = f"push and pull predicted by {profile.name}, 90 % interval{title_of(records)}"
-    counts = numbers("workers", "servers", "bytes", "time", "low", "high", whole=True)
-    rows = [
-        (
-            f"{record['ranks']:,}",
-            f"{record['servers']:,}",
-            size_text(record["bytes"]),
-            *(time_text(record[key]) for key in ("seconds", "low", "high")),
-            record["why_outside"],
-        )
-        for record in records
-    ]
-    columns = [*counts, _outside_column(records)]
-    return console_table(columns, rows, f"{title}, {records[0]['algorithm']}")
 
 
 def unpriced_reasons(records: Sequence[Record]) -> list[str]:
     """The reasons why some records have no time, each once."""
     return list(dict.fromkeys(record["why"] for record in records if record["why"]))
-
-
-def title_of(records: Iterable[Mapping[str, Any]]) -> str:
-    """', links of 25 Gbps' for the title of a table of records; '' if no speed is known."""
-    speeds = sorted({r["link_bytes_per_s"] for r in records if r["link_bytes_per_s"] is not None})
-    return f", links of {' and '.join(gbps(speed) for speed in speeds)} Gbps" if speeds else ""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.calibration.compute_part import compute_text
-from dse.calibration.library_part import LibraryFit
+from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import gbps, percent, short, size_text, span_text
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServerPoint, ServersFit
 from dse.calibration.throughput_part import Throughput
-from dse.calibration.verdict import verdict
+from dse.calibration.verdict import LEFT_OUT, verdict
 from dse.console_table import Column, Columns, console_table, numbers
 from dse.model.arrays import Array
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 MICRO = 1e6
 GIGA = 1e9
-MIB = 2.0**20
+UNITS = {"s": (MICRO, "us"), "s/byte": (MICRO * 2.0**20, "us/MiB")}  # as they are shown
+ENDS = ("value", "low", "high")
 BUSY_CORES = 0.1  # above, the reader is warned that the machine was not quiet
 PER_BYTE = "per byte"
 TEXTBOOK = "textbook: one latency and one bandwidth for all sizes; residual: on the fitted data"
@@ -103,22 +104,17 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
             "while measuring, so the times are too long; measure again when nothing else runs[/]"
         )
     if profile.auto is not None:
-        out.print(f"layouts measured: {library_range(profile.auto)}", highlight=False)
         out.print(f"composition: {composition_text(profile.auto)}", highlight=False)
-        out.print(library_parameters(profile.auto))
-    if profile.network:
-        out.print(network_parameters(profile.network))
-    if profile.fits:
-        out.print(_parameters(profile))
-    if profile.measured_algorithms:
-        out.print(_errors(profile))
+    for transport, part in profile.ps.items():
+        out.print(servers_text(transport, part), highlight=False)
+    if costs := _costs(profile):
+        out.print(_parameters(costs))
+    if errors := _errors(profile):
+        out.print(errors)
     for algorithm in profile.measured_algorithms:
         out.print(_points(profile, algorithm))
     for transport, part in profile.ps.items():
-        out.print(servers_text(transport, part), highlight=False)
-        out.print(errors_text(part), highlight=False)
-        out.print(cost_table(transport, part))
-        out.print(point_table(transport, part))
+        out.print(_server_points(transport, part))
     for line in map(compute_text, profile.compute):
         out.print(line, markup=False, highlight=False)
     if profile.throughput:
@@ -127,19 +123,17 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
 
 def _throughput(rates: Sequence[Throughput]) -> Table:
     """Measured rates; what the model says of them depends on the study."""
-    stated = any(rate.stated for rate in rates)
     rows = [
         (
             rate.what, rate.accelerator, rate.precision, rate.stack, f"{rate.gpus:,}",
             short(rate.batch_per_gpu), f"{rate.accumulation:,}", short(rate.samples_per_s),
-            *((rate.over,) if stated else ()),
+            rate.over,
         )
         for rate in rates
     ]  # fmt: skip
     columns: Columns = (
         "workload", "accelerator", "precision", "stack",
-        *numbers("gpus", "batch/gpu", "accumulation", "samples/s"),
-        *(("gradients summed by",) if stated else ()),
+        *numbers("gpus", "batch/gpu", "accumulation", "samples/s"), "gradients summed by",
     )  # fmt: skip
     caption = "studies that name the profile correct published rates by these"
     return console_table(columns, rows, "measured training", caption)
@@ -166,47 +160,72 @@ def _interval(fit: Fit) -> tuple[Any, Any]:
     return low, high
 
 
-def _parameters(profile: Profile) -> Table:
-    rows: list[tuple[str, ...]] = []
-    for name, fit in profile.fits.items():
-        low, high = _interval(fit)
-        shown = name
-        for label, value, a, b in zip(_labels(fit), fit.coefficients, low, high, strict=True):
-            if label.startswith("s_per_byte"):
-                text = label.replace("s_per_byte", "bandwidth")
-                rows.append((shown, text, _rate(value), _rate(b), _rate(a), "GB/s"))
-            else:
-                text = label.replace("_s", "")
-                rows.append((shown, text, *(f"{x * MICRO:.2f}" for x in (value, a, b)), "us"))
-            shown = ""
-    columns: Columns = ("algorithm", "parameter", *numbers("value", "5 %", "95 %"), "unit")
-    title = "cost of one step for a rank with its own core (90 % interval)"
+def _costs(profile: Profile) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every fitted cost with what it is of: algorithm, library or servers."""
+    groups = [(f"{name} on one node", _fit_costs(fit)) for name, fit in profile.fits.items()]
+    groups += [(f"{name} between nodes", _network_costs(fit))
+               for name, fit in profile.network.items()]  # fmt: skip
+    if profile.auto is not None:
+        groups.append((AUTO, library_data(profile.auto)))
+    groups += [(f"ps-{transport}", cost_rows(part)) for transport, part in profile.ps.items()]
+    return [(name, cost) for name, costs in groups for cost in costs]
+
+
+def _fit_costs(fit: Fit) -> list[dict[str, Any]]:
+    low, high = _interval(fit)
+    return [
+        {"name": label, "value": value, "low": a, "high": b,
+         "unit": "s/byte" if "byte" in label else "s"}
+        for label, value, a, b in zip(_labels(fit), fit.coefficients, low, high, strict=True)
+    ]  # fmt: skip
+
+
+def _network_costs(fit: NetworkFit) -> list[dict[str, Any]]:
+    """Of a message, on the hosts and on the network; this fit has no intervals."""
+    costs = [("latency", fit.latency_s, "s")]
+    parts = (("host", fit.s_per_byte, "s/byte"), ("wire", fit.wire_factor, "bytes/byte"))
+    jumps = (("host jump", fit.jump_s, "s"), ("wire jump", fit.wire_jump_bytes, "bytes"))
+    for edges, kinds in (((0.0, *fit.edges_bytes), parts), (fit.edges_bytes, jumps)):
+        for name, values, unit in kinds:
+            costs += [(f"{name} from {size_text(edge)}", value, unit)
+                      for edge, value in zip(edges, values, strict=True)]  # fmt: skip
+    return [{"name": name, "value": value, "unit": unit} for name, value, unit in costs]
+
+
+def _parameters(costs: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
+    """Costs with a name, a value, the ends of its interval and a unit."""
+    rows, named = [], ""
+    for name, cost in costs:
+        scale, unit = UNITS.get(cost["unit"], (1.0, cost["unit"]))
+        values = (
+            short(scale * cost[key]) if key in cost else "" for key in ("value", "low", "high")
+        )
+        rows.append(("" if name == named else name, cost["name"], *values, unit))
+        named = name
+    columns: Columns = ("of", "parameter", *numbers("value", "5 %", "95 %"), "unit")
+    title = "cost of a message or call for a rank with its own core (90 % interval)"
     return console_table(columns, rows, title)
 
 
-def _rate(seconds_per_byte: float) -> str:
-    return "free" if seconds_per_byte <= 0 else f"{1 / seconds_per_byte / GIGA:.3g}"
-
-
-def _errors(profile: Profile) -> Table:
-    rows: list[tuple[str, ...]] = []
-    for name, fit in profile.fits.items():
-        errors = (
-            fit.error,
-            fit.error_p90,
-            fit.textbook_error,
-            fit.textbook_error_p90,
-            fit.residual,
-        )
-        label = f"{name} ({'algorithm' if name == POOLED else 'rank count'} left out)"
-        rows.append((label, *map(percent, errors)))
-    for name, link in profile.network.items():
-        errors = (link.error, link.error_p90, link.textbook_error, link.textbook_error_p90,
-                  link.residual)  # fmt: skip
-        unseen = "rank count" if link.held_out == "ranks" else "sizes"
-        rows.append((f"{name} between nodes ({unseen} left out)", *map(percent, errors)))
+def _errors(profile: Profile) -> Table | None:
+    """What every fit is off by; None where nothing was fitted."""
+    judged: list[tuple[str, Fit | NetworkFit | LibraryFit | ServersFit]] = [
+        (f"{name} ({'algorithm' if name == POOLED else 'rank count'} left out)", fit)
+        for name, fit in profile.fits.items()
+    ]
+    judged += [(f"{name} between nodes ({LEFT_OUT[link.held_out]} left out)", link)
+               for name, link in profile.network.items()]  # fmt: skip
     if profile.auto is not None:
-        rows.append(library_errors(profile.auto))
+        judged.append((f"{AUTO} ({LEFT_OUT[profile.auto.held_out]} left out)", profile.auto))
+    judged += [(f"ps-{transport} (workers and servers left out)", part)
+               for transport, part in profile.ps.items()]  # fmt: skip
+    if not judged:
+        return None
+    rows = [
+        (label, *map(percent, (fit.error, fit.error_p90, fit.textbook_error,
+                               fit.textbook_error_p90, fit.residual)))
+        for label, fit in judged
+    ]  # fmt: skip
     errors_of = numbers("median", "p90", "textbook median", "textbook p90", "residual")
     title = "absolute relative error on measurements left out of the fit"
     return console_table((Column("algorithm"), *errors_of), rows, title, TEXTBOOK)
@@ -214,22 +233,47 @@ def _errors(profile: Profile) -> Table:
 
 def _points(profile: Profile, algorithm: str) -> Table:
     """Measured and predicted microseconds; each prediction is by a fit without that group."""
-    mine = [point for point in profile.points if point.algorithm == algorithm]
-    cells = {(point.bytes, point.ranks, local_ranks(profile, point)): point for point in mine}
-    layouts = sorted({(ranks, local) for _, ranks, local in cells})
-    unseen = "those sizes" if profile.held_out(algorithm) == "sizes" else "that rank count"
-    headings = [
-        f"{ranks:,} ranks{f', {local:,}/node' if local < ranks else ''}" for ranks, local in layouts
-    ]
+
+    def layout(point: Point) -> tuple[float, float, str]:
+        ranks, local = point.ranks, local_ranks(profile, point)
+        return ranks, local, f"{ranks:,} ranks{f', {local:,}/node' if local < ranks else ''}"
+
+    mine = [(layout(point), point) for point in profile.points if point.algorithm == algorithm]
+    return _beside(algorithm, f"those {LEFT_OUT[profile.held_out(algorithm)]}", mine)
+
+
+def _server_points(transport: str, part: ServersFit) -> Table:
+    """Measured times beside those predicted by a fit without these points."""
+
+    def layout(point: ServerPoint) -> tuple[float, float, str]:
+        at = point.link_bytes_per_s
+        speed = f", {gbps(at)} Gbps" if at else ""
+        return point.workers, point.servers, f"{point.workers} x {point.servers}{speed}"
+
+    points = [(layout(point), point) for point in part.points]
+    return _beside(f"ps-{transport}, workers x servers", "these points", points)
+
+
+def _beside(
+    what: str,
+    unseen: str,
+    points: Sequence[tuple[tuple[float, float, str], Point | ServerPoint]],
+) -> Table:
+    """A row of measured and predicted times for each size, a column for each layout.
+
+    points: with their layouts: two counts by which columns are in order, and the heading.
+    """
+    cells = {(point.bytes, layout): point for layout, point in points}
+    layouts = sorted({layout for layout, _ in points})
     rows = [
-        (size_text(size), *(_cell(cells.get((size, *layout))) for layout in layouts))
-        for size in sorted({point.bytes for point in mine})
+        (size_text(size), *(_cell(cells.get((size, layout))) for layout in layouts))
+        for size in sorted({point.bytes for _, point in points})
     ]
-    title = f"{algorithm}, in us: measured | predicted by a fit without {unseen}"
-    return console_table(numbers("bytes", *headings), rows, title)
+    title = f"{what}, in us: measured | predicted by a fit without {unseen}"
+    return console_table(numbers("bytes", *(heading for *_, heading in layouts)), rows, title)
 
 
-def _cell(point: Point | None) -> str:
+def _cell(point: Point | ServerPoint | None) -> str:
     if point is None:
         return ""
     held_out = point.held_out_s
@@ -277,43 +321,6 @@ def _per_range(edges: Sequence[str], each: Array) -> list[tuple[str, Array]]:
     return found
 
 
-def library_parameters(fit: LibraryFit) -> Table:
-    """The same as a table, in us and us/MiB."""
-    return _costs("cost of the library's own choice", library_data(fit))
-
-
-def _costs(what: str, costs: Iterable[Mapping[str, Any]]) -> Table:
-    """Costs with a name, a value, the ends of its interval and a unit, in us and us/MiB."""
-    rows = []
-    for cost in costs:
-        per_byte = cost["unit"] == "s/byte"
-        scale, unit = (MICRO * MIB, "us/MiB") if per_byte else (MICRO, "us")
-        values = (short(scale * cost[key]) for key in ("value", "low", "high"))
-        rows.append((cost["name"], *values, unit))
-    columns: Columns = ("parameter", *numbers("value", "5 %", "95 %"), "unit")
-    return console_table(columns, rows, f"{what} (90 % interval)")
-
-
-def network_parameters(network: Mapping[str, NetworkFit]) -> Table:
-    """The cost of a message between nodes, on the hosts and on the network, per algorithm."""
-    rows = []
-    for name, fit in network.items():
-        shown, latency = name, f"{short(MICRO * fit.latency_s)} us"
-        regimes = zip((0.0, *fit.edges_bytes), fit.s_per_byte, (0.0, *fit.jump_s), fit.wire_factor,
-                   (0.0, *fit.wire_jump_bytes), strict=True)  # fmt: skip
-        for edge, slope, jump, wire, wait in regimes:
-            host = f"{short(MICRO * MIB * slope)} us/MiB", f"{short(MICRO * jump)} us"
-            rows.append(
-                (shown, latency, size_text(edge), *host, f"{short(wire)} B", size_text(wait))
-            )
-            shown = latency = ""
-    columns: Columns = (
-        "algorithm",
-        *numbers("latency", "from size", "host", "jump", "wire per byte", "wait"),
-    )
-    return console_table(columns, rows, "cost of one message between nodes")
-
-
 def composition_text(fit: LibraryFit) -> str:
     """One line: how the library is assumed to compose an allreduce."""
     parts: list[str] = [fit.family]
@@ -329,21 +336,6 @@ def composition_text(fit: LibraryFit) -> str:
     if fit.rails > 1:
         parts.append(f"bytes split over {fit.rails:g} network cards per node")
     return ", ".join(parts)
-
-
-def library_range(fit: LibraryFit) -> str:
-    """Layouts measured, as '8 ranks (4 per node)'."""
-    layouts = sorted({(int(a.ranks), int(min(a.ranks, a.ranks_per_node))) for a in fit.anchors})
-    if not layouts:
-        return f"{span_text(*fit.ranks_per_node)} ranks per node"
-    return ", ".join(f"{n:,} ranks ({g:,} per node)" for n, g in layouts)
-
-
-def library_errors(fit: LibraryFit) -> tuple[str, ...]:
-    """A row of the table of errors: held-out median and p90, the textbook's, and the residual."""
-    label = "auto (rank count left out)" if fit.held_out == "ranks" else "auto (sizes left out)"
-    errors = (fit.error, fit.error_p90, fit.textbook_error, fit.textbook_error_p90, fit.residual)
-    return label, *(percent(error) for error in errors)
 
 
 def servers_text(transport: str, part: ServersFit) -> str:
@@ -372,39 +364,3 @@ def cost_rows(part: ServersFit) -> list[dict[str, Any]]:
         for name, value, a, b in zip(COSTS, part.costs, low, high, strict=True)
         if value > 0 or b > 0
     ]  # fmt: skip
-
-
-def cost_table(transport: str, part: ServersFit) -> Table:
-    """The same as a table, in us and us/MiB."""
-    return _costs(f"cost of a push and a pull over {transport}", cost_rows(part))
-
-
-def errors_text(part: ServersFit) -> str:
-    """One line: the error on numbers left out of the fit, the textbook's, and the residual."""
-    errors = (part.error, part.error_p90, part.textbook_error, part.textbook_error_p90)
-    median, p90, plain, plain_p90 = map(percent, errors)
-    return (
-        f"error on numbers of workers and servers left out of the fit: median {median}, 90th "
-        f"percentile {p90}; textbook model {plain} and {plain_p90}; residual of the fit "
-        f"{percent(part.residual)}"
-    )
-
-
-def point_table(transport: str, part: ServersFit) -> Table:
-    """Measured times beside those predicted by a fit without these points."""
-    layouts = sorted({(p.workers, p.servers, p.link_bytes_per_s or 0.0) for p in part.points})
-    several = len({speed for *_, speed in layouts}) > 1
-    headings = [f"{m} x {p}{f' {gbps(at)} Gbps' if several else ''}" for m, p, at in layouts]
-    cells: dict[tuple[int, tuple[int, int, float]], ServerPoint] = {
-        (p.bytes, (p.workers, p.servers, p.link_bytes_per_s or 0.0)): p for p in part.points
-    }
-    rows = []
-    for size in sorted({point.bytes for point in part.points}):
-        found = (cells.get((size, layout)) for layout in layouts)
-        times = (
-            f"{p.measured_s * MICRO:.4g} | {p.held_out_s * MICRO:.4g}" if p else "" for p in found
-        )
-        rows.append((size_text(size), *times))
-    title = f"ps-{transport}, in us: measured | predicted by a fit without these points"
-    caption = "columns: workers x servers"
-    return console_table(numbers("bytes", *headings), rows, title, caption)

@@ -62,7 +62,7 @@ def test_the_table_shows_them_with_units() -> None:
     assert table.row_count == 2
     headers = [str(column.header) for column in table.columns]
     assert headers[-1] == "outside the measured range"
-    assert "1 MiB" in list(table.columns[2].cells)
+    assert "1 MiB" in list(table.columns[3].cells)
 
 
 def test_a_node_that_is_not_full_counts_the_ranks_it_has() -> None:
@@ -80,7 +80,7 @@ def test_what_cannot_be_priced_says_why_beside_the_others() -> None:
         assert "cannot price that layout" in record["why"]
     assert len(unpriced_reasons(found)) == 1
     cells = [list(column.cells) for column in prediction_table(inside, found).columns]
-    assert cells[3][-1] == "-"
+    assert cells[4][-1] == "-"
     with pytest.raises(OutsideCalibration, match="cannot price"):
         prediction_records(inside, ("auto",), (16,), 8, (2**10,))
 

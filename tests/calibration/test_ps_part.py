@@ -21,7 +21,7 @@ from dse.calibration import (
 from dse.calibration.arguments import server_algorithm
 from dse.calibration.experiment import Experiment, Machine, Measurement, write_experiment
 from dse.calibration.fitting.profile import fit_experiments, fit_measurements
-from dse.calibration.prediction_table import server_records, server_table
+from dse.calibration.prediction_table import Record, prediction_records, prediction_table
 from dse.errors import MeasurementError, OutsideCalibration, StudyError
 from tests.calibration import server_profiles, synthetic
 from tests.calibration.fitting.test_servers import CORES, SIZES, TRUE, samples
@@ -167,13 +167,19 @@ def test_what_is_asked_is_understood() -> None:
         server_algorithm(made, "ps-mpi", None)
 
 
+def records(
+    profile: Profile, workers: tuple[int, ...], servers: int, size: int, speed: float | None = None
+) -> list[Record]:
+    return prediction_records(profile, ("ps",), workers, None, (size,), speed, (servers,))
+
+
 def test_a_record_says_what_was_not_measured() -> None:
-    (inside, outside) = server_records(server_profiles.profile(), "ps", (8, 9), (4,), (2**20,))
+    (inside, outside) = records(server_profiles.profile(), (8, 9), 4, 2**20)
     assert inside["in_range"]
     assert inside["why_outside"] == ""
     assert 0 < inside["low"] < inside["seconds"] < inside["high"]
     assert outside["why_outside"] == "9 workers (measured: 1-8)"
-    (far,) = server_records(server_profiles.profile(), "ps", (8,), (5,), (2**31,))
+    (far,) = records(server_profiles.profile(), (8,), 5, 2**31)
     assert far["why_outside"] == (
         "messages of 2 GiB (measured: 4 B to 1 GiB), 5 servers (measured: 1-4)"
     )
@@ -182,17 +188,17 @@ def test_a_record_says_what_was_not_measured() -> None:
 def test_servers_on_another_link_are_priced_and_said() -> None:
     made = server_profiles.profile()
     measured = server_profiles.LINK_BYTES_PER_S
-    ask = ("ps", (8,), (4,), (2**28,))
-    (usual,), (slow,) = (server_records(made, *ask, speed) for speed in (None, measured / 4))
+    ask = ((8,), 4, 2**28)
+    (usual,), (slow,) = (records(made, *ask, speed) for speed in (None, measured / 4))
     assert usual["link_bytes_per_s"] == measured
     assert slow["seconds"] > usual["seconds"]
     assert not slow["in_range"]
     assert slow["why_outside"].startswith("a link of ")
-    assert "links of" in str(server_table(made, [usual]).title)
+    assert "links of" in str(prediction_table(made, [usual]).title)
     bare = replace(made, ps={"grpc": server_profiles.part(link_bytes_per_s=(0.0, 0.0))})
-    assert server_records(bare, *ask)[0]["link_bytes_per_s"] is None
+    assert records(bare, *ask)[0]["link_bytes_per_s"] is None
     with pytest.raises(OutsideCalibration, match="does not state the link speed"):
-        server_records(bare, *ask, measured)
+        records(bare, *ask, measured)
 
 
 def test_a_profile_shows_its_servers_and_how_far_off_they_are(found: Profile) -> None:
@@ -201,8 +207,8 @@ def test_a_profile_shows_its_servers_and_how_far_off_they_are(found: Profile) ->
     text = shown.getvalue()
     assert "parameter servers over grpc (grpcio 1, test at 0.4 and 1 Gbps" in text
     assert "all processes on 2 cores): 1-3 workers, 1-2 servers, 4 KiB to 16 MiB" in text
-    assert "workers and servers left out of the fit" in text
-    assert "3 x 2 1 Gbps" in text
+    assert "ps-grpc (workers and servers left out)" in text
+    assert "3 x 2, 1 Gbps" in text
     record = profile_data(found)["ps"]["grpc"]
     assert "draws" not in record
     names = {row["name"]: row for row in record["parameters"]}

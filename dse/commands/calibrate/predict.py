@@ -41,8 +41,6 @@ def predict(
     from dse.calibration.prediction_table import (
         prediction_records,
         prediction_table,
-        server_records,
-        server_table,
         unpriced_reasons,
     )
 
@@ -51,18 +49,14 @@ def predict(
     speed = arguments.link_speed(link_bandwidth)
     found = named_profile(profile)
     counted = None if servers is None else arguments.counts(servers, "--servers")
-    if name := arguments.server_algorithm(found, algorithm, counted):
+    if served := arguments.server_algorithm(found, algorithm, counted):
         if local is not None:
             problem, remedy = "does not apply to parameter servers", "leave it out"
             raise ArgumentError("--ranks-per-node", problem, remedy)
-        records = server_records(found, name, counts, counted or (1,), sizes, speed)
-        if json:
-            print_json(records)
-        else:
-            console().print(server_table(found, records))
-        return
-    names = arguments.algorithms(found, algorithm)
-    records = prediction_records(found, names, counts, local, sizes, speed)
+        names, counted = (served,), counted or (1,)
+    else:
+        names = arguments.algorithms(found, algorithm)
+    records = prediction_records(found, names, counts, local, sizes, speed, counted or ())
     if json:
         print_json(records)
         return

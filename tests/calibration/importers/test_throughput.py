@@ -189,7 +189,17 @@ def test_a_profile_of_rates_survives_its_file_and_is_shown(tmp_path: Path) -> No
     show_profile(made, Console(width=200, file=shown))
     (line,) = (line for line in shown.getvalue().splitlines() if "bert-large-s128" in line)
     cells = [cell.strip() for cell in line.strip("│").split("│")]
-    assert cells == ["bert-large-s128", "a100-sxm4-40gb", "fp16", "vendor", "8", "64", "1", "1,200"]
+    assert cells == [
+        "bert-large-s128",
+        "a100-sxm4-40gb",
+        "fp16",
+        "vendor",
+        "8",
+        "64",
+        "1",
+        "1,200",
+        "",
+    ]
 
 
 def test_a_rate_in_a_profile_is_checked(tmp_path: Path) -> None:
