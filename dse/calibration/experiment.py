@@ -8,7 +8,6 @@ import os
 import platform
 import resource
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dse.calibration.files import Doubt, read_checked, write_text
-from dse.errors import StudyError
 
 ALLREDUCE = "allreduce"
 FORMAT: Literal["dse-measurements/1"] = "dse-measurements/1"
@@ -195,21 +193,6 @@ def experiment_text(experiment: Experiment) -> str:
 def read_experiment(path: str | Path) -> Experiment:
     """Read a measurement file. Raises StudyError with the place of each mistake."""
     return read_checked(Experiment, path, FORMAT, "measure again: dse calibrate run", _doubts)
-
-
-def same_runs(found: Experiment, folder: Path, but: Path) -> list[Path]:
-    """The measurement files of a folder, besides ``but``, that hold the same runs, whatever they
-    say of the link: the ranks, bytes and seconds of all samples are equal."""
-
-    def runs(of: Experiment) -> list[tuple[str, int, int, float, float]]:
-        return sorted((s.algorithm, s.ranks, s.nodes, s.bytes, s.median_s) for s in of.samples)
-
-    same = []
-    for path in sorted(folder.glob(f"*{MEASUREMENTS}")):
-        with suppress(StudyError):  # of no use to anybody, which is told where it is asked for
-            if path.resolve() != but.resolve() and runs(read_experiment(path)) == runs(found):
-                same.append(path)
-    return same
 
 
 def _doubts(found: Experiment) -> Iterator[Doubt]:

@@ -72,7 +72,7 @@ def test_what_was_forced_between_nodes_is_shown() -> None:
     lab = library_profiles.between_nodes()
     text = text_of(show_profile, lab)
     assert "ring between nodes (rank counts left out)" in text
-    assert re.search(r"ring between nodes │ latency +│ +20 │ +- │ +- │ us", text)
+    assert re.search(r"ring between nodes │ latency +│ +20 │ +│ +│ us", text)
     assert "4 ranks, 1/node" in text
 
 

@@ -6,7 +6,6 @@ device, runs, source.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,16 +14,20 @@ from dse.calibration.importers.nccl_tests import COLLECTIVES
 from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import integer, printable
 from dse.errors import StudyError
+from dse.mistakes import each
+from dse.text_table import Table as Cells
+from dse.text_table import text_table
 
 FORMAT = "table"
 REQUIRED = ("system", "nodes", "ranks_per_node", "ranks", "library", "transport", "collective",
             "bytes", "time_us")  # fmt: skip
+_PLACE = ("collective", "library", "transport", "system", "device", "ranks", "nodes",
+          "ranks_per_node")  # fmt: skip
 _MARKS = {"ranks", "bytes", "time_us"}
 _LISTED = 12
 _LIBRARY = re.compile(r"(.+?)-(\d[\w.+]*)")
 _TRANSPORTS = (("nccl", "nccl"), ("rccl", "nccl"), ("gloo", "gloo"), ("mpi", "mpi"),
                ("mvapich", "mpi"))  # fmt: skip
-Group = tuple[str, ...]
 
 
 def looks_so(text: str) -> bool:
@@ -35,90 +38,61 @@ def looks_so(text: str) -> bool:
 def parse(text: str, file: str, select: Mapping[str, Sequence[str]]) -> Log:
     """The rows that have one of the wanted values in every selected column.
 
-    Raises StudyError for a missing column or value, and for rows whose nodes and ranks per node
-    contradict their ranks.
+    Raises StudyError for a missing column or value, for what is no number, and for rows whose nodes
+    and ranks per node contradict their ranks.
     """
-    header, records = _records(text, file)
-    selected = _selected(header, records, file, select)
-    groups: dict[Group, list[Row]] = {}
+    cells = text_table(file, text, marks=",")
+    for name in REQUIRED:
+        if name not in cells.header:
+            problem = f"the column '{name}' is missing"
+            raise cells.wrong(-1, 0, problem, f"give {', '.join(REQUIRED)}")
+    chosen = _selected(cells, select)
+    rows = each(lambda at: _row(cells, at), chosen)
+    groups: dict[tuple[str, ...], list[Row]] = {}
     sources: dict[str, None] = {}
-    dropped = 0
-    for line, record in selected:
-        row = _row(line, record)
-        if row is None:
-            dropped += 1
-            continue
-        key = tuple(record.get(name, "") for name in ("collective", "library", "transport",
-                    "system", "device", "ranks", "nodes", "ranks_per_node"))  # fmt: skip
-        groups.setdefault(key, []).append(row)
+    for at, row in zip(chosen, rows, strict=True):
+        record = dict(zip(cells.header, cells.rows[at], strict=True))
+        groups.setdefault(tuple(record.get(name, "") for name in _PLACE), []).append(row)
         if record.get("source"):
             sources[printable(record["source"])] = None
-    tables = tuple(_table(key, rows, file) for key, rows in groups.items())
-    return Log(FORMAT, tables, dropped, source=", ".join(sources))
+    tables = tuple(_table(key, own, file) for key, own in groups.items())
+    return Log(FORMAT, tables, source=", ".join(sources))
 
 
-def _records(text: str, file: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    reader = csv.reader(text.splitlines())
-    try:
-        lines = [(reader.line_num, [value.strip() for value in line]) for line in reader]
-    except csv.Error as cause:
-        raise StudyError(
-            file, reader.line_num, 1, f"is not a valid table: {cause}", "correct it"
-        ) from None
-    lines = [(number, line) for number, line in lines if any(line)]
-    header = lines[0][1]
-    for name in REQUIRED:
-        if name not in header:
-            raise StudyError(
-                file, 1, 1, f"the column '{name}' is missing", f"give {', '.join(REQUIRED)}"
-            )
-    return header, [
-        (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else {})
-        for number, line in lines[1:]
-    ]
-
-
-def _selected(
-    header: Sequence[str],
-    records: Sequence[tuple[int, dict[str, str]]],
-    file: str,
-    select: Mapping[str, Sequence[str]],
-) -> list[tuple[int, dict[str, str]]]:
-    broken = [(number, record) for number, record in records if not record]
-    whole = [(number, record) for number, record in records if record]
-    selected = whole
+def _selected(cells: Cells, select: Mapping[str, Sequence[str]]) -> list[int]:
+    """Numbers of the rows wanted. Each value must be that of a row left by the columns before."""
+    chosen = list(range(len(cells.rows)))
     for column, wanted in select.items():
-        if column not in header:
+        if column not in cells.header:
             problem = f"--select: there is no column '{column}'"
-            raise StudyError(file, 0, 0, problem, f"the columns are {', '.join(header)}")
-        everywhere = sorted({record[column] for _, record in whole}, key=_natural)
+            raise StudyError(
+                cells.path, 0, 0, problem, f"the columns are {', '.join(cells.header)}"
+            )
+        values = cells.cells(column)
+        left = sorted({values[at] for at in chosen}, key=_natural)
         for value in wanted:
-            if value not in everywhere:
-                problem = f"--select: no row has {column}={value}"
-                raise StudyError(file, 0, 0, problem, f"choose from {_list(everywhere)}")
-        kept = [(n, record) for n, record in selected if record[column] in wanted]
-        if not kept:
-            left = sorted({record[column] for _, record in selected}, key=_natural)
-            before = f"{column}={' or '.join(wanted)} together with the columns selected before it"
-            problem = f"--select: no row has {before}"
-            raise StudyError(file, 0, 0, problem, f"choose {column} from {_list(left)}")
-        selected = kept
-    return selected + broken
+            if value not in left:
+                problem = f"--select: no row that is left has {column}={value}"
+                raise StudyError(cells.path, 0, 0, problem, f"choose from {_list(left)}")
+        chosen = [at for at in chosen if values[at] in wanted]
+    return chosen
 
 
-def _row(line: int, record: Mapping[str, str]) -> Row | None:
-    size, runs = integer(record.get("bytes", "")), integer(record.get("runs", "1") or "1")
+def _row(cells: Cells, at: int) -> Row:
+    record = dict(zip(cells.header, cells.rows[at], strict=True))
+    for name in ("nodes", "ranks_per_node", "ranks", "bytes", "runs"):
+        if not integer(record.get(name, "1")):
+            raise cells.wrong(at, name, f"{name}: {{}} is no count", "write a whole number")
     try:
-        seconds = float(record.get("time_us", "")) / 1e6
+        seconds = float(record["time_us"]) / 1e6
     except ValueError:
-        return None
-    counts = [integer(record.get(name, "")) for name in ("nodes", "ranks_per_node", "ranks")]
-    if not (size and runs and all(counts) and 0 < seconds < math.inf):
-        return None
-    return Row(line, size, seconds, runs)
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise cells.wrong(at, "time_us", "time_us: {} is no time", "write microseconds, as 25.5")
+    return Row(cells.lines[at + 1], int(record["bytes"]), seconds, int(record.get("runs", "1")))
 
 
-def _table(key: Group, rows: Sequence[Row], file: str) -> Table:
+def _table(key: tuple[str, ...], rows: Sequence[Row], file: str) -> Table:
     name, library, link, system, device = (printable(value) for value in key[:5])
     ranks, nodes, per_node = (int(value) for value in key[5:])
     line = rows[0].line

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks: tables since IMB 4, and IMB 3 whose every row names all.
+"""Intel MPI Benchmarks: tables since IMB 4.
 
 Time is t_avg, the average over the ranks, as OSU and nccl-tests also print; t_min and t_max are
 over ranks, not over repetitions, so they are no quantiles. The time of a PingPong is one way.
@@ -33,7 +33,6 @@ _DATE = re.compile(r"^#\s*Date\s*:\s*\w{3} (\w{3} +\d+ [\d:]+ \d{4})\s*$")
 _DATATYPE = re.compile(r"^#\s*MPI_Datatype( for reductions)?\s*:\s*MPI_(\w+)")
 _TYPES = {"FLOAT": "float32", "BYTE": "uint8", "CHAR": "int8", "DOUBLE": "float64", "INT": "int32"}
 _TIMES = ("t_avg[usec]", "t[usec]")
-_OLD_ROW_TOKENS = range(5, 9)  # name, ranks, bytes, repetitions, one to four values
 
 
 @dataclass
@@ -66,14 +65,6 @@ def parse(lines: Sequence[Line]) -> Log | None:
             types[match[1] or ""] = _TYPES.get(match[2], match[2].lower())
         elif started := launch_of(text):
             launch = _merged(launch, started)
-        elif old := _old_row(number, text.split()):
-            same = found and (found[-1].name, found[-1].ranks) == (old.name, old.ranks)
-            section = found[-1] if same else old
-            if same:
-                section.rows += old.rows
-                section.dropped += old.dropped
-            else:
-                found.append(old)
         elif section is None:
             continue
         elif match := _PROCESSES.search(text) or _GROUPS.search(text):
@@ -117,22 +108,6 @@ def _read_row(section: _Section, number: int, tokens: Sequence[str]) -> None:
         section.dropped += 1
     elif row.bytes:
         section.rows.append(row)
-
-
-def _old_row(number: int, tokens: Sequence[str]) -> _Section | None:
-    """IMB 3: 'Allreduce 96 4 1000 297.88 301.10 299.55' is name, ranks, bytes, repetitions."""
-    if len(tokens) not in _OLD_ROW_TOKENS or tokens[0].lower() not in COLLECTIVES:
-        return None
-    counts = [integer(token) for token in tokens[1:4]]
-    ranks, size = counts[0], counts[1]
-    if not ranks or size is None or counts[2] is None:
-        return None
-    values = tokens[4:]
-    row = _row(number, size, tokens[3], values[2] if len(values) > 2 else values[0])
-    section = _Section(number, tokens[0], ranks, dropped=int(row is None))
-    if row and row.bytes:
-        section.rows.append(row)
-    return section
 
 
 def _row(number: int, size: int, repetitions: str, time: str) -> Row | None:

@@ -1,10 +1,8 @@
 """Traces of PyTorch's profiler (Kineto): collectives with their sizes and ranks.
 
 With NCCL each collective is a kernel on the accelerator whose arguments name it (``Collective
-name``, ``In msg nelems``, ``dtype``, ``Group size``); before PyTorch 2.1 they are those of the
-operation of the same ``External id`` that launched it (``record_param_comms``, or
-``nccl:all_reduce`` with ``Input Dims`` and ``Input type``). With gloo it is the annotation
-``gloo:all_reduce`` of a worker thread, with the latter two.
+name``, ``In msg nelems``, ``dtype``, ``Group size``), since PyTorch 2.1. With gloo it is the
+annotation ``gloo:all_reduce`` of a worker thread, with ``Input Dims`` and ``Input type``.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ _STEP = re.compile(r"ProfilerStep#(\d+)")
 _ANNOTATION = re.compile(r"(gloo|nccl|mpi|ucc):_?([a-z_]+)")
 _NCCL_KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
 _VARIANT = re.compile(r"(?:base|coalesced|into|tensor)+$")
-_LAUNCH = "record_param_comms"
 _ALGORITHMS = {"RING": "ring", "TREE": "tree"}
 
 
@@ -89,38 +86,21 @@ def _communication(trace: Trace) -> list[Event]:
 def collectives(trace: Trace) -> Iterator[Collective | None]:
     """Every collective; None for one of which size or kind is not told."""
     _, ranks, backend = world(trace)
-    launches: dict[int | None, Event] = {
-        _launch(event): event
-        for event in trace.events
-        if (event.name == _LAUNCH or _ANNOTATION.match(event.name))
-        and _message(event.args)[0] is not None
-    }
-    launches.pop(None, None)
     for event in _communication(trace):
-        told = _message(event.args)[0] is not None
-        about = event if told else launches.get(_launch(event), event)
-        yield _collective(event, about, ranks, backend)
+        yield _collective(event, ranks, backend)
 
 
-def _launch(event: Event) -> int | None:
-    """The number that kernels share with the operation that launched them."""
-    return _count(event.args.get("External id", event.args.get("external id")))
-
-
-def _collective(event: Event, about: Event, ranks: int | None, backend: str) -> Collective | None:
-    """about: the event whose arguments tell what is sent."""
-    args = about.args
-    annotated = _ANNOTATION.match(about.name) or _ANNOTATION.match(event.name)
-    kernel = _NCCL_KERNEL.match(event.name)
+def _collective(event: Event, ranks: int | None, backend: str) -> Collective | None:
+    annotated, kernel = _ANNOTATION.match(event.name), _NCCL_KERNEL.match(event.name)
     words = kernel[1].upper().split("_") if kernel else [""]
-    said = str(args.get("Collective name") or (annotated[2] if annotated else words[0]))
-    name = COLLECTIVES.get(_plain(said))
-    elements, kind = _message(args)
+    said = event.args.get("Collective name") or (annotated[2] if annotated else words[0])
+    name = COLLECTIVES.get(_plain(str(said)))
+    elements, kind = _message(event.args)
     dtype = _TYPES.get(kind.lower())
     if name is None or dtype is None or elements is None or event.duration_s <= 0:
         return None
     return Collective(
-        event, name, elements * dtype[1], dtype[0], _count(args.get("Group size", ranks)),
+        event, name, elements * dtype[1], dtype[0], _count(event.args.get("Group size", ranks)),
         annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
         next((_ALGORITHMS[word] for word in words if word in _ALGORITHMS), "auto"),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from dse.calibration import arguments
 from dse.calibration.experiment import ALLREDUCE, Experiment, Measurement
 from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
-from dse.calibration.importers.place import Place, Told, placed, span
+from dse.calibration.importers.place import Place, Told, placed
 from dse.calibration.importers.records import AUTO, UNKNOWN
 from dse.calibration.importers.traced_job import joined
 from dse.calibration.number_text import gbps, short, size_text, time_text
@@ -75,7 +75,7 @@ def import_logs(
         tables = placed(log.tables, path, told)
         for table, place in tables:
             samples += _measurements(table, place, told, seen)
-        notes += _notes(title, log, tables, told)
+        notes += _notes(title, log, tables)
         assumed += _assumed(title, tables)
     notes += [*_link_notes(samples, told), *_device_notes(samples)]
     return Experiment(
@@ -173,28 +173,16 @@ def _source(name: str, log: Log) -> str:
     return f"{name} ({log.format}{f': {log.source}' if log.source else ''})"
 
 
-def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Told) -> list[str]:
-    """What was read from one file, and which options of the user were not used."""
+def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]]) -> list[str]:
+    """What was read from one file."""
     libraries = dict.fromkeys(
         " ".join(word for word in (t.library, t.version) if word != UNKNOWN) for t in log.tables
     )
     named = ", ".join(filter(None, libraries)) or "library unknown"
     rows: Counter[str] = Counter()
-    doubts: dict[str, None] = {}
     for table, place in placed:
         nodes = counted(place.nodes, "node") if place.known else "? nodes"
         rows[f"{table.collective}, {counted(place.ranks, 'rank')} on {nodes}"] += len(table.rows)
-        if table.fitting_ranks:
-            first, last = table.fitting_ranks
-            if not first <= place.ranks <= last:
-                fit = f"suggests {span(table.fitting_ranks)} ranks, not {place.ranks}"
-                doubts[f"{table.collective}: the ratio busbw/algbw {fit}"] = None
-        if told.algorithm and table.algorithm not in (AUTO, told.algorithm):
-            unused = f"--algorithm {told.algorithm} is not used"
-            doubts[f"{unused}: the log states {table.algorithm}"] = None
-    if told.collective and all(t.collective != told.collective for t, _ in placed):
-        read = ", ".join(dict.fromkeys(table.collective for table, _ in placed))
-        doubts[f"--collective {told.collective} is not used: the log names {read}"] = None
     kept = "; ".join(f"{where}: {counted(count, 'row')}" for where, count in rows.items())
     dropped = counted(log.dropped, "damaged row")
     found = [f"{name}: {log.format}, {named}; {kept}; {dropped} dropped"]
@@ -202,7 +190,7 @@ def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Tol
     if wrong:
         found.append(f"{name}: {counted(wrong, 'row')} with wrong sums (verified: false)")
     found += [f"{text}; give --nodes N if that is wrong" for text in _assumed(name, placed)]
-    return found + [f"{name}: {note}" for note in (*doubts, *log.notes)]
+    return found + [f"{name}: {note}" for note in log.notes]
 
 
 def _assumed(name: str, placed: Sequence[tuple[Table, Place]]) -> list[str]:

@@ -93,19 +93,7 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
         if section.unchecked:
             notes.append(f"{name}: the sums were not checked (validation: 0)")
     dropped = sum(section.dropped for section in sections)
-    if _ends_within_a_row(lines):
-        notes.append("the log ends in the middle of a row: what came after it is missing")
     return Log(FORMAT, tuple(tables), dropped, tuple(notes))
-
-
-def _ends_within_a_row(lines: Sequence[Line]) -> bool:
-    """Whether the last line that is not empty begins as a row does, and is none."""
-    last = next((line for line in reversed(lines) if line.text.strip()), None)
-    if last is None:
-        return False
-    tokens = last.text.split()
-    numbers = [token.isdecimal() for token in tokens[:2]]
-    return all(numbers) and last.text[:1].isspace() and parse_row(tokens, last.number) is None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dse.calibration.importers.records import PAIRS, Table
 from dse.errors import StudyError
 
-# of (n-1)/n: far more than rounding; a smaller one is noted, as some excerpts mix two runs
+# of (n-1)/n: far more than rounding; a smaller one is let be, as some excerpts mix two runs
 PLAIN_DIFFERENCE = 0.02
 
 
@@ -102,10 +102,6 @@ def _hints(table: Table) -> list[str]:
     if table.least_ranks > 1:
         found.append(f"it lists rank {table.least_ranks - 1}, so at least {table.least_ranks}")
     if table.fitting_ranks:
-        found.append(f"its ratio busbw/algbw suggests {span(table.fitting_ranks)}")
+        first, last = table.fitting_ranks
+        found.append(f"its ratio busbw/algbw suggests {first}{f' to {last}' * (last > first)}")
     return found
-
-
-def span(counts: tuple[int, int]) -> str:
-    first, last = counts
-    return str(first) if first == last else f"{first} to {last}"

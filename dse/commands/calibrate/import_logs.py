@@ -59,7 +59,7 @@ def import_logs(
     PyTorch's profiler (also .json.gz) and Horovod.
     """
     from dse.calibration import arguments, write_profile
-    from dse.calibration.experiment import MEASUREMENTS, experiment_text, same_runs
+    from dse.calibration.experiment import MEASUREMENTS, experiment_text
     from dse.calibration.files import write_text
     from dse.calibration.fitting.profile import fit_experiments
     from dse.calibration.importers import logs
@@ -98,9 +98,6 @@ def import_logs(
     )
     print(f"wrote {out}: {rows}, {dropped} dropped")
     if profile is not None and fitted is not None:
-        for other in same_runs(found, CALIBRATIONS, out):
-            stem = other.name.removesuffix(MEASUREMENTS)
-            print(f"profile {stem} is of the same runs: if it is not meant any more, remove it")
         print_fit(fitted, profile)
         print(f"a study uses it by calibration: [{name}]")
 

@@ -168,13 +168,6 @@ IMB = """\
          1000         6.00         7.00         6.50
 """
 
-IMB_OLD = """\
-Allreduce 96 0 1000 0.02 0.03 0.02
-Allreduce 96 4 1000 297.50 301.25 299.00
-Allreduce 96 8 1000 297.75 302.25 300.00
-PingPong 2 8 1000 1.50 5.09
-"""
-
 GLOO_HEAD = """\
 Device:      tcp, pci=0000:01:00.0, iface=eth1, speed=25000, addr=[10.0.0.1]
 Algorithm:   allreduce_ring_chunked
@@ -223,6 +216,6 @@ borg,cpu,4,1,4,spectrum-mpi,edr-ib,all_reduce,1024,4.5,20,borg/runs
 ALL = {
     "nccl": nccl(), "nccl-named": nccl_named("all_reduce_perf", nccl_rows()),
     "nccl-json": nccl_json(), "nccl-json-iterations": nccl_json(iterations=True), "osu": OSU,
-    "imb": IMB, "imb-old": IMB_OLD, "gloo-2017": GLOO_2017, "gloo-2018": GLOO_2018,
+    "imb": IMB, "gloo-2017": GLOO_2017, "gloo-2018": GLOO_2018,
     "gloo-now": GLOO_NOW, "table": TABLE,
 }  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from dse.calibration.experiment import Experiment
 from dse.calibration.importers.logs import import_logs
-from dse.errors import MeasurementError, StudyError
+from dse.errors import StudyError
 from tests.calibration.importers import samples as s
 from tests.calibration.importers.reading import log
 
@@ -48,8 +48,11 @@ def test_selection(tmp_path: Path, select: Any, microseconds: list[float]) -> No
     ("select", "said"),
     [
         ("colour=red", "there is no column 'colour'; the columns are system, device"),
-        ("library=nccl", "no row has library=nccl; choose from nccl-2.18, spectrum-mpi"),
-        ("system=borg,transport=ofi", "selected before it; choose transport from edr-ib"),
+        (
+            "library=nccl",
+            "no row that is left has library=nccl; choose from nccl-2.18,",
+        ),
+        ("system=borg,transport=ofi", "no row that is left has transport=ofi; choose from edr-ib"),
         ("transport", "'transport' is not column=value"),
     ],
 )
@@ -65,14 +68,14 @@ def test_selection_is_for_tables(tmp_path: Path) -> None:
         read(tmp_path, s.IMB, select="system=acme")
 
 
-def test_broken_rows(tmp_path: Path) -> None:
-    text = s.TABLE.replace("25.5", "fast").replace(",acme/bench\nacme,G1,8", "\nacme,G1,8")
-    found = read(tmp_path, text)
-    assert (len(found.samples), found.dropped) == (3, 2)
-    with pytest.raises(
-        MeasurementError, match=r"no usable result \(read as table, 5 rows are damaged"
-    ):
+def test_every_broken_row_is_named(tmp_path: Path) -> None:
+    text = s.TABLE.replace("25.5", "fast")
+    with pytest.raises(StudyError, match=r"times.csv:2:\d+: time_us: 'fast' is no time"):
+        read(tmp_path, text)
+    with pytest.raises(StudyError, match=r"times.csv:2:\d+: bytes: '-1024' is no count"):
         read(tmp_path, s.TABLE.replace(",all_reduce,", ",all_reduce,-"))
+    with pytest.raises(StudyError, match=r"times.csv:2:1: 11 values where the header has 12"):
+        read(tmp_path, s.TABLE.replace(",acme/bench\nacme,G1,2", "\nacme,G1,2", 1))
 
 
 def test_what_contradicts_or_is_not_known(tmp_path: Path) -> None:

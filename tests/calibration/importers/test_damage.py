@@ -52,18 +52,6 @@ def test_any_bytes(tmp_path: Path, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["nccl", "nccl-named"])
-def test_a_log_that_ends_within_a_row_says_so(tmp_path: Path, name: str) -> None:
-    path, lines = tmp_path / "cut.log", s.ALL[name].split("\n")
-    row = max(at for at, line in enumerate(lines) if line.strip()[:1].isdecimal())
-    for kept, cut in ((2, True), (3, True), (7, True), (None, False)):
-        tokens = lines[row].split()
-        ended = "  " + "  ".join(tokens[:kept])
-        path.write_text("\n".join([*lines[:row], ended]))
-        notes = import_logs([path]).notes
-        assert cut == any("ends in the middle of a row" in note for note in notes), (kept, notes)
-
-
-@pytest.mark.parametrize("name", ["nccl", "nccl-named"])
 def test_a_cut_log_of_nccl_never_gives_a_wrong_time(tmp_path: Path, name: str) -> None:
     """algbw tells a whole number from one that was cut."""
     whole = {(round(s.time_us(size), 1) / 1e6, size) for size in s.SIZES}

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks, present and old."""
+"""Intel MPI Benchmarks."""
 
 from __future__ import annotations
 
@@ -31,14 +31,6 @@ def test_ranks_must_be_one_of_those_in_the_log(tmp_path: Path) -> None:
         StudyError, match="8 ranks according to #processes and 16 ranks according to #processes"
     ):
         read(tmp_path, s.IMB, ranks=4)
-
-
-def test_version_3_names_all_in_every_row(tmp_path: Path) -> None:
-    found = read(tmp_path, s.IMB_OLD)
-    assert [(x.collective, x.ranks, x.bytes, x.median_s) for x in found.samples] == [
-        ("allreduce", 96, 4, pytest.approx(299e-6)), ("allreduce", 96, 8, pytest.approx(300e-6)),
-        ("ping-pong", 2, 8, pytest.approx(1.5e-6)),
-    ]  # fmt: skip
 
 
 def test_a_row_that_is_cut_off(tmp_path: Path) -> None:

@@ -157,13 +157,6 @@ def test_a_link_that_is_slower_than_what_it_carried_is_refused(tmp_path: Path) -
         import_logs([path], link_bandwidth=f"{8e-9 * most / 3:.6f} Gbps")
 
 
-def test_what_is_said_in_vain_is_noted(tmp_path: Path) -> None:
-    path = log(tmp_path, "g.txt", s.GLOO_NOW)
-    notes = import_logs([path], algorithm="tree", collective="broadcast").notes
-    assert any("--algorithm tree is not used" in note for note in notes)
-    assert any("--collective broadcast is not used: the log names allreduce" in n for n in notes)
-
-
 def test_a_link_that_is_no_fabric_is_kept_and_said(tmp_path: Path) -> None:
     path, out = log(tmp_path, "a.log", s.nccl()), tmp_path / "out.json"
     told = ("calibrate", "import", path, "--out", out, "--link")

@@ -10,15 +10,8 @@ import pytest
 
 from dse.calibration.importers import read_log
 from dse.calibration.importers.logs import import_logs
-from dse.calibration.importers.traced_job import lower_quartile
 from dse.errors import StudyError
 from tests.calibration.importers import traces
-
-
-def test_the_lower_quartile_of_a_few_times() -> None:
-    assert lower_quartile([3.0]) == 3.0
-    assert lower_quartile([4.0, 1.0, 2.0, 3.0]) == 1.0
-    assert lower_quartile([5.0, 4.0, 1.0, 2.0, 3.0]) == 2.0
 
 
 def test_kernels_of_nccl(tmp_path: Path) -> None:
@@ -35,44 +28,6 @@ def test_kernels_of_nccl(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert table.rows[1].seconds == pytest.approx(200e-6)
     assert "include some of its wait for the others" in log.notes[-1]
-
-
-def launched(kernel: str, launch: str, number: int, **args: object) -> list[object]:
-    """A kernel that tells nothing of itself, and the operation that launched it."""
-    return [
-        traces.event(launch, 90.0 + number, 5.0, "cpu_op", **{"External id": number, **args}),
-        traces.event(kernel, 100.0 + number, 80.0, "Kernel", **{"external id": number}),
-    ]
-
-
-def test_kernels_are_what_launched_them_says(tmp_path: Path) -> None:
-    """As PyTorch 1.10 and 2.0 write them, and the names of 2.9."""
-    old = {"Input Dims": [[64, 1024]], "Input type": ["float"]}
-    new = {"Collective name": "allgather_into_tensor_coalesced", "In msg nelems": 512,
-           "dtype": "bfloat16", "Group size": 2}  # fmt: skip
-    ring = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"
-    tree = ring.replace("RING", "TREE")
-    any_kind = "ncclDevKernel_Generic(ncclDevKernelArgs)"
-    events = [
-        *launched(ring, "nccl:all_reduce", 1, **old),
-        *launched(tree, "record_param_comms", 2, **old),
-        *launched(any_kind, "record_param_comms", 3, **new),
-        *launched(any_kind, "record_param_comms", 4, **old),
-        traces.event(ring, 500.0, 9.0, **{"external id": 9}),
-    ]
-    path = tmp_path / "trace.json"
-    path.write_text(traces.text(events))
-    log = read_log(str(path))
-    found = [(table, table.rows[0]) for table in log.tables]
-    assert [
-        (table.collective, table.algorithm, [*table.ranks], row.bytes, row.dtype)
-        for table, row in found
-    ] == [
-        ("allreduce", "ring", [4], 262144, "float32"),
-        ("allreduce", "tree", [4], 262144, "float32"),
-        ("all_gather", "auto", [2], 1024, "bfloat16"),
-    ]  # fmt: skip
-    assert (log.dropped, log.tables[0].device) == (2, "cuda")
 
 
 def test_a_real_trace_of_gloo_becomes_measurements() -> None:

@@ -176,17 +176,6 @@ def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
     assert (folder / "calibrations" / "mine.yaml").read_bytes() == before
 
 
-def test_a_second_profile_of_the_same_runs_is_told(folder: Path) -> None:
-    imported = ("calibrate", "import", "a.log", "--name")
-    told = "profile mine is of the same runs: if it is not meant any more, remove it\n"
-    first = command.dse(*imported, "mine", cwd=folder)
-    assert "of the same runs" not in first.stdout
-    faster = command.dse(*imported, "faster", "--link-bandwidth", "400 Gbps", cwd=folder)
-    assert told in faster.stdout
-    again = command.dse(*imported, "mine", cwd=folder)
-    assert again.stdout.count("of the same runs") == 1  # itself it does not count
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
