@@ -13,7 +13,7 @@ OPTIONS = frozenset((
     "confidence", "deadline", "device", "engine", "executor",
     "expect", "fleet", "force", "format", "front", "gpus", "hostfile",
     "install-completion", "interface", "json", "library", "link", "link-bandwidth", "long",
-    "max-nodes", "max-ranks", "max-ranks-per-node", "measured", "minimize", "mpi", "name",
+    "max-nodes", "max-ranks-per-node", "measured", "minimize", "mpi", "name",
     "network", "nodes",
     "on", "open", "out", "pdf", "plot", "points", "port", "power", "prices", "quality", "ranks",
     "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "seed", "select",

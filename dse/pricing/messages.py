@@ -22,8 +22,7 @@ def advise(
     profile: Profile,
     study: str,
     budget_s: float,
-    max_ranks: int | None,
-    max_nodes: int | None,
+    max_nodes: int | None = None,
     max_ranks_per_node: int | None = None,
 ) -> Advice:
     """What to measure next so that ``profile`` narrows the intervals of a study.
@@ -38,7 +37,7 @@ def advise(
         what = f"{study} aggregates over {over}, not over {profile.transport}"
         raise StudyError(profile.name, 0, 0, what, "give a profile of a transport of the study")
     wanted = messages_of(problem, profile.transport, profile)
-    return suggest(profile, wanted, budget_s, max_ranks, max_nodes, max_ranks_per_node)
+    return suggest(profile, wanted, budget_s, max_nodes, max_ranks_per_node)
 
 
 def messages_of(problem: Problem, transport: str, profile: Profile | None = None) -> Points:

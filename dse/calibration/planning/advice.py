@@ -1,21 +1,20 @@
 """The runs that would narrow a profile's intervals the most where a study needs them.
 
 Runs are chosen one by one. Each is the run that reduces the sum of half widths the most per second
-of its cost; at points inside the measured range only the part above the target counts. What a run
+of its cost; only the part of a width above the target counts. What a run
 reveals about other points is modelled in :mod:`dse.calibration.planning.covariance`.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.calibration.library_part import AUTO
 from dse.calibration.number_text import percent, size_text, time_text
-from dse.calibration.planning.capacity import Capacity, candidates_of, capacity_of
+from dse.calibration.planning.capacity import candidates_of, capacity_of
 from dse.calibration.planning.covariance import (
     NOISE,
     Points,
@@ -30,8 +29,8 @@ from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.spread import NORMAL_90
 from dse.console_table import Columns, console_table, numbers
 from dse.errors import MeasurementError
-from dse.model.aggregation.algorithms import ALGORITHMS, node_count
-from dse.model.arrays import Array, Mask
+from dse.model.aggregation.algorithms import ALGORITHMS
+from dse.model.arrays import Array
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,15 +41,6 @@ LEAST_S = 0.05  # a cell of short messages is repeated for so long
 MOST_RUNS = 40
 LEAST_GAIN = 0.02  # of what the best run narrows; a run below it is not worth its line
 LEAST_MEAN = 0.0005  # of a relative half width, in the mean of all points; the same
-
-
-class Stopped(Enum):
-    """The reason why no further run is suggested."""
-
-    ENOUGH = "no point needs a further run"
-    BUDGET = "the rest of the budget is too short for another useful run"
-    LITTLE = "no other possible run would narrow the intervals noticeably"
-    MANY = f"at most {MOST_RUNS} runs are suggested at once"
 
 
 @dataclass(frozen=True)
@@ -70,12 +60,9 @@ class Run:
 class Advice:
     """Runs, best first, and what they do to the demanded points.
 
-    width_now, width_then: median relative half width (90 %) before and after; good_now,
-    good_then: how many points are inside the range and below TARGET. demanded: points. enough:
-    all are good now. stopped: why there are no more runs. beyond: points that need more than
-    ``reach``, what can be run. unreachable: demanded algorithms that no run can narrow. unpriced:
-    points that the profile cannot price, left out of all the others; why_unpriced: the reason of
-    the first.
+    width_now, width_then: median relative half width (90 %) before and after; worst_*: the largest;
+    good_now, good_then: how many points are below TARGET. demanded: points. unpriced: points that
+    the profile cannot price, left out of all the others; why_unpriced: the reason of the first.
     """
 
     runs: tuple[Run, ...]
@@ -86,10 +73,6 @@ class Advice:
     worst_then: float
     good_now: int
     good_then: int
-    stopped: Stopped
-    beyond: int
-    capacity: Capacity
-    unreachable: tuple[str, ...]
     unpriced: int = 0
     why_unpriced: str = ""
 
@@ -104,51 +87,16 @@ class Advice:
         return sum(run.cost_s for run in self.runs)
 
 
-@dataclass
-class _Range:
-    """The measured range, including the runs chosen so far.
-
-    otherwise: demanded points that would be in range if every size, rank count and number of nodes
-    had been measured.
-    """
-
-    ranks: tuple[int, int]
-    message_bytes: tuple[float, float]
-    max_nodes: int
-    otherwise: Mask
-
-    def holds(self, points: Points) -> Mask:
-        """Which points lie inside: (points,)."""
-        n, m = points.ranks, points.message_bytes
-        return np.asarray(
-            self.otherwise
-            & (n >= self.ranks[0])
-            & (n <= self.ranks[1])
-            & (m >= self.message_bytes[0])
-            & (m <= self.message_bytes[1])
-            & (node_count(n, points.ranks_per_node) <= self.max_nodes)
-        )
-
-    def include(self, run: Run) -> None:
-        """Widen by a run."""
-        self.ranks = (min(self.ranks[0], run.ranks), max(self.ranks[1], run.ranks))
-        low, high = self.message_bytes
-        self.message_bytes = (min(low, run.bytes), max(high, run.bytes))
-        nodes = int(node_count(run.ranks, run.ranks_per_node))
-        self.max_nodes = max(self.max_nodes, nodes)
-
-
 def suggest(
     profile: Profile,
     demand: Points,
     budget_s: float = 60.0,
-    max_ranks: int | None = None,
     max_nodes: int | None = None,
     max_ranks_per_node: int | None = None,
 ) -> Advice:
     """The next runs within ``budget_s`` seconds that narrow the intervals at ``demand`` the most.
 
-    ``max_ranks``, ``max_nodes`` and ``max_ranks_per_node`` bound what can be run, by default as
+    ``max_nodes`` and ``max_ranks_per_node`` bound what can be run, by default as
     :func:`capacity_of` says. Points that the profile cannot price are left out and counted.
     Raises MeasurementError if no point is demanded, or none that can be priced.
     """
@@ -162,7 +110,7 @@ def suggest(
     demand = measurable.take(priced)
     if not demand.size:
         raise MeasurementError(f"none of the study's {measurable.size} points can be priced: {why}")
-    capacity = capacity_of(profile, max_ranks, max_nodes, max_ranks_per_node)
+    capacity = capacity_of(profile, max_nodes, max_ranks_per_node)
     candidates = candidates_of(profile, demand, capacity)
     candidates = candidates.take(priced_by(profile, candidates)[0])
     count = demand.size
@@ -171,12 +119,9 @@ def suggest(
         for name in ("algorithm", "ranks", "ranks_per_node", "message_bytes")
     ))  # fmt: skip
     covariances = covariance(profile, everything)
-    measured = _Range(profile.ranks, profile.message_bytes, profile.max_nodes,
-                      _otherwise_inside(profile, demand))  # fmt: skip
-    before, inside = half_width(covariances[:count, :count]), measured.holds(demand)
-    runs, left, stopped = _greedy(profile, demand, candidates, covariances, measured, budget_s)
+    before = half_width(covariances[:count, :count])
+    runs, left = _greedy(profile, count, candidates, covariances, budget_s)
     after = half_width(left)
-    good = measured.holds(demand) & (after <= TARGET)
     return Advice(
         runs=tuple(runs),
         demanded=count,
@@ -184,14 +129,8 @@ def suggest(
         width_then=float(np.median(after)),
         worst_now=float(before.max()),
         worst_then=float(after.max()),
-        good_now=int(np.count_nonzero(inside & (before <= TARGET))),
-        good_then=int(np.count_nonzero(good)),
-        stopped=Stopped.ENOUGH if np.all(good) else stopped,
-        beyond=int(np.count_nonzero(capacity.misses(demand))),
-        capacity=capacity,
-        unreachable=tuple(
-            sorted(set(demand.algorithm.tolist()) - set(profile.measured_algorithms))
-        ),
+        good_now=int(np.count_nonzero(before <= TARGET)),
+        good_then=int(np.count_nonzero(after <= TARGET)),
         unpriced=measurable.size - demand.size,
         why_unpriced=why,
     )
@@ -232,47 +171,25 @@ def cost_of(profile: Profile, points: Points) -> Array:
     return seconds
 
 
-def _otherwise_inside(profile: Profile, points: Points) -> Mask:
-    """Whether each point would be in range if its ranks, nodes and size were left aside."""
-    endless = replace(profile, ranks=(1, 2**62), message_bytes=(1e-9, 1e30), max_nodes=2**62)
-    inside = np.zeros(points.size, dtype=bool)
-    for name in sorted(set(points.algorithm.tolist())):
-        at = points.algorithm == name
-        some = points.take(at)
-        inside[at] = predicted(endless, name, some).in_range
-    return inside
-
-
 def _greedy(
-    profile: Profile,
-    demand: Points,
-    candidates: Points,
-    covariances: Array,
-    measured: _Range,
-    budget_s: float,
-) -> tuple[list[Run], Array, Stopped]:
-    """Choose runs one by one; ``measured`` is widened by each.
+    profile: Profile, count: int, candidates: Points, covariances: Array, budget_s: float
+) -> tuple[list[Run], Array]:
+    """Choose runs one by one. Returns them and what is left of the demanded points' covariance.
 
-    Returns the runs, the remaining covariance of the demanded points, and why there are no more.
+    count: demanded points, whose rows stand before those of the candidates.
     """
     runs: list[Run] = []
-    stopped = Stopped.LITTLE
     started: set[tuple[float, float]] = set()
-    count, left = demand.size, budget_s
+    left = budget_s
     taken = np.zeros(candidates.size, dtype=bool)
     spending = cost_of(profile, candidates)
     layouts = list(zip(candidates.ranks, candidates.ranks_per_node, strict=True))
-    while candidates.size:
-        if len(runs) == MOST_RUNS:
-            stopped = Stopped.MANY
-            break
+    while candidates.size and len(runs) < MOST_RUNS:
         variance = np.diag(covariances)
-        width = _relative(variance[:count])
-        floor = np.where(measured.holds(demand), TARGET, 0.0)
-        excess = np.maximum(width, floor)
+        excess = np.maximum(_relative(variance[:count]), TARGET)
         shared = covariances[:count, count:]
         then = _relative(variance[:count, None] - shared**2 / (variance[None, count:] + NOISE**2))
-        gain = np.sum(excess[:, None] - np.maximum(then, floor[:, None]), axis=0)
+        gain = np.sum(excess[:, None] - np.maximum(then, TARGET), axis=0)
         starts = [
             0.0 if layout in started else start_s(int(layout[1]), profile.cores)
             for layout in layouts
@@ -283,7 +200,6 @@ def _greedy(
         rate = np.where(worth & (cost <= left), gain / cost, 0.0)
         best = int(np.argmax(rate))
         if rate[best] <= 0:
-            stopped = Stopped.BUDGET if np.any(worth) else Stopped.LITTLE
             break
         run = Run(
             str(candidates.algorithm[best]), int(layouts[best][0]), int(layouts[best][1]),
@@ -292,80 +208,51 @@ def _greedy(
         runs.append(run)
         taken[best] = True
         started.add(layouts[best])
-        measured.include(run)
         left -= run.cost_s
         covariances = conditioned(covariances, count + best)
-    return runs, covariances[:count, :count], stopped
+    return runs, covariances[:count, :count]
 
 
 def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console) -> None:
     """Print what is known, which runs to make next, and what they would achieve."""
     out.print(
-        f"{advice.good_now} of the {advice.demanded} points that the study needs are inside the "
-        f"measured range and known to within {percent(TARGET)}; the half width of the 90 % "
-        f"intervals is {percent(advice.width_now)} in the median, {percent(advice.worst_now)} at "
-        "most", highlight=False
-    )  # fmt: skip
-    if advice.enough:
-        out.print("Nothing more needs to be measured.")
-        return
-    if advice.runs:
-        columns: Columns = (
-            "algorithm",
-            *numbers("ranks", "per node", "bytes", "cost", "narrows by"),
-        )
-        rows = [
-            (run.algorithm, f"{run.ranks:,}", f"{run.ranks_per_node:,}", size_text(run.bytes),
-             time_text(run.cost_s), percent(run.narrows / advice.demanded))
-            for run in advice.runs
-        ]  # fmt: skip
-        out.print(console_table(columns, rows, f"next runs for {profile.name}, best first"))
-        out.print(
-            f"With these runs {advice.good_then} of the {advice.demanded} points would be known "
-            f"to within {percent(TARGET)}; half width {percent(advice.width_then)} in the median, "
-            f"{percent(advice.worst_then)} at most", highlight=False
-        )  # fmt: skip
-        spent = f"{time_text(advice.cost_s)} of the {time_text(budget_s)} allowed"
-        out.print(f"They take {spent}: {advice.stopped.value}", highlight=False)
-    else:
-        out.print(f"No run is suggested: {advice.stopped.value}", highlight=False)
-    for note in notes(advice):
-        out.print(note, highlight=False)
-
-
-def notes(advice: Advice) -> list[str]:
-    """What none of the possible runs can change."""
-    found = []
+        f"{advice.good_now} of the {advice.demanded} points that the study needs are known to "
+        f"within {percent(TARGET)}; the half width of the 90 % intervals is "
+        f"{percent(advice.width_now)} in the median, {percent(advice.worst_now)} at most",
+        highlight=False,
+    )
     if advice.unpriced:
-        many = f"{advice.unpriced} more point{'s' * (advice.unpriced > 1)} of the study"
-        found.append(
-            f"{many} cannot be priced and are left out of this plan: {advice.why_unpriced}. "
-            "Measure such a layout first"
+        out.print(
+            f"{advice.unpriced} more of its points cannot be priced: {advice.why_unpriced}",
+            highlight=False,
         )
-    if advice.beyond:
-        most = advice.capacity
-        nodes = f"{most.nodes:,} node{'s' * (most.nodes > 1)}"
-        local = f"{most.ranks_per_node:,} rank{'s' * (most.ranks_per_node > 1)} per node"
-        found.append(
-            f"{advice.beyond} points need more than {most.ranks:,} ranks, {nodes} or {local}: "
-            "smaller runs can narrow their intervals but not measure them; set "
-            "--max-ranks, --max-nodes and --max-ranks-per-node to what you can run"
-        )
-    if advice.unreachable:
-        found.append(
-            f"no runs are suggested for {', '.join(advice.unreachable)}: not measured, predicted "
-            "from the step costs of other algorithms"
-        )
-    return found
+    if not advice.runs:
+        reason = "nothing more needs to be measured" if advice.enough else "none would narrow them"
+        out.print(f"No run is suggested: {reason}.")
+        return
+    columns: Columns = (
+        "algorithm",
+        *numbers("ranks", "per node", "bytes", "cost", "narrows by"),
+    )
+    rows = [
+        (run.algorithm, f"{run.ranks:,}", f"{run.ranks_per_node:,}", size_text(run.bytes),
+         time_text(run.cost_s), percent(run.narrows / advice.demanded))
+        for run in advice.runs
+    ]  # fmt: skip
+    out.print(console_table(columns, rows, f"next runs for {profile.name}, best first"))
+    out.print(
+        f"They take {time_text(advice.cost_s)} of the {time_text(budget_s)} allowed. With them "
+        f"{advice.good_then} points would be known to within {percent(TARGET)}; half width "
+        f"{percent(advice.width_then)} in the median, {percent(advice.worst_then)} at most",
+        highlight=False,
+    )
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:
     """The advice as plain values for --json."""
     return {
         **asdict(advice),
-        "stopped": advice.stopped.value,
         "enough": advice.enough,
         "cost_s": advice.cost_s,
         "target": TARGET,
-        "notes": notes(advice),
     }

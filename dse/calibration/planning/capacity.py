@@ -9,53 +9,35 @@ import numpy as np
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.planning.covariance import Points
 from dse.calibration.profile import Profile
-from dse.model.aggregation.algorithms import node_count
-from dse.model.arrays import Mask
 
-RANKS_MORE = 2  # times the most ranks measured: what is taken as there to be measured
 CPU = "cpu"
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """The largest possible numbers of ranks, nodes and ranks on one node."""
+    """The largest possible numbers of nodes and of ranks on one node."""
 
-    ranks: int
     nodes: int
     ranks_per_node: int
 
-    def misses(self, points: Points) -> Mask:
-        """Which points need more: (points,)."""
-        n, g = points.ranks, points.ranks_per_node
-        return np.asarray(
-            (n > self.ranks) | (node_count(n, g) > self.nodes) | (g > self.ranks_per_node)
-        )
-
     def layout(self, ranks: float, ranks_per_node: float) -> tuple[int, int]:
         """A layout cut to what there is: fuller nodes where there are too few of them."""
-        cut = min(int(ranks), self.ranks, self.nodes * self.ranks_per_node)
+        cut = min(int(ranks), self.nodes * self.ranks_per_node)
         fewest = -(-cut // self.nodes)  # of a node, or not all would find a place
         return cut, max(min(int(ranks_per_node), cut, self.ranks_per_node), fewest)
 
 
 def capacity_of(
-    profile: Profile,
-    ranks: int | None = None,
-    nodes: int | None = None,
-    ranks_per_node: int | None = None,
+    profile: Profile, nodes: int | None = None, ranks_per_node: int | None = None
 ) -> Capacity:
-    """The capacity given; by default RANKS_MORE times the measured ranks, the measured number of
-    nodes, and on each node the most ranks measured on one, or its cores if ranks run on CPUs."""
+    """The capacity given; by default the measured number of nodes, and on each the most ranks
+    measured on one, or its cores if ranks run on CPUs."""
     auto, network = profile.auto, profile.network.values()
     local = [1, *(local_ranks(profile, point) for point in profile.points)]
     local += [auto.ranks_per_node[1]] if auto else []
     local += [fit.ranks_per_node[1] for fit in network]
     local += [profile.cores] if profile.device == CPU else []
-    return Capacity(
-        ranks or RANKS_MORE * profile.ranks[1],
-        nodes or profile.max_nodes,
-        ranks_per_node or max(local),
-    )
+    return Capacity(nodes or profile.max_nodes, ranks_per_node or max(local))
 
 
 def candidates_of(profile: Profile, demand: Points, capacity: Capacity) -> Points:

@@ -17,10 +17,6 @@ def suggest(
     budget: Annotated[
         float, typer.Option(help="Seconds that the suggested runs may take together.")
     ] = 60.0,
-    max_ranks: Annotated[
-        str | None,
-        typer.Option(help="Largest possible number of ranks [default: twice the most measured]."),
-    ] = None,
     max_nodes: Annotated[
         str | None,
         typer.Option(help="Largest possible number of nodes [default: the most measured]."),
@@ -39,14 +35,11 @@ def suggest(
     from dse.calibration.planning.advice import advice_data, show_advice
     from dse.pricing.messages import advise
 
-    most, nodes = (
-        arguments.count(max_ranks, "--max-ranks"),
-        arguments.count(max_nodes, "--max-nodes"),
-    )
+    nodes = arguments.count(max_nodes, "--max-nodes")
     local = arguments.count(max_ranks_per_node, "--max-ranks-per-node")
     arguments.check_budget(budget)
     found = named_profile(profile)
-    advice = advise(found, study, budget, most, nodes, local)
+    advice = advise(found, study, budget, nodes, local)
     if json:
         print_json(advice_data(advice))
         return
