@@ -13,6 +13,7 @@ from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl import NcclRules
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION
 from dse.model.scale import IDEAL
+from dse.model.step import PARAMETER_SERVER
 from dse.pricing import hardware, market, profile_use
 from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.devices import USUAL_STACK
@@ -21,7 +22,6 @@ from dse.pricing.problem import Problem
 from dse.report import approaches, decoding, goodput, gradients, launches, money, power
 from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
-from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
 from dse.spelling import enumerated
 from dse.study import IGNORED, Value
@@ -146,7 +146,11 @@ def _calibrated_lines(problem: Problem) -> list[str]:
             "of the priced fabric comes on top, is assumed."
         )
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
-    lines += server_assumptions(problem, over)
+    if any(problem.factory.candidates(PARAMETER_SERVER, transport) for transport in over):
+        lines.append(
+            "Each parameter server and worker has a machine of its own, as fast as the one "
+            "measured; a process is assumed to do half of the work of its messages, on one core."
+        )
     lines += approaches.assumptions(problem)
     return [
         *lines,

@@ -11,12 +11,11 @@ from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
 from dse.pricing import offers, profile_use, target
-from dse.pricing.aggregations import PricedAggregation, serving
+from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.document import TransportRow
-from dse.report.profile_notes import server_note
 from dse.study import Wire
 from dse.study.axes import LINKS
 
@@ -48,16 +47,9 @@ def transports(problem: Problem) -> list[TransportRow]:
             for name in problem.study.named_aggregations
             if name.transport == transport
         ]
-        server_text = (
-            server_note(problem, transport) if any(serving(one.name) for one in used) else ""
-        )
         bare = any(profile_use.catalogue_taken(problem, one.name) for one in used)
-        named = [
-            one.name.algorithm for one in used
-            if not one.left_to_library and not (server_text and serving(one.name))
-        ]  # fmt: skip
+        named = [one.name.algorithm for one in used if not one.left_to_library]
         notes = [_named_note(problem, transport, named, bare)] if named else []
-        notes += [server_text] if server_text else []
         notes += [_library_note(problem, one) for one in used if one.left_to_library]
         measured = any(profile_use.taken(problem, one.name) for one in used)
         rows.append(TransportRow(
