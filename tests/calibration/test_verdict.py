@@ -53,14 +53,8 @@ def test_what_is_missed_everywhere_is_of_little_use() -> None:
 
 
 def test_what_was_not_held_out_is_not_checked() -> None:
-    said = verdict(profile({2**10: None, 2**20: None}))[0]
-    assert said.startswith("not checked")
-    assert said.endswith("it knows 1 KiB to 1 MiB on 8-32 ranks")
-
-
-def test_a_profile_without_its_times_is_not_checked() -> None:
-    (line, *_) = verdict(replace(profile({2**20: 0.1}), points=()))
-    assert line.startswith("not checked")
+    for made in (profile({2**10: None, 2**20: None}), replace(profile({2**20: 0.1}), points=())):
+        assert verdict(made)[0].startswith("not checked")
 
 
 @pytest.mark.parametrize("missed", [-0.2, 0.2])

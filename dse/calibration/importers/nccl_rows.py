@@ -129,27 +129,10 @@ def _wrong(token: str) -> float:
     return math.nan if token == MISSING else float(token)
 
 
-def collective_of(rows: Sequence[NcclRow], redop_column: bool | None) -> str | None:
-    """The collective that must have run, from the columns alone; None if several print the same.
-
-    redop_column: whether the header names one (old layouts leave it out for all_gather but keep it,
-    empty, for alltoall); None where there is no header.
-    """
-    row = next((r for r in reversed(rows) if r.size and r.count), None)
-    if row is None:
-        return None
+def sums_for_all(row: NcclRow) -> bool:
+    """Whether the columns are those of an allreduce; those of others do not tell which it is."""
     reduces = row.redop not in ("", "none")
-    if row.root is not None and row.root >= 0:
-        return "reduce" if reduces else "broadcast" if row.whole else None
-    if reduces:
-        if not row.whole:
-            return "reduce_scatter"
-        return "sendrecv" if row.in_place_unchecked else "allreduce"
-    if row.in_place_unchecked:
-        return "alltoall"
-    if row.root is None:
-        return None if redop_column is None else "alltoall" if redop_column else "all_gather"
-    return None if math.isnan(row.wrong) else "all_gather"
+    return reduces and row.root in (None, -1) and row.whole and not row.in_place_unchecked
 
 
 def ranks_from_bandwidth(

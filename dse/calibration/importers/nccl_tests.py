@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from dse.calibration.importers.nccl_rows import (
     TYPES,
     NcclRow,
-    collective_of,
     parse_row,
     ranks_from_bandwidth,
     starts_row,
+    sums_for_all,
 )
 from dse.calibration.importers.records import AUTO, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, printable
@@ -57,7 +57,6 @@ class _Section:
     iterations: int = 1
     unchecked: bool = False
     failed: bool = False
-    redop_column: bool | None = None
     ranks: dict[tuple[int, int], str] = field(default_factory=dict)
     devices: Counter[str] = field(default_factory=Counter)
     rows: list[NcclRow] = field(default_factory=list)
@@ -83,9 +82,10 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
             if section.program:
                 notes.append(f"{_name(section.program)}: started, but printed no rows")
             continue
-        name = _name(section.program) or collective_of(used, section.redop_column)
-        name = name or (named.copy().pop() if len(named) == 1 else collective)
-        if name is None:
+        summed = "allreduce" if all(map(sums_for_all, used)) else ""
+        only = next(iter(named)) if len(named) == 1 else ""
+        name = _name(section.program) or summed or only or collective
+        if not name:
             problem = "the log does not name the collective, and its rows fit several"
             remedy = "give it, for example as --collective all_gather"
             raise StudyError(file, used[0].line, 1, problem, remedy)
@@ -149,7 +149,7 @@ def _sections(lines: Iterable[Line]) -> list[_Section]:
         elif match := _OUT_OF_BOUNDS.search(text):
             section.failed = section.failed or match[1] == "FAILED"
         elif {"size", "count", "type", "busbw", "algbw"} <= set(text.split()):
-            begin("header", number).redop_column = "redop" in text.split()
+            begin("header", number)
         else:
             _read_row(section, number, text)
     return found

@@ -9,7 +9,6 @@ profile's costs must not hold waits, which the model has a term for (decision 04
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from statistics import median
 
@@ -21,40 +20,31 @@ WAITS = (
 )
 
 
-@dataclass
-class _Job:
-    """The traces of some ranks of a job, in the order in which they are given."""
+def _of_one_job(traced: Traced, others: Sequence[Traced]) -> bool:
+    """Whether another rank of the job of these, which are not none, may have made these calls."""
+    first = others[0]
+    return (
+        traced.rank is not None
+        and traced.ranks == first.ranks
+        and traced.rank not in [one.rank for one in others]
+        and all(_at_once(traced, one) for one in others)
+        and _counts(traced) == _counts(first)
+    )
 
-    paths: list[str] = field(default_factory=list)
-    logs: list[Log] = field(default_factory=list)
-    ranks: list[Traced] = field(default_factory=list)
 
-    def has_place_for(self, traced: Traced) -> bool:
-        """Whether another rank of this job may have made these calls."""
-        if not self.ranks or traced.rank is None:
-            return False
-        first = self.ranks[0]
-        return (
-            traced.ranks == first.ranks
-            and traced.rank not in [one.rank for one in self.ranks]
-            and all(_at_once(traced, one) for one in self.ranks)
-            and _counts(traced) == _counts(first)
-        )
-
-    def log(self) -> Log:
-        """All its traces as one log."""
-        first = self.logs[0]
-        if len(self.logs) == 1:
-            return first
-        given, every = len(self.ranks), self.ranks[0].ranks
-        if given == every:
-            note = f"the traces of all {every} ranks of a job: of each collective the shortest "
-            note += "time of theirs counts, which holds no wait for others"
-        else:
-            note = f"the traces of {given} of {every} ranks of a job: of each collective the "
-            note += "shortest time of theirs counts, which may hold some wait for the others"
-        dropped = sum(log.dropped for log in self.logs)
-        return Log(first.format, tables_of(self.ranks), dropped, (note,))
+def _as_one(logs: Sequence[Log]) -> Log:
+    """All traces of a job as one log."""
+    ranks = [log.traced for log in logs if log.traced]
+    if len(logs) == 1:
+        return logs[0]
+    given, every = len(ranks), ranks[0].ranks
+    if given == every:
+        note = f"the traces of all {every} ranks of a job: of each collective the shortest "
+        note += "time of theirs counts, which holds no wait for others"
+    else:
+        note = f"the traces of {given} of {every} ranks of a job: of each collective the "
+        note += "shortest time of theirs counts, which may hold some wait for the others"
+    return Log(logs[0].format, tables_of(ranks), sum(log.dropped for log in logs), (note,))
 
 
 def _at_once(one: Traced, other: Traced) -> bool:
@@ -72,17 +62,16 @@ def joined(logs: Sequence[tuple[str, Log]]) -> list[tuple[tuple[str, ...], Log]]
     Traces are of one job if it has as many ranks in each, they are of different ranks that ran at
     one time, and each rank made the same calls as often.
     """
-    jobs: list[_Job] = []
+    jobs: list[list[tuple[str, Log]]] = []
     for path, log in logs:
-        traced = log.traced
-        at = next((job for job in jobs if traced and job.has_place_for(traced)), None)
-        if at is None:
-            jobs.append(at := _Job())
-        at.paths.append(path)
-        at.logs.append(log)
-        if traced:
-            at.ranks.append(traced)
-    return [(tuple(job.paths), job.log()) for job in jobs]
+        for job in jobs:
+            ranks = [other.traced for _, other in job if other.traced]
+            if log.traced and ranks and _of_one_job(log.traced, ranks):
+                job.append((path, log))
+                break
+        else:
+            jobs.append([(path, log)])
+    return [(tuple(path for path, _ in job), _as_one([log for _, log in job])) for job in jobs]
 
 
 def tables_of(ranks: Sequence[Traced]) -> tuple[Table, ...]:

@@ -137,7 +137,9 @@ OTHERS = [
 def test_a_log_of_another_collective(
     name: str, collective: str, rows: int, ranks: int, nodes: int, time_us: float
 ) -> None:
-    found = import_logs([log(name)])
+    with pytest.raises(StudyError, match="does not name the collective, and its rows fit several"):
+        import_logs([log(name)])
+    found = import_logs([log(name)], collective=collective)
     assert {s.collective for s in found.samples} == {collective}
     assert (len(found.samples), found.dropped) == (rows, 0)
     assert {(s.ranks, s.nodes) for s in found.samples} == {(ranks, nodes)}
