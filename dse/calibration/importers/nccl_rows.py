@@ -135,19 +135,16 @@ def sums_for_all(row: NcclRow) -> bool:
     return reduces and row.root in (None, -1) and row.whole and not row.in_place_unchecked
 
 
-def ranks_from_bandwidth(
-    collective: str, rows: Sequence[NcclRow]
-) -> tuple[int | None, tuple[int, int] | None]:
-    """The rank count that the bandwidths prove, and the counts they allow: (first, last).
+def ranks_from_bandwidth(collective: str, rows: Sequence[NcclRow]) -> int | None:
+    """The rank count that the bandwidths prove; None where they prove none.
 
     busbw/algbw = f (n-1)/n with f of BUS_FACTOR, so n = f / (f - busbw/algbw). algbw is size/time;
     time and busbw lie within half a unit of their last digit, which gives an interval of n for
     every row; what all rows allow is their intersection. It proves a count where it holds that one
     only, AGREEING_ROWS rows have intervals narrower than 1, and it is MAX_INFERRED_RANKS at most.
-    Both None where rows contradict one another or set no upper limit.
     """
     if collective not in BUS_FACTOR:
-        return None, None
+        return None
     factor = Fraction(BUS_FACTOR[collective])
     low, high, narrow = Fraction(1), None, 0
     for row in rows:
@@ -157,18 +154,18 @@ def ranks_from_bandwidth(
         least = max(Fraction(0), bus - slack_bus) * (time - slack_time) * scale
         most = (bus + slack_bus) * (time + slack_time) * scale
         if least >= factor:
-            return None, None
+            return None
         row_low = factor / (factor - least)
         low = max(low, row_low)
         if most < factor:
             row_high = factor / (factor - most)
             high = row_high if high is None else min(high, row_high)
             narrow += row_high - row_low < 1
-    if high is None or math.ceil(low) > math.floor(high):
-        return None, None
-    first, last = math.ceil(low), math.floor(high)
-    proven = first == last and narrow >= AGREEING_ROWS and 2 <= first <= MAX_INFERRED_RANKS
-    return (first if proven else None), (first, last)
+    if high is None or math.ceil(low) != math.floor(high):
+        return None
+    count = math.ceil(low)
+    proven = narrow >= AGREEING_ROWS and 2 <= count <= MAX_INFERRED_RANKS
+    return count if proven else None
 
 
 def _half_unit(token: str) -> Fraction:

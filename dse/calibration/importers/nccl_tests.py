@@ -180,7 +180,7 @@ def _table(section: _Section, name: str, rows: Sequence[NcclRow], debug: _Debug)
     counts = {ranks: "its Rank lines"} if ranks else {}
     if debug.ranks and not section.ranks:
         counts, nodes = {debug.ranks: "NCCL INFO lines"}, debug.nodes
-    inferred, fitting = ranks_from_bandwidth(name, rows)
+    inferred = ranks_from_bandwidth(name, rows)
     if inferred and inferred >= least and inferred not in counts:
         counts[inferred] = "busbw/algbw"
     devices = section.devices.most_common(1)
@@ -194,7 +194,6 @@ def _table(section: _Section, name: str, rows: Sequence[NcclRow], debug: _Debug)
         algorithm=debug.algorithm,
         ranks=counts,
         least_ranks=least,
-        fitting_ranks=fitting,
         nodes=nodes,
         ranks_per_node=per_node,
         link=debug.network if nodes and nodes > 1 else "",

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from dse.calibration.importers.records import PAIRS, Table
 from dse.errors import StudyError
 
-# of (n-1)/n: far more than rounding; a smaller one is let be, as some excerpts mix two runs
-PLAIN_DIFFERENCE = 0.02
-
 
 @dataclass(frozen=True)
 class Told:
@@ -72,13 +69,12 @@ def _place(table: Table, path: str, told: Told) -> Place:
         raise StudyError(path, table.line, 1, problem, "give --ranks N")
     else:
         problem = f"{table.collective}: the log does not state the number of ranks"
-        problem += "".join(f"; {hint}" for hint in _hints(table))
+        if table.least_ranks > 1:
+            last = table.least_ranks - 1
+            problem += f"; it lists rank {last}, so at least {table.least_ranks}"
         raise StudyError(path, table.line, 1, problem, "give --ranks N")
     if ranks < table.least_ranks:
         problem = f"--ranks {ranks} contradicts the log, which lists rank {table.least_ranks - 1}"
-        raise StudyError(path, table.line, 1, problem, "correct --ranks")
-    if table.fitting_ranks and not counts and _far(ranks, table.fitting_ranks):
-        problem = f"--ranks {ranks} contradicts the log: {_hints(table)[-1]}"
         raise StudyError(path, table.line, 1, problem, "correct --ranks")
     nodes = table.nodes or told.nodes
     nodes = min(nodes, ranks) if nodes and pair else nodes
@@ -87,21 +83,3 @@ def _place(table: Table, path: str, told: Told) -> Place:
         raise StudyError(path, table.line, 1, problem, "correct --nodes or --ranks")
     even = -(-ranks // (nodes or 1))
     return Place(ranks, nodes or 1, table.ranks_per_node or even, nodes is not None)
-
-
-def _far(ranks: int, fitting: tuple[int, int]) -> bool:
-    """Whether (n-1)/n of the count given clearly differs from what the bandwidths show."""
-    shares = [(count - 1) / count for count in (ranks, *fitting)]
-    outside = max(shares[1] - shares[0], shares[0] - shares[2])
-    return outside > PLAIN_DIFFERENCE * shares[1]
-
-
-def _hints(table: Table) -> list[str]:
-    """What a log suggests about the rank count without proving it."""
-    found = []
-    if table.least_ranks > 1:
-        found.append(f"it lists rank {table.least_ranks - 1}, so at least {table.least_ranks}")
-    if table.fitting_ranks:
-        first, last = table.fitting_ranks
-        found.append(f"its ratio busbw/algbw suggests {first}{f' to {last}' * (last > first)}")
-    return found

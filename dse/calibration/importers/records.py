@@ -32,9 +32,8 @@ class Table:
     """One benchmark over several sizes.
 
     ranks: every rank count that the log supports, with its evidence; empty if it gives none, two
-    if it contradicts itself. least_ranks: a lower bound. fitting_ranks: first and last count that
-    its bandwidths allow, too weak to be used but good enough to doubt another. nodes,
-    ranks_per_node: None if the log does not state them. link: the network it names, or ''.
+    if it contradicts itself. least_ranks: a lower bound. nodes, ranks_per_node: None if the log
+    does not state them. link: the network it names, or ''.
     """
 
     collective: str
@@ -46,7 +45,6 @@ class Table:
     algorithm: str = AUTO
     ranks: Mapping[int, str] = field(default_factory=dict)
     least_ranks: int = 1
-    fitting_ranks: tuple[int, int] | None = None
     nodes: int | None = None
     ranks_per_node: int | None = None
     link: str = ""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from dse import catalog
-from dse.calibration.experiment import sha256_of
+from dse.calibration.experiment import sha256_of, today
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.importers.text import read_text
 from dse.calibration.profile import Profile
@@ -38,7 +37,7 @@ def throughput_profile(path: str | Path, name: str) -> Profile:
         machine={},
         cores=1,
         background_cores=0.0,
-        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        date=today(),
         source=f"{Path(path).name}, read with dse {__version__}",
         measurements_sha256=sha256_of(Path(path)),
         gamma_s_per_byte=0.0,

@@ -37,13 +37,8 @@ def _as_one(logs: Sequence[Log]) -> Log:
     ranks = [log.traced for log in logs if log.traced]
     if len(logs) == 1:
         return logs[0]
-    given, every = len(ranks), ranks[0].ranks
-    if given == every:
-        note = f"the traces of all {every} ranks of a job: of each collective the shortest "
-        note += "time of theirs counts, which holds no wait for others"
-    else:
-        note = f"the traces of {given} of {every} ranks of a job: of each collective the "
-        note += "shortest time of theirs counts, which may hold some wait for the others"
+    note = f"the traces of {len(ranks)} of {ranks[0].ranks} ranks of a job: of each collective "
+    note += "the shortest time of theirs counts, which holds no wait for others if these are all"
     return Log(logs[0].format, tables_of(ranks), sum(log.dropped for log in logs), (note,))
 
 

@@ -32,12 +32,13 @@ def named_profile(given: str) -> Profile:
 
 def print_other_parts(profile: Profile) -> None:
     """Print what a profile holds besides allreduce."""
+    from dse.calibration.compute_part import compute_text
+
     for transport, part in profile.ps.items():
         print(f"  ps-{transport}: median error {part.error:.0%} on numbers of workers and servers "
               "left out of the fit")  # fmt: skip
-    for speed in profile.compute:
-        print(f"  {speed.device} {speed.precision}: {speed.flop_per_s / 1e9:,.1f} GFLOP/s in large "
-              "matrix products")  # fmt: skip
+    for line in map(compute_text, profile.compute):
+        print(f"  {line}")
     for rate in profile.throughput:
         print(f"  {rate.what}, {rate.precision}, on {rate.accelerator}: "
               f"{rate.samples_per_s:,.4g} samples/s")  # fmt: skip

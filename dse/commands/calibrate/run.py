@@ -10,7 +10,7 @@ import typer
 
 from dse.calibration.runners import registry
 from dse.calibration.runners.started_rank import Started, started
-from dse.commands.calibrate.profiles import print_other_parts
+from dse.commands.calibrate.fit import print_fit
 from dse.errors import ArgumentError, DseError
 
 if TYPE_CHECKING:
@@ -144,17 +144,12 @@ def _run_progress(done: int, total: int, text: str) -> None:
 
 def _say_calibrated(measured: Path, profile: Path, workload: str | None) -> None:
     from dse.calibration import read_profile
-    from dse.calibration.verdict import LEFT_OUT
 
     found = read_profile(profile)
-    for algorithm in found.measured_algorithms:
-        unseen = LEFT_OUT[found.held_out(algorithm)]
-        print(f"  {algorithm}: median error {found.error(algorithm):.0%} on {unseen} "
-              "left out of the fit")  # fmt: skip
-    print_other_parts(found)
+    print(f"wrote {measured}")
+    print_fit(found, profile)
     if workload is not None and not found.throughput:
         print(f"  no block of {workload} was timed: install torch, or give a larger --budget")
     if found.background_cores > BUSY_CORES:
         print(f"  this machine was busy: other processes used {found.background_cores:.1f} of its "
               f"{found.cores} cores; measure again when nothing else runs")  # fmt: skip
-    print(f"wrote {measured}\nwrote {profile}")

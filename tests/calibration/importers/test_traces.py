@@ -63,7 +63,7 @@ def test_of_each_call_the_shortest_time_of_all_ranks_counts(tmp_path: Path) -> N
     assert (sample.ranks, sample.run, sample.repetitions) == (4, 1, 5)
     assert sample.median_s == pytest.approx(120e-6)  # what no wait lengthens: 100 to 140 us
     assert sample.min_s == pytest.approx(100e-6)
-    assert "the traces of all 4 ranks of a job" in " ".join(found.notes)
+    assert "the traces of 4 of 4 ranks of a job" in " ".join(found.notes)
     assert found.source.startswith("0-262144-5.json (with 1-262144-5.json, 2-262144-5.json, ")
 
 
