@@ -38,16 +38,6 @@ def counts(text: str, option: str) -> tuple[int, ...]:
     return _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8,128")
 
 
-def count(text: str | None, option: str) -> int | None:
-    """One whole number of at least 1; None stays None."""
-    if text is None:
-        return None
-    found = _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8")
-    if len(found) > 1:
-        raise ArgumentError(option, f"'{text}' is more than one value", "give one")
-    return found[0]
-
-
 def named(given: str | None, known: Sequence[str], option: str) -> str | None:
     """One of the ``known`` names; None stays None.
 

@@ -15,8 +15,6 @@ from dse.report.document import RunDocument
 from dse.report.front_row import point_at
 from dse.report.plain_text import filled
 
-TWOFOLD = 2.0  # beyond, differences are told as factors
-
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
@@ -24,7 +22,7 @@ class Checked:
 
     log: where the rates are from. interval: of 90 %, of the prediction; within: whether the median
     of ``rates`` rates lies in it. spread: their 5th and 95th percentiles. read_as: by whom they
-    were told, and how they became samples/s. lines: first and last that were used; None of what the
+    were told, and in which unit. lines: first and last that were used; None of what the
     user says. warm_up: rates left out before them. batches: samples of a step by the log and of the
     point; None where they do not differ.
     """
@@ -94,33 +92,17 @@ def checked(asked: Expected, log: str, found: Measured) -> Checked:
         ratio=rate / expected,
         rates=len(used),
         spread=(float(low), float(high)),
-        read_as=_read_as(found, asked.terms),
+        read_as=f"{found.told_by}, {found.unit.name}",
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines[-1] else None,
         warm_up=found.warm_up,
         batches=None if found.batch in (None, own) else (found.batch or 0.0, own),
     )
 
 
-def _read_as(found: Measured, terms: Training) -> str:
-    """By whom the rates were told, in which unit, and how these became samples/s of the job."""
-    unit = found.unit
-    samples = {"steps": found.batch or terms.batch, "passes": terms.batch / terms.passes}
-    if unit.of in samples:
-        whose = "the log's batch" if unit.of == "steps" and found.batch else "the point's batch"
-        return f"{found.told_by}, {unit.name}, each of {samples[unit.of]:,.6g} samples, {whose}"
-    return f"{found.told_by}, {unit.name}{f', times {terms.gpus:,}' if unit.of_one else ''}"
-
-
 def lines(found: Checked) -> list[str]:
     """The verdict, with what it rests on."""
-    times, slow = words.significant(max(found.ratio, 1 / found.ratio)), found.ratio < 1
-    off = f"{words.percent(abs(found.ratio - 1))} {'slower' if slow else 'faster'} than"
-    if times == "1":
-        off = "as fast as"
-    elif float(times.replace(",", "")) >= TWOFOLD:
-        off = f"{times} times as {'slow' if slow else 'fast'} as"
     said = {"count": words.count, "many": words.many, "four": _four, "span": _span}
-    text = filled("expectation.txt.j2", {**said, "found": found, "off": off})
+    text = filled("expectation.txt.j2", {**said, "found": found})
     return [line for line in text.splitlines() if line]
 
 

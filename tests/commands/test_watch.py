@@ -43,7 +43,7 @@ def test_a_rate_within_the_interval(ran: Ran, tmp_path: Path) -> None:
     assert (found["rates"], found["warm_up"], found["lines"]) == (18, 2, [3, 20])
     assert found["interval"] == pytest.approx(point(ran)["interval"]["throughput_samples_per_s"])
     said = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path).stdout
-    assert "Within the interval: 10 % slower than expected." in said
+    assert "Within the interval: 0.9 times as fast as expected." in said
     assert "import-throughput" not in said
 
 
@@ -56,16 +56,6 @@ def test_a_rate_outside_the_interval(
     assert not watched(ran, tmp_path, log)["within"]
     done = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path)
     assert f"{side} the interval: " in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("factor", "said"), [(1e-3, "1,000 times as slow"), (1e6, "1,000,000 times as fast")]
-)
-def test_what_is_more_than_twofold_is_told_as_a_factor(
-    factor: float, said: str, ran: Ran, tmp_path: Path
-) -> None:
-    log = logged(tmp_path, point(ran)["throughput_samples_per_s"] * factor)
-    assert said in dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path).stdout
 
 
 def test_the_recommended_point_and_a_table(ran: Ran, tmp_path: Path) -> None:
@@ -142,8 +132,3 @@ def test_tokens_are_those_of_a_sample_of_the_run_s_own_workload(tmp_path: Path) 
     rate = f"{expected * 1024:.1f} tokens/s"
     done = dse("watch", "--expect", "run", "--measured", rate, "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["ratio"] == pytest.approx(1.0, rel=1e-4)
-
-
-def test_tokens_of_samples_that_have_none(ran: Ran, tmp_path: Path) -> None:
-    done = dse("watch", "--expect", ran[0], "--measured", "9 tokens/s", cwd=tmp_path)
-    assert "is of tokens, and samples of the workload have no fixed length" in refused(done)

@@ -38,8 +38,9 @@ def compare(
 
     counts = None if ranks is None else arguments.counts(ranks, "--ranks")
     sizes = None if bytes is None else arguments.sizes(bytes)
-    local = arguments.count(ranks_per_node, "--ranks-per-node")
-    found = comparing.compare(named_profile(a), named_profile(b), counts, local, sizes, algorithm)
+    found = comparing.compare(
+        named_profile(a), named_profile(b), counts, ranks_per_node, sizes, algorithm
+    )
     if json:
         print_json(found.data())
         return

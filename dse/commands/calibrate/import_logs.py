@@ -90,8 +90,6 @@ def import_logs(
     write_text(out, text)
     for note in found.notes:
         print(note)
-    if link:
-        _say_unknown_fabric(link)
     rows, dropped = (
         logs.counted(len(found.samples), "row"),
         logs.counted(found.dropped, "damaged row"),
@@ -100,14 +98,3 @@ def import_logs(
     if profile is not None and fitted is not None:
         print_fit(fitted, profile)
         print(f"a study uses it by calibration: [{name}]")
-
-
-def _say_unknown_fabric(link: str) -> None:
-    """Print a note if no fabric of the catalogue has the link's name."""
-    from dse import catalog
-    from dse.spelling import meant
-
-    fabrics = catalog.names("fabrics")
-    if link not in fabrics:
-        near = meant(link, fabrics, "see dse catalog fabrics")
-        print(f"--link {link}: the catalogue has no fabric of this name; the name is kept; {near}")

@@ -45,18 +45,17 @@ def predict(
     )
 
     counts, sizes = arguments.counts(ranks, "--ranks"), arguments.sizes(bytes)
-    local = arguments.count(ranks_per_node, "--ranks-per-node")
     speed = arguments.link_speed(link_bandwidth)
     found = named_profile(profile)
     counted = None if servers is None else arguments.counts(servers, "--servers")
     if served := arguments.server_algorithm(found, algorithm, counted):
-        if local is not None:
+        if ranks_per_node is not None:
             problem, remedy = "does not apply to parameter servers", "leave it out"
             raise ArgumentError("--ranks-per-node", problem, remedy)
         names, counted = (served,), counted or (1,)
     else:
         names = arguments.algorithms(found, algorithm)
-    records = prediction_records(found, names, counts, local, sizes, speed, counted or ())
+    records = prediction_records(found, names, counts, ranks_per_node, sizes, speed, counted or ())
     if json:
         print_json(records)
         return

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dse.calibration import Profile
 
 RanksPerNode = Annotated[
-    str | None, typer.Option(help="Ranks on each full node [default: as measured].")
+    int | None, typer.Option(min=1, help="Ranks on each full node [default: as measured].")
 ]
 Algorithm = Annotated[
     str | None,

@@ -18,14 +18,15 @@ def suggest(
         float, typer.Option(help="Seconds that the suggested runs may take together.")
     ] = 60.0,
     max_nodes: Annotated[
-        str | None,
-        typer.Option(help="Largest possible number of nodes [default: the most measured]."),
+        int | None,
+        typer.Option(min=1, help="Largest possible number of nodes [default: the most measured]."),
     ] = None,
     max_ranks_per_node: Annotated[
-        str | None,
+        int | None,
         typer.Option(
+            min=1,
             help="Largest possible number of ranks on one node [default: the most measured; on "
-            "CPUs, the number of cores if that is larger]."
+            "CPUs, the number of cores if that is larger].",
         ),
     ] = None,
     json: Json = False,
@@ -35,11 +36,9 @@ def suggest(
     from dse.calibration.planning.advice import advice_data, show_advice
     from dse.pricing.messages import advise
 
-    nodes = arguments.count(max_nodes, "--max-nodes")
-    local = arguments.count(max_ranks_per_node, "--max-ranks-per-node")
     arguments.check_budget(budget)
     found = named_profile(profile)
-    advice = advise(found, study, budget, nodes, local)
+    advice = advise(found, study, budget, max_nodes, max_ranks_per_node)
     if json:
         print_json(advice_data(advice))
         return

@@ -157,17 +157,6 @@ def test_a_link_that_is_slower_than_what_it_carried_is_refused(tmp_path: Path) -
         import_logs([path], link_bandwidth=f"{8e-9 * most / 3:.6f} Gbps")
 
 
-def test_a_link_that_is_no_fabric_is_kept_and_said(tmp_path: Path) -> None:
-    path, out = log(tmp_path, "a.log", s.nccl()), tmp_path / "out.json"
-    told = ("calibrate", "import", path, "--out", out, "--link")
-    done = dse(*told, "hdr-ib", cwd=tmp_path)
-    assert (
-        "--link hdr-ib: the catalogue has no fabric of this name; the name is kept" in done.stdout
-    )
-    assert {x.link for x in read_experiment(out).samples} == {"hdr-ib"}
-    assert "no fabric" not in dse(*told, "ib-hdr", cwd=tmp_path).stdout
-
-
 def test_an_assumed_number_of_nodes_stays_with_the_profile(tmp_path: Path) -> None:
     path = log(tmp_path, "imb.txt", s.IMB)
     found = import_logs([path])
