@@ -22,9 +22,9 @@ class Checked:
 
     log: where the rates are from. interval: of 90 %, of the prediction; within: whether the median
     of ``rates`` rates lies in it. spread: their 5th and 95th percentiles. read_as: by whom they
-    were told, and in which unit. lines: first and last that were used; None of what the
-    user says. warm_up: rates left out before them. batches: samples of a step by the log and of the
-    point; None where they do not differ.
+    were told, and in which unit. lines: first and last that were used; None of what the user says.
+    warm_up: rates left out before them. batches: samples of a step by the log and of the point;
+    None where they do not differ.
     """
 
     study: str

@@ -38,9 +38,8 @@ def compare(
 
     counts = None if ranks is None else arguments.counts(ranks, "--ranks")
     sizes = None if bytes is None else arguments.sizes(bytes)
-    found = comparing.compare(
-        named_profile(a), named_profile(b), counts, ranks_per_node, sizes, algorithm
-    )
+    both = named_profile(a), named_profile(b)
+    found = comparing.compare(*both, counts, ranks_per_node, sizes, algorithm)
     if json:
         print_json(found.data())
         return
