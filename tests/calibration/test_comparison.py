@@ -92,10 +92,6 @@ def test_a_count_that_cannot_be_priced_is_left_out_with_a_warning() -> None:
         compare(FAST, inside, ranks=(8,), ranks_per_node=4)
 
 
-def test_a_node_that_is_not_full_counts_the_ranks_it_has() -> None:
-    assert compare(FAST, SLOW, ranks=(8,), ranks_per_node=16).rows[0].ranks_per_node == (8, 8)
-
-
 def test_forced_algorithms_give_the_fastest_of_them(profile: Profile) -> None:
     other = replace(profile, date="2026-03-04")
     found = compare(profile, other, ranks=(8,), message_bytes=(64, 2**23))

@@ -101,29 +101,6 @@ def test_a_reason_is_told_exactly_where_a_point_is_outside(tmp_path: Path) -> No
         assert not inside.all()
 
 
-@pytest.mark.parametrize(
-    ("values", "outside"),
-    [
-        ({}, False),
-        ({"gpus": 16}, False),
-        ({"gpus": 1}, False),
-        ({"gpus": 64}, True),  # ranks
-        ({"gpus_per_node": 1}, True),  # ranks per node
-        ({"inter_node": "10gbe"}, True),  # another speed
-        ({"inter_node": "ib-hdr"}, True),  # another kind of network
-        ({"gradient": "fp16"}, False),  # another element, of messages bound by their bytes
-        ({"gradient": "fp16", "bucket": 32768.0}, True),  # of small ones
-        ({"accelerator": "v100-sxm2-16gb"}, True),  # another device
-        ({"bucket": 256.0}, True),  # smaller messages
-        ({"aggregation": "ring-nccl"}, True),  # not what was measured
-    ],
-)
-def test_what_differs_from_the_measured_counts_as_extrapolated(
-    chosen: Problem, values: dict[str, object], outside: bool
-) -> None:
-    assert at(chosen, **values).extrapolated is outside
-
-
 def test_the_link_inside_a_node_must_be_the_devices_own(tmp_path: Path) -> None:
     study = studies.LIBRARY_CHOICE.replace(
         "space:\n", "space:\n  intra_node: [nvlink3, pcie3-x16]\n"

@@ -30,13 +30,6 @@ def test_the_keys_come_in_the_promised_order() -> None:
     assert (found["seconds"], found["low"], found["high"]) == (seconds, low, high)
 
 
-def test_every_combination_is_predicted() -> None:
-    found = records((8, 32), (2**10, 2**20, 2**28))
-    assert [(r["ranks"], r["bytes"]) for r in found] == [
-        (n, m) for n in (8, 32) for m in (2**10, 2**20, 2**28)
-    ]
-
-
 @pytest.mark.parametrize("ranks", [1, 2, 10, 31, 10**6])
 @pytest.mark.parametrize("size", [1, 2**20, 10**15])
 def test_corners_are_finite_and_flagged_with_a_reason(ranks: int, size: int) -> None:
@@ -55,14 +48,6 @@ def test_reasons_say_which_range_and_how_far() -> None:
     assert found["why_outside"] == f"{layout}, {size}"
     (crowded,) = records((32,), (2**20,), 16)
     assert crowded["why_outside"] == "16 ranks per node (measured: 4)"
-
-
-def test_the_table_shows_them_with_units() -> None:
-    table = prediction_table(FABRIC, records((8, 1000), (2**20,)))
-    assert table.row_count == 2
-    headers = [str(column.header) for column in table.columns]
-    assert headers[-1] == "outside the measured range"
-    assert "1 MiB" in list(table.columns[3].cells)
 
 
 def test_a_node_that_is_not_full_counts_the_ranks_it_has() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from dse.calibration import (
     Profile,
@@ -17,11 +16,10 @@ from dse.calibration import (
     predict,
     profile_data,
     read_profile,
-    show_profile,
 )
 from dse.calibration.experiment import read_experiment, sha256_of, write_experiment
 from dse.calibration.node_cost import on_cores_s
-from dse.errors import MeasurementError, OutputError, OutsideCalibration, StudyError
+from dse.errors import MeasurementError, OutsideCalibration, StudyError
 from tests.calibration import synthetic
 from tests.calibration.synthetic import GAMMA, PLANTED, SWITCH_S
 
@@ -227,33 +225,6 @@ def test_too_little_to_fit(tmp_path: Path) -> None:
     write_experiment(synthetic.experiment(ranks=(2,)), path)
     with pytest.raises(MeasurementError, match="two or more rank counts"):
         fit_measurements([path])
-
-
-def test_a_folder_that_cannot_be_written_leaves_nothing(profile: Profile, tmp_path: Path) -> None:
-    from dse.calibration import write_profile
-
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OutputError):
-        write_profile(profile, tmp_path / "file" / "p.yaml")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_show_prints_what_a_reader_needs(profile: Profile) -> None:
-    console = Console(record=True, width=120, file=open("/dev/null", "w"))  # noqa: SIM115
-    show_profile(replace(profile, background_cores=0.7), console)
-    console.file.close()
-    text = console.export_text()
-    for wanted in (
-        "planted",
-        "2-8 ranks",
-        "assumed",
-        "latency",
-        "textbook",
-        "ring",
-        "measure again when nothing else runs",
-        "any",
-    ):
-        assert wanted in text
 
 
 def test_show_as_data_is_json_with_intervals(profile: Profile) -> None:

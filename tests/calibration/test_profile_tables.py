@@ -79,10 +79,3 @@ def test_what_was_forced_between_nodes_is_shown() -> None:
 def test_a_prediction_that_was_never_held_out_is_a_dash(profile: Profile) -> None:
     points = (replace(profile.points[0], held_out_s=None), *profile.points[1:])
     assert "| -" in text_of(show_profile, replace(profile, points=points))
-
-
-def test_points_of_one_node_are_on_one_node(profile: Profile) -> None:
-    old = replace(profile, points=tuple(replace(p, ranks_per_node=1) for p in profile.points))
-    text = text_of(show_profile, old)
-    assert "8 ranks" in text
-    assert "8 / 1" not in text

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from dse.calibration import (
     Profile,
     predict,
     profile_data,
     read_profile,
-    show_profile,
     write_profile,
 )
 from dse.calibration.arguments import server_algorithm
-from dse.calibration.experiment import Experiment, Machine, Measurement, write_experiment
-from dse.calibration.fitting.profile import fit_experiments, fit_measurements
+from dse.calibration.experiment import Experiment, Machine, Measurement
+from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.prediction_table import Record, prediction_records, prediction_table
 from dse.errors import MeasurementError, OutsideCalibration, StudyError
 from tests.calibration import server_profiles, synthetic
@@ -127,14 +124,6 @@ def test_what_does_not_belong_together_is_refused(lab: Experiment) -> None:
         fit_experiments([one], "x")
 
 
-def test_a_profile_survives_its_file(lab: Experiment, tmp_path: Path) -> None:
-    measured, path = tmp_path / "m.json", tmp_path / "p.yaml"
-    write_experiment(lab, measured)
-    made = fit_measurements([measured], "lab")
-    write_profile(made, path)
-    assert read_profile(path) == made
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -201,14 +190,7 @@ def test_servers_on_another_link_are_priced_and_said() -> None:
         records(bare, *ask, measured)
 
 
-def test_a_profile_shows_its_servers_and_how_far_off_they_are(found: Profile) -> None:
-    shown = StringIO()
-    show_profile(found, Console(width=200, file=shown))
-    text = shown.getvalue()
-    assert "parameter servers over grpc (grpcio 1, test at 0.4 and 1 Gbps" in text
-    assert "all processes on 2 cores): 1-3 workers, 1-2 servers, 4 KiB to 16 MiB" in text
-    assert "ps-grpc (workers and servers left out)" in text
-    assert "3 x 2, 1 Gbps" in text
+def test_a_profile_as_data_has_its_servers_with_intervals(found: Profile) -> None:
     record = profile_data(found)["ps"]["grpc"]
     assert "draws" not in record
     names = {row["name"]: row for row in record["parameters"]}

@@ -1,4 +1,4 @@
-"""gloo's benchmark: the tables of 2017 (no bandwidth), 2018 to 2020, and since then with bytes."""
+"""gloo's benchmark: the tables of 2018 to 2020, and since then with bytes."""
 
 from __future__ import annotations
 

@@ -48,6 +48,7 @@ def predict(
     speed = arguments.link_speed(link_bandwidth)
     found = named_profile(profile)
     counted = None if servers is None else arguments.counts(servers, "--servers")
+    names: tuple[str, ...]
     if served := arguments.server_algorithm(found, algorithm, counted):
         if ranks_per_node is not None:
             problem, remedy = "does not apply to parameter servers", "leave it out"

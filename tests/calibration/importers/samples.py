@@ -174,14 +174,6 @@ Algorithm:   allreduce_ring_chunked
 Options:     processes=4, inputs=1, threads=1
 
 """
-GLOO_2017 = (
-    GLOO_HEAD
-    + """\
-   elements   min (us)   p50 (us)   p99 (us)   max (us)    samples
-        100         90        110        190        220       4000
-     250000        700        800        950       1200        961
-"""
-)
 GLOO_2018 = (
     GLOO_HEAD
     + """\
@@ -216,6 +208,6 @@ borg,cpu,4,1,4,spectrum-mpi,edr-ib,all_reduce,1024,4.5,20,borg/runs
 ALL = {
     "nccl": nccl(), "nccl-named": nccl_named("all_reduce_perf", nccl_rows()),
     "nccl-json": nccl_json(), "nccl-json-iterations": nccl_json(iterations=True), "osu": OSU,
-    "imb": IMB, "gloo-2017": GLOO_2017, "gloo-2018": GLOO_2018,
+    "imb": IMB, "gloo-2018": GLOO_2018,
     "gloo-now": GLOO_NOW, "table": TABLE,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The three layouts of gloo's benchmark."""
+"""The layouts of gloo's benchmark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.calibration.importers.reading import read
 @pytest.mark.parametrize(
     ("text", "ranks", "algorithm", "repetitions", "link_bytes_per_s"),
     [
-        (s.GLOO_2017, 4, "ring", [4000, 961], 25e9 / 8),
         (s.GLOO_2018, 4, "ring", [4000, 961], 25e9 / 8),
         (s.GLOO_NOW, 3, "halving-doubling", [40, 10], None),
     ],
@@ -36,13 +35,6 @@ def test_a_layout(
     assert all(x.p95_s is None for x in found.samples)
 
 
-def test_several_benchmarks_in_one_file(tmp_path: Path) -> None:
-    found = read(tmp_path, s.GLOO_2018 + s.GLOO_NOW)
-    assert [(x.ranks, x.algorithm) for x in found.samples[::2]] == [
-        (4, "ring"), (3, "halving-doubling"),
-    ]  # fmt: skip
-
-
 def test_broken_rows(tmp_path: Path) -> None:
     disordered = s.GLOO_2018.replace("700        800", "900        800")
     found = read(tmp_path, disordered)
@@ -57,7 +49,7 @@ def test_what_is_missing(tmp_path: Path) -> None:
         read(tmp_path, s.GLOO_HEAD)
 
 
-@pytest.mark.parametrize("text", [s.GLOO_2017, s.GLOO_2018, s.GLOO_NOW])
+@pytest.mark.parametrize("text", [s.GLOO_2018, s.GLOO_NOW])
 def test_a_heading_with_a_number_without_end_is_read(tmp_path: Path, text: str) -> None:
     """Which took a minute for each heading, in the square of its digits."""
     heading = "max (us)"

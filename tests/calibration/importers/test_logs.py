@@ -39,15 +39,6 @@ def test_the_command_writes_a_measurement_file_and_says_what_it_found(tmp_path: 
     assert {(x.system, x.link) for x in found.samples} == {("acme", "hdr-ib")}
 
 
-def test_a_failed_command_writes_nothing_and_says_one_line(tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    given = log(tmp_path, "x.log", s.OSU_FULL)
-    done = dse("calibrate", "import", given, "--out", out, cwd=tmp_path)
-    assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
-    assert done.stderr.count("\n") == 1
-    assert "give --ranks N" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -77,13 +68,6 @@ def test_no_files(tmp_path: Path) -> None:
 def test_counts_that_cannot_be(tmp_path: Path, told: Any) -> None:
     with pytest.raises(StudyError, match=r"must be at least 1|more nodes \(16\) than ranks \(3\)"):
         import_logs([log(tmp_path, "g.txt", s.GLOO_NOW)], **told)
-
-
-def test_the_log_is_not_overwritten(tmp_path: Path) -> None:
-    path = log(tmp_path, "a.log", s.nccl())
-    with pytest.raises(StudyError, match="is one of the logs"):
-        check_out(path, [path])
-    assert path.read_text(encoding="utf-8") == s.nccl()
 
 
 def test_no_file_of_another_kind_is_overwritten(tmp_path: Path) -> None:

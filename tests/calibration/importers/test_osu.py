@@ -47,11 +47,6 @@ def test_ranks_are_asked_for(tmp_path: Path) -> None:
         read(tmp_path, s.OSU, ranks=8)
 
 
-def test_repeated_tables_are_runs(tmp_path: Path) -> None:
-    found = read(tmp_path, s.OSU + s.OSU)
-    assert [x.run for x in found.samples if x.bytes == 1024] == [1, 2]
-
-
 def test_broken_rows(tmp_path: Path) -> None:
     cut = s.OSU.replace("420.00", "420.0").replace("1024                    6.25", "1024")
     found = read(tmp_path, cut)

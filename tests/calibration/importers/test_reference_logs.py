@@ -21,15 +21,7 @@ PLACED = {"ranks": 144, "nodes": 4}
 
 # file, options, rows, ranks, nodes (0: the log does not say), device, then (bytes, microseconds)
 ALLREDUCE: list[tuple[str, dict[str, Any], int, int, int, str, list[tuple[int, float]]]] = [
-    (
-        "nccl221_polaris_n2_ofi.dat",
-        {},
-        29,
-        8,
-        2,
-        A100,
-        [(4, 23.19), (2**30, 52151)],
-    ),
+    ("nccl221_polaris_n2_ofi.dat", {}, 29, 8, 2, A100, [(4, 23.19), (2**30, 52151)]),
     ("nccl221_polaris_n8_ofi.dat", {}, 29, 32, 8, A100, [(2**20, 1461.1)]),
     ("nccl_polaris_n2_ofi.dat", {}, 29, 8, 2, A100, [(2**20, 175.9)]),
     ("nccl_polaris_n2_tcp.dat", {}, 29, 8, 2, A100, [(2**20, 561.2)]),
@@ -43,15 +35,7 @@ ALLREDUCE: list[tuple[str, dict[str, Any], int, int, int, str, list[tuple[int, f
     ("nccl_p4de_2n16g_efa.log", {}, 29, 16, 0, "unknown", [(8, 164.3), (2**31, 51406)]),
     ("nccl_p5_2n16g_efa.log", {"nodes": 2}, 32, 16, 2, "unknown", [(8, 69.12), (2**34, 66132)]),
     ("nccl_p5_1n8g_batch_mpiprefix.log", {}, 32, 8, 0, "unknown", [(2**34, 62239)]),
-    (
-        "nccl_deepops_dgx2h_slurm_perf.md",
-        {},
-        13,
-        32,
-        0,
-        "unknown",
-        [(2**32, 43557)],
-    ),
+    ("nccl_deepops_dgx2h_slurm_perf.md", {}, 13, 32, 0, "unknown", [(2**32, 43557)]),
     ("nccl_coreweave_gb200_1rack.log", {"ranks": 72}, 5, 72, 0, GB200, [(2**33, 20299)]),
     ("nccl_coreweave_gb200_2rack.log", {"ranks": 144}, 6, 144, 0, GB200, [(2**34, 42067)]),
     ("nccl_coreweave_h100_64g_sharp.log", {"ranks": 96}, 5, 96, 0, "unknown", [(2**29, 2984.6)]),
@@ -66,24 +50,8 @@ ALLREDUCE: list[tuple[str, dict[str, Any], int, int, int, str, list[tuple[int, f
         "cpu",
         [(8, 11.69), (2**28, 343593.42)],
     ),
-    (
-        "osu_oci_openmpi_allreduce144.txt",
-        PLACED,
-        27,
-        144,
-        4,
-        "cpu",
-        [(2**28, 496306.98)],
-    ),
-    (
-        "osu_cuda_mvapich_a100_np2_noise.txt",
-        {},
-        19,
-        2,
-        1,
-        "cuda",
-        [(16, 1.6), (2**20, 630.67)],
-    ),
+    ("osu_oci_openmpi_allreduce144.txt", PLACED, 27, 144, 4, "cpu", [(2**28, 496306.98)]),
+    ("osu_cuda_mvapich_a100_np2_noise.txt", {}, 19, 2, 1, "cuda", [(16, 1.6), (2**20, 630.67)]),
     ("gloo_issue248_40gbe.txt", {}, 1, 2, 0, "cpu", [(20_000_000, 17251)]),
 ]
 

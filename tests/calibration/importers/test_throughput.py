@@ -90,25 +90,6 @@ def test_all_mistakes_are_told_at_once_in_their_order(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_mistake_hides_none_that_does_not_depend_on_it_and_makes_none(tmp_path: Path) -> None:
-    header = f"{HEADER.strip()},gpus_per_node,node\n"
-    row = "resnet50,h1oo,360,1x,fp99,64,,y,dgx-zz\n"
-    with pytest.raises(StudyError) as found:
-        read_throughput(table(tmp_path, header + row))
-    assert [one.problem.split(":")[0] for one in found.value.mistakes] == [
-        "accelerator", "gpus", "precision", "gpus_per_node", "node"
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t", ","])
-def test_cells_between_commas_semicolons_or_tabs(delimiter: str, tmp_path: Path) -> None:
-    columns = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
-    cells = ("resnet50", "h100-sxm", "1234.5", "bf16", "64")
-    text = "".join(delimiter.join(line) + "\n" for line in (columns, cells))
-    (found,) = read_throughput(table(tmp_path, text))
-    assert found.samples_per_s == 1234.5
-
-
 def test_a_quote_within_a_cell_hides_neither_a_mistake_nor_its_place(tmp_path: Path) -> None:
     path = table(tmp_path, 'workload,accelerator"x,samples_per_s,precision,batch_per_gpu\n')
     with pytest.raises(StudyError, match=r"ours.csv:1:10: unknown column 'accelerator"):
@@ -151,32 +132,6 @@ def test_how_gradients_were_summed_is_kept_in_the_profile(tmp_path: Path) -> Non
         old = re.sub(rf"\n +{name}: \S+", "", old)
     (tmp_path / "old.yaml").write_text(old)
     assert [rate.stated for rate in read_profile(tmp_path / "old.yaml").throughput] == [False] * 4
-
-
-def test_more_nodes_are_said(tmp_path: Path) -> None:
-    text = HEADER.replace("stack", "gpus_per_node")
-    path = table(tmp_path, f"{text}resnet50,v100-sxm2-32gb,9,32,fp16,64,16\n")
-    (rate,) = read_throughput(path)
-    assert (rate.gpus, rate.gpus_per_node) == (32, 16)
-
-
-def test_a_workload_of_ones_own_is_a_file_beside_the_table(tmp_path: Path) -> None:
-    (tmp_path / "layers.csv").write_text(
-        "layer,kind,params,forward_flops,output_elems,saved_elems\nonly,linear,1e6,2e6,1000,1000\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "mine.yaml").write_text(
-        "name: mine\ntitle: Mine\nparams: {value: 1e6, source: recalled, status: unverified}\n"
-        "forward_flops: {value: 2e6, source: recalled, status: unverified}\n"
-        "activation_bytes: {value: 2 kB, source: recalled, status: unverified}\n"
-        "input_bytes: {value: 4 kB, source: recalled, status: unverified}\n"
-        "gradient_tensors: {value: 1, source: recalled, status: unverified}\n"
-        "layers: layers.csv\nmethod: made up\n",
-        encoding="utf-8",
-    )
-    path = table(tmp_path, f"{HEADER}mine.yaml,a100-sxm4-40gb,9,8,fp16,64,\n")
-    (rate,) = read_throughput(path)
-    assert rate.workload == str(tmp_path / "mine.yaml")
 
 
 def test_a_profile_of_rates_survives_its_file_and_is_shown(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.importers.trainers import TRAINERS, number, unit_called
+from dse.calibration.importers.trainers import TRAINERS, unit_called
 from dse.calibration.importers.training_log import Training, measured, read_training
 from dse.errors import StudyError
 
@@ -187,11 +187,6 @@ def test_a_rate_in_words(text: str, rate: float) -> None:
 def test_what_is_no_rate(text: str) -> None:
     with pytest.raises(StudyError, match="measured: "):
         measured(text, TERMS)
-
-
-def test_numbers_as_trainers_write_them() -> None:
-    written = ("140,783", "1.2e3", "5.12K", "1.05M", "7")
-    assert [*map(number, written)] == [140783, 1200, 5120, 1050000, 7]
 
 
 @pytest.mark.parametrize("filler", ["9", "|1/9 [", "Epoch 1 1.5it/s ", "step: 1 elapsed time "])

@@ -58,7 +58,6 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
     ("arguments", "said"),
     [
         (("predict", "fast", "--ranks", "0", "--bytes", "1"), "--ranks: '0' is not between 1"),
-        (("predict", "fast", "--ranks", "2", "--bytes=-1"), "--bytes: '-1' is not between 1"),
         (("predict", "fast", "--ranks", "2", "--bytes", "1", "--algorithm", "tre"), "mean tree"),
         (
             ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "9"),
@@ -70,15 +69,8 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         ),
         (("predict", "fasst", "--ranks", "2", "--bytes", "1"), "did you mean fast"),
         (("predict", "study.yaml", "--ranks", "2", "--bytes", "1"), "has no 'format"),
-        (("compare", "fast", "slow", "--ranks", "1"), "one rank exchanges no messages"),
         (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "must be positive"),
         (("suggest", "fast", "--study", "nope.yaml"), "no such file"),
-        (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1 MiB"),
-        (("import", "a.log", "a.log", "--out", "b.json"), "a.log: is given twice"),
-        (("import", "a.log", "--out", "b.json", "--link", "100 Gbps"), "give --link-bandwidth"),
-        (("import", "a.log", "--out", "b.json", "--link-bandwidth", "9"), "9 has no unit"),
-        (("import", "a.log", "--out", "b.json", "--algorithm", "rng"), "did you mean ring?"),
-        (("import", "a.log", "--out", "study.yaml"), "is another kind of file"),
         (("fit", "m.json", "./m.json", "--out", "b.yaml"), "m.json: is given twice"),
         (("fit", "m.json", "--out", "study.yaml"), "is another kind of file"),
         (("fit", "a.log", "--out", "b.yaml"), "to make one from a log: dse calibrate import"),
@@ -93,17 +85,6 @@ def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], said: s
 
 
 def test_what_cannot_be_priced_does_not_hide_the_rest(folder: Path) -> None:
-    ask = ("calibrate", "predict", "inside", "--ranks", "2,16", "--ranks-per-node", "8",
-           "--bytes", "1MiB")  # fmt: skip
-    done = command.dse(*ask, "--json", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    few, many = json.loads(done.stdout)
-    assert (few["ranks_per_node"], few["why"]) == (2, "")
-    assert few["seconds"] > 0
-    assert many["seconds"] is None
-    assert many["why"] in " ".join(command.dse(*ask, cwd=folder).stdout.split())
-    done = command.dse("calibrate", "suggest", "inside", "--study", "study.yaml", cwd=folder)
-    assert "none of the study's" in command.refused(done)  # its layouts are all between nodes
     study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]")
     (folder / "study.yaml").write_text(study, encoding="utf-8")
     done = command.dse("calibrate", "suggest", "inside", "--study", "study.yaml", cwd=folder)
@@ -127,16 +108,6 @@ def test_what_a_profile_did_not_measure_comes_from_the_catalogue(folder: Path) -
     (row,) = [one for one in json.loads(done.stdout)["transports"] if one["name"] == "nccl"]
     assert row["partly"]
     assert "(profile inside); on other hardware chosen by NCCL" in row["note"]
-
-
-def test_compare_says_which_is_faster(folder: Path) -> None:
-    done = command.dse("calibrate", "compare", "fast", "slow", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "fast is faster at" in done.stdout
-    data = json.loads(
-        command.dse("calibrate", "compare", "fast", "slow", "--json", cwd=folder).stdout
-    )
-    assert data["rows"][-1]["faster"] == "A"
 
 
 def test_suggest_names_runs_for_a_study(folder: Path) -> None:

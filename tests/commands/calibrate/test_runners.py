@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 import dse
-from dse.calibration import calibrate_here, read_profile
+from dse.calibration import read_profile
 from dse.calibration.experiment import Experiment
 from dse.calibration.runners import registry
-from dse.calibration.runners.hosts import Host, Hosts
 from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Runner
-from dse.calibration.runners.request import Request, Where
+from dse.calibration.runners.request import Request
 from dse.commands import app
 from dse.commands.app import run_command
 from dse.errors import ArgumentError
@@ -89,21 +88,6 @@ def test_an_option_of_other_runners_is_refused_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (["--runner", "tarch"], "'tarch' is not known; did you mean torch?"),
-        (["--runner", "x"], "'x' is not known; use mpi, torch, ray, grpc, mpi-ps or compute"),
-        (["--address", "host:6379"], "does not apply to --runner mpi; leave it out, or give"),
-    ],
-)
-def test_options_that_do_not_belong_together(tmp_path: Path, options: list[str], line: str) -> None:
-    done = command.dse("calibrate", "run", *options, cwd=tmp_path)
-    assert done.returncode == 2
-    assert line in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda one: one.name)
 def test_python_is_refused_the_same_options(runner: Runner, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("localhost slots=1\n")
@@ -118,28 +102,6 @@ def test_python_is_refused_the_same_options(runner: Runner, tmp_path: Path) -> N
         said = f"^{name}: does not apply to runner {runner.name}; leave it out, or give runner "
         with pytest.raises(ArgumentError, match=said):
             dse.calibrate(tmp_path / "out", runner=runner.name, **{name: value})
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "where"),
-    [
-        ("mpi", Where(mpi="openmpi")),
-        ("hostfile", Where(hosts=Hosts((Host("localhost", 1),), 1))),
-        ("link", Where(link="10gbe")),
-        ("link_bandwidth", Where(link_bytes_per_s=1e9)),
-        ("address", Where(address="host:6379")),
-        ("servers", Where(servers=(1, 2))),
-        ("device", Where(device="cpu")),
-        ("workload", Where(workload="bert-base-s128")),
-    ],
-)
-def test_what_a_runner_does_not_take_is_refused_also_of_a_where(
-    tmp_path: Path, option: str, where: Where
-) -> None:
-    runner = next(one for one in RUNNERS if where.options[0] not in one.options)
-    with pytest.raises(ArgumentError, match=f"^{option}: does not apply to runner {runner.name};"):
-        calibrate_here(tmp_path / "out", runner=runner.name, where=where)
     assert not (tmp_path / "out").exists()
 
 

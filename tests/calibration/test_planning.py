@@ -1,4 +1,4 @@
-"""Suggested runs: they narrow what is demanded, within the budget, and end when enough is known."""
+"""Suggested runs: what one tells of others, what there is to run on, and when to end."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.calibration import Profile
-from dse.calibration.planning.advice import TARGET, suggest
-from dse.calibration.planning.covariance import Points
+from dse.calibration import Profile, predict
+from dse.calibration.library_part import NORMAL_90
+from dse.calibration.planning.advice import TARGET, half_width, suggest
+from dse.calibration.planning.capacity import Capacity
+from dse.calibration.planning.covariance import NOISE, Points, conditioned, covariance
 from dse.errors import MeasurementError
 from tests.calibration import library_profiles
 
@@ -120,3 +122,51 @@ def test_forced_algorithms_between_nodes_are_suggested_there() -> None:
     # Four ranks a node are priced as if of the same messages: one run there narrows both.
     assert {(run.ranks, run.ranks_per_node) for run in found.runs} == {(8, 4)}
     assert found.width_then < found.width_now
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((8, 4), {(64.0, 8.0): (32, 4), (6.0, 2.0): (6, 2), (20.0, 2.0): (20, 3)}),
+        ((1, 16), {(64.0, 8.0): (16, 16), (8.0, 4.0): (8, 8)}),
+    ],
+)
+def test_a_layout_is_cut_to_what_there_is(
+    given: tuple[int, int], expected: dict[tuple[float, float], tuple[int, int]]
+) -> None:
+    capacity = Capacity(*given)
+    for layout, cut in expected.items():
+        assert capacity.layout(*layout) == cut
+        assert -(-cut[0] // cut[1]) <= capacity.nodes
+
+
+def test_the_variance_is_that_of_the_predicted_interval(profile: Profile) -> None:
+    asked = points("ring", (4, 4, 2.0**20), (64, 64, 2.0**20))
+    _, low, high, _ = predict(profile, "ring", asked.ranks, asked.message_bytes)
+    expected = np.log(high / low) / 2 / NORMAL_90
+    assert np.sqrt(np.diag(covariance(profile, asked))) == pytest.approx(expected, rel=1e-6)
+
+
+def test_covariances_are_valid_and_fall_with_distance(profile: Profile) -> None:
+    rows = [(n, n, m) for n in (2, 4, 8, 16, 64) for m in (2.0**10, 2.0**16, 2.0**22)]
+    found = covariance(profile, points("ring", *rows))
+    assert np.linalg.eigvalsh(found).min() > -1e-9
+    away = covariance(
+        library_profiles.profile(),
+        points("auto", (64, 4, 2.0**20), (64, 4, 2.0**22), (128, 4, 2.0**22)),
+    )
+    sd = np.sqrt(np.diag(away))
+    assert 1 > away[0, 1] / sd[0] / sd[1] > away[0, 2] / sd[0] / sd[2] > 0
+
+
+def test_algorithms_tell_nothing_of_one_another(profile: Profile) -> None:
+    both = Points(np.array(["ring", "tree"]), *(np.array([v, v]) for v in (4.0, 4.0, 2.0**20)))
+    assert covariance(profile, both)[0, 1] == 0
+
+
+def test_conditioning_is_that_of_a_gaussian() -> None:
+    prior = np.array([[0.04, 0.03], [0.03, 0.05]])
+    after = conditioned(prior, 1)
+    assert after[0, 0] == pytest.approx(0.04 - 0.03**2 / (0.05 + NOISE**2))
+    assert after[1, 1] == pytest.approx(0.05 * NOISE**2 / (0.05 + NOISE**2))
+    assert (half_width(after) < half_width(prior)).all()
