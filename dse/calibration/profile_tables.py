@@ -28,7 +28,6 @@ MICRO = 1e6
 GIGA = 1e9
 UNITS = {"s": (MICRO, "us"), "s/byte": (MICRO * 2.0**20, "us/MiB")}  # as they are shown
 ENDS = ("value", "low", "high")
-BUSY_CORES = 0.1  # above, the reader is warned that the machine was not quiet
 PER_BYTE = "per byte"
 TEXTBOOK = "textbook: one latency and one bandwidth for all sizes; residual: on the fitted data"
 TIERS = (
@@ -98,11 +97,6 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         out.print(f"split of host and network time: {profile.split} ({profile.split_reason})")
     for assumed in profile.assumed:
         out.print(f"[yellow]assumed:[/] {escape(assumed)}", highlight=False)
-    if profile.background_cores > BUSY_CORES:
-        out.print(
-            f"[yellow]other processes used {profile.background_cores:.1f} of {profile.cores} cores "
-            "while measuring, so the times are too long; measure again when nothing else runs[/]"
-        )
     if profile.auto is not None:
         out.print(f"composition: {composition_text(profile.auto)}", highlight=False)
     for transport, part in profile.ps.items():

@@ -20,6 +20,7 @@ from dse.calibration.profile import Point, Profile
 
 GOOD = 0.25  # of a size's median error
 BAD = 0.2
+BUSY_CORES = 0.1  # used by other processes while measuring: times come out too long
 LEFT_OUT = {"ranks": "rank counts", "sizes": "sizes"}  # what a fit had not seen
 
 
@@ -73,6 +74,11 @@ def _limits(profile: Profile) -> Iterator[str]:
     if len(counts) == 1:
         (only,) = counts
         yield f"only {only:,} ranks were measured: other numbers of them are a guess"
+    if profile.background_cores > BUSY_CORES:
+        yield (
+            f"other processes used {profile.background_cores:.1f} of {profile.cores} cores "
+            "meanwhile, so its times are too long: measure again when nothing else runs"
+        )
     if profile.max_nodes <= 1:
         yield "one node was measured: it says nothing of a network between nodes"
     elif all(measured_speeds(profile, name) is None for name in profile.measured_algorithms):

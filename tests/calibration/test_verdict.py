@@ -69,6 +69,8 @@ def test_what_it_cannot_tell_is_said() -> None:
     assert any(line.startswith("one node was measured") for line in inside)
     unknown = verdict(profile({2**20: 0.1}))
     assert any("cannot tell which network to buy" in line for line in unknown)
+    busy = verdict(replace(profile({2**20: 0.1}), background_cores=0.7))
+    assert any("measure again when nothing else runs" in line for line in busy)
     bare = replace(library_profiles.one_node(), auto=None, fits={}, network={}, points=())
     assert verdict(bare) == ()
 

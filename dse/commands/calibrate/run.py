@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dse.calibration.runners.request import Request
 
 INTERRUPTED = 130
-BUSY_CORES = 0.1  # used by other processes while measuring: times come out too long
 
 
 def run(
@@ -150,6 +149,3 @@ def _say_calibrated(measured: Path, profile: Path, workload: str | None) -> None
     print_fit(found, profile)
     if workload is not None and not found.throughput:
         print(f"  no block of {workload} was timed: install torch, or give a larger --budget")
-    if found.background_cores > BUSY_CORES:
-        print(f"  this machine was busy: other processes used {found.background_cores:.1f} of its "
-              f"{found.cores} cores; measure again when nothing else runs")  # fmt: skip
