@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dse.errors import ArgumentError, OutputError, StudyError
 from dse.mistakes import Mistakes, Part
-from dse.spelling import alike, alternatives
 from dse.yaml_source import Loc, Source, read_yaml
 
 if TYPE_CHECKING:  # it takes a while to import
@@ -90,8 +89,7 @@ def check_replaces(path: str | Path, family: str, option: str = "--out") -> None
 
 
 def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -> Part[T]:
-    """The file as ``kind``. A misspelt key is also a missing one, and a list with a wrong entry
-    also one that is too short: only the first is noted."""
+    """The file as ``kind``; what is wrong is noted, each with its place."""
     from pydantic import TypeAdapter, ValidationError
 
     if kind not in _ADAPTERS:
@@ -100,43 +98,18 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
     try:
         return Part(adapter.validate_python(source.data))
     except ValidationError as cause:
-        errors = [(tuple(error["loc"]), error["type"], error["msg"]) for error in cause.errors()]
-    missing = [loc for loc, what, _ in errors if what == "missing"]
-    lacking = [loc for loc in missing if isinstance(loc[-1], str)]
-    short = dict.fromkeys(loc[:-1] for loc in missing if not isinstance(loc[-1], str))
-    told = {loc for loc, what, _ in errors if what == "too_short"}
-    for loc in short:
-        if loc not in told and not _wrong_within(loc, errors):
-            name = ".".join(map(str, loc))
-            mistakes.note(source.error(loc, f"{name}: has too few values", remedy))
-    spelt: set[Loc] = set()
-    for loc, what, message in errors:
+        errors = cause.errors()
+    for error in errors:
+        loc, message = tuple(error["loc"]), error["msg"]
         name = ".".join(map(str, loc))
-        if what == "unexpected_keyword_argument":
-            beside = [str(other[-1]) for other in lacking if other[:-1] == loc[:-1]]
-            near = alike(str(loc[-1]), beside)
-            spelt |= {(*loc[:-1], one) for one in near}
-            meant = f"did you mean {alternatives(near)}?" if near else "remove it"
-            mistakes.note(source.error(loc, f"unknown key '{name}'", meant, key=True))
-        elif what != "missing" and not (what == "too_short" and _wrong_within(loc, errors)):
+        if error["type"] == "unexpected_keyword_argument":
+            mistakes.note(source.error(loc, f"unknown key '{name}'", "remove it", key=True))
+        elif error["type"] == "missing":
+            mistakes.note(source.error(loc[:-1], f"the key '{name}' is missing", remedy))
+        else:
             problem = f"{name}: {message[:1].lower()}{message[1:]}"
             mistakes.note(source.error(loc, problem, remedy))
-    by_mapping: dict[Loc, list[str]] = {}
-    for loc in lacking:
-        if loc not in spelt:
-            by_mapping.setdefault(loc[:-1], []).append(f"'{'.'.join(map(str, loc))}'")
-    for loc, keys in by_mapping.items():
-        listed = f"keys {', '.join(keys)} are" if len(keys) > 1 else f"key {keys[0]} is"
-        mistakes.note(source.error(loc, f"the {listed} missing", remedy))
     return Part()
-
-
-def _wrong_within(loc: Loc, errors: Sequence[tuple[Loc, str, str]]) -> bool:
-    """Whether an entry of what is at ``loc`` is wrong; one that is missing is not."""
-    return any(
-        what != "missing" and len(other) > len(loc) and other[: len(loc)] == loc
-        for other, what, _ in errors
-    )
 
 
 def write_text(path: str | Path, text: str, option: str = "--out") -> None:
