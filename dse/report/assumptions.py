@@ -145,8 +145,12 @@ def _calibrated_lines(problem: Problem) -> list[str]:
             "Profiles were measured on one link. That their times are the software's, and the wire "
             "of the priced fabric comes on top, is assumed."
         )
-    over = [name.transport for name in problem.study.named_aggregations if serving(name)]
-    if any(problem.factory.candidates(PARAMETER_SERVER, transport) for transport in over):
+    served = [name.transport for name in problem.study.named_aggregations if serving(name)]
+    if any(
+        over in one.ps
+        for over in served
+        for one in problem.factory.candidates(PARAMETER_SERVER, over)
+    ):
         lines.append(
             "Each parameter server and worker has a machine of its own, as fast as the one "
             "measured; a process is assumed to do half of the work of its messages, on one core."
