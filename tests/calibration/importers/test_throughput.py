@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from dse.calibration import profile_data, read_profile, show_profile, write_profile
 from dse.calibration.importers import throughput
 from dse.calibration.importers.throughput import throughput_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import StudyError
+from tests.calibration.test_profile_tables import text_of
 
 HEADER = "workload,accelerator,samples_per_s,gpus,precision,batch_per_gpu,stack\n"
 GOOD = "bert-large-s128,a100-sxm4-40gb,1200,8,fp16,64,vendor\n"
@@ -124,14 +123,6 @@ def test_how_gradients_were_summed_is_kept_in_the_profile(tmp_path: Path) -> Non
     made = throughput_profile(path, "ours")
     write_profile(made, tmp_path / "ours.yaml")
     assert read_profile(tmp_path / "ours.yaml") == made
-    shown = StringIO()
-    show_profile(made, Console(width=200, file=shown))
-    assert "auto-nccl, ib-hdr" in shown.getvalue()
-    old = (tmp_path / "ours.yaml").read_text()
-    for name in ("aggregation", "node", "intra_node", "inter_node", "nics_per_node"):
-        old = re.sub(rf"\n +{name}: \S+", "", old)
-    (tmp_path / "old.yaml").write_text(old)
-    assert [rate.stated for rate in read_profile(tmp_path / "old.yaml").throughput] == [False] * 4
 
 
 def test_a_profile_of_rates_survives_its_file_and_is_shown(tmp_path: Path) -> None:
@@ -140,21 +131,8 @@ def test_a_profile_of_rates_survives_its_file_and_is_shown(tmp_path: Path) -> No
     write_profile(made, path)
     assert read_profile(path) == made
     assert profile_data(made)["throughput"][0]["samples_per_s"] == 1200
-    shown = StringIO()
-    show_profile(made, Console(width=200, file=shown))
-    (line,) = (line for line in shown.getvalue().splitlines() if "bert-large-s128" in line)
-    cells = [cell.strip() for cell in line.strip("│").split("│")]
-    assert cells == [
-        "bert-large-s128",
-        "a100-sxm4-40gb",
-        "fp16",
-        "vendor",
-        "8",
-        "64",
-        "1",
-        "1,200",
-        "",
-    ]
+    shown = text_of(show_profile, made)
+    assert re.search("bert-large-s128.*a100-sxm4-40gb.*fp16.*vendor.*8 .*64 .*1 .*1,200", shown)
 
 
 def test_a_rate_in_a_profile_is_checked(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Runner
 from dse.calibration.runners.request import Request
 from dse.commands import app
 from dse.commands.app import run_command
-from dse.errors import ArgumentError
 from tests.calibration import synthetic
 from tests.commands import command
 
@@ -86,23 +84,6 @@ def test_an_option_of_other_runners_is_refused_in_one_line(
     named = line.removeprefix(f"{begin}--runner ").replace(" or ", ", ").split(", ")
     assert named == [one.name for one in RUNNERS if option in one.options]
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("runner", RUNNERS, ids=lambda one: one.name)
-def test_python_is_refused_the_same_options(runner: Runner, tmp_path: Path) -> None:
-    (tmp_path / "hosts").write_text("localhost slots=1\n")
-    given: dict[str, Any] = {
-        "--ranks": (2, 3), "--servers": (1, 2), "--hostfile": tmp_path / "hosts",
-        "--ranks-per-node": 1,
-    }  # fmt: skip
-    for option, value in {**VALUES, **given}.items():
-        if option in runner.options:
-            continue
-        name = option.removeprefix("--").replace("-", "_")
-        said = f"^{name}: does not apply to runner {runner.name}; leave it out, or give runner "
-        with pytest.raises(ArgumentError, match=said):
-            dse.calibrate(tmp_path / "out", runner=runner.name, **{name: value})
-    assert not (tmp_path / "out").exists()
 
 
 def test_python_measures_with_any_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
