@@ -99,9 +99,12 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
         return Part(adapter.validate_python(source.data))
     except ValidationError as cause:
         errors = cause.errors()
+    above = {error["loc"][:at] for error in errors for at in range(len(error["loc"]))}
     for error in errors:
-        loc, message = tuple(error["loc"]), error["msg"]
+        loc, message = error["loc"], error["msg"]
         name = ".".join(map(str, loc))
+        if error["type"] == "too_short" and loc in above:
+            continue  # for what is wrong with its entries
         if error["type"] == "unexpected_keyword_argument":
             mistakes.note(source.error(loc, f"unknown key '{name}'", "remove it", key=True))
         elif error["type"] == "missing":
