@@ -344,15 +344,6 @@ def test_a_part_filled_node_may_have_been_measured(tmp_path: Path) -> None:
     assert not predict(found, "auto", 17, 2.0**20, 4).in_range
 
 
-@pytest.mark.parametrize("algorithm", ["ring", "auto"])
-def test_one_rank_is_inside_wherever_it_is(algorithm: str) -> None:
-    """It sends nothing, in a study and in a prediction."""
-    profiles = {"ring": library_profiles.between_nodes(), "auto": library_profiles.theirs()}
-    found = predict(profiles[algorithm], algorithm, 1, 2.0**20)
-    assert found.seconds == 0
-    assert found.in_range
-
-
 def test_every_distance_that_is_told_widens(served: Problem) -> None:
     """Four accelerators per worker are two doublings from the one that was measured."""
     many = {"gpus": 16, "gpus_per_node": 4, "inter_node": "10gbe"}
@@ -412,18 +403,6 @@ def test_rules_are_as_sure_as_what_they_choose_at_a_point(tmp_path: Path) -> Non
             assert wide[place] == np.max(evidence.log_spread(alone.gradients, alone))
         found |= set(wide.ravel().tolist())
     assert len(found) > 2
-
-
-@pytest.mark.parametrize("gpus", [2, 4, 16])
-def test_a_study_and_predict_are_equally_sure(tmp_path: Path, gpus: int) -> None:
-    """One formula: the same profile, layout and messages give the same width."""
-    problem = replace(between(tmp_path), scale=IDEAL, scale_spread=IDEAL)
-    values = {**SEVERAL, "gpus": gpus}
-    points = problem.points_at(priced.point(problem, **values))
-    sizes, ten_gbe = points.gradients.message_bytes, 1.25e9
-    found = predict(library_profiles.between_nodes(), "ring", gpus, sizes[sizes > 0], 1, ten_gbe)
-    widths = np.log(found.high / found.low) / 2 / NORMAL_90
-    assert spread(problem, **values) == pytest.approx(np.max(widths))
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,11 @@ def test_a_log_given_twice_is_refused(tmp_path: Path) -> None:
             {"link": "100 Gbps"},
             "is a speed, not a name; give link_bandwidth '100 Gbps'",
         ),
-        ({"link": "25GB/s"}, "is a speed, not a name"),
         ({"link": "100"}, "is a speed, not a name"),
         ({"link": " "}, "is not a name"),
         ({"link_bandwidth": "100"}, "link_bandwidth: 100 has no unit"),
         ({"link_bandwidth": "0 Gbps"}, "must be positive"),
         ({"algorithm": "rign"}, "algorithm: 'rign' is not known; did you mean ring?"),
-        ({"algorithm": "zebra"}, "choose from ring, recursive-doubling"),
         ({"collective": "all_reduce"}, "collective: 'all_reduce' is not known; did you mean all"),
     ],
 )
