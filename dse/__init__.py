@@ -31,13 +31,13 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
         StudyError,
     )
     from dse.prices import Prices
-    from dse.runs import calibrate, rebuild_report, run, run_studies
+    from dse.runs import calibrate, rebuild_report, run
     from dse.torch_workload import workload_from
 
 _HOMES = {
     "dse.api": ("Explanation", "Result", "Study", "draft_study", "load_study"),
     "dse.prices": ("Prices",),
-    "dse.runs": ("calibrate", "rebuild_report", "run", "run_studies"),
+    "dse.runs": ("calibrate", "rebuild_report", "run"),
     "dse.torch_workload": ("workload_from",),
     "dse.errors": ("ArgumentError", "ClusterError", "DseError", "MeasurementError",
                    "NoFeasiblePoint", "OutputError", "OutsideCalibration", "StudyError"),
@@ -64,7 +64,6 @@ __all__ = [
     "load_study",
     "rebuild_report",
     "run",
-    "run_studies",
     "workload_from",
 ]
 

@@ -15,7 +15,7 @@ OPTIONS = frozenset((
     "install-completion", "interface", "json", "library", "link", "link-bandwidth", "long",
     "max-nodes", "max-ranks-per-node", "measured", "minimize", "mpi", "name",
     "network", "nodes",
-    "on", "open", "out", "pdf", "points", "port", "power", "prices", "quality", "ranks",
+    "on", "out", "pdf", "points", "port", "power", "prices", "quality", "ranks",
     "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "seed", "select",
     "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",
     "warm-start", "within", "workload", "yaml",

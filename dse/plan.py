@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,24 +138,22 @@ class Done:
         )
 
 
-def carried_out(
-    plan: Plan,
-    executors: Executors,
-    command: str,
-    started: float,
-    listener: Listener,
-    which: str = "",
-) -> Done:
+def carried_out(plan: Plan, command: str, started: float, listener: Listener | None = None) -> Done:
     """Search a study and write its report, unless a run to be resumed was finished before.
 
-    command: that asked for it. started: of time.perf_counter. which: of several plans this is.
+    command: that asked for it. started: of time.perf_counter.
     """
+    from dse.search.executors import Executors
+
+    plan.check_folder()
+    listener = listener or Listener()
     for line in plan.problem.study.told:
         listener.say(f"note: {line}")
-    listener.say(f"{which}{plan.name}: {plan.engine} search, {plan.reason}")
+    listener.say(f"{plan.name}: {plan.engine} search, {plan.reason}")
     done = _finished(plan) if plan.options.resume else None
     if done is None:
-        return _searched(plan, executors, command, started, listener)
+        with closing(Executors(listener.say)) as executors:
+            return _searched(plan, executors, command, started, listener)
     listener.say("this search was finished before; its report is unchanged")
     return done
 
@@ -279,18 +277,14 @@ def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:
         yield f"an interrupted run was here: starting afresh; its log is kept in {log.kept}"
 
 
-def how_to_continue(folder: Path) -> str:
-    """What a user may do after a search was stopped."""
-    return f"{folder} keeps what is done; continue with --resume"
-
-
 @contextmanager
 def _kept_for_resume(log: RunLog) -> Iterator[None]:
     """A run that was stopped leaves its log; one that is complete has no use for it."""
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(how_to_continue(log.path.parent)) from None
+        said = f"{log.path.parent} keeps what is done; continue with --resume"
+        raise KeyboardInterrupt(said) from None
     except NoFeasiblePoint:
         log.discard()
         raise

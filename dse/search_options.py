@@ -26,10 +26,7 @@ NAMES = {
 }
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
 REPORTED = ("out", "resume", "within", "warm_start")  # only of a run that leaves a report
-_OUT = (
-    "Folder of the report [default: reports/STUDY]; of several studies, the folder that holds "
-    "theirs."
-)
+_OUT = "Folder of the report [default: reports/STUDY]."
 _WARM_START = "Folder of an earlier run whose front a guided search begins with."
 _ASKED = {row.name: row.metadata["help"] for row in fields(Draft)}  # of what studies are asked, too
 

@@ -231,17 +231,6 @@ def test_the_text_of_a_study_is_no_path() -> None:
             dse.load_study(text)
 
 
-def test_one_study_is_no_list_of_studies(small: dse.Study, empty: Path) -> None:
-    single: list[Any] = ["gpt.yaml", Path(), "."]
-    for one in single:
-        with pytest.raises(ArgumentError, match=r"studies: .* is one study, .*; give a list, \["):
-            dse.run_studies(one)
-    loaded: list[Any] = [small]
-    with pytest.raises(ArgumentError, match=r"Study is no path; .* dse\.run takes a study"):
-        dse.run_studies(loaded)
-    assert not [*empty.iterdir()]
-
-
 def test_a_draft_overwrites_no_file_unasked(empty: Path) -> None:
     kept = empty / "precious.txt"
     kept.write_text("mine")
@@ -342,7 +331,6 @@ def test_a_wrong_argument_is_named_before_anything_is_searched(
     for search in (
         lambda: small.search(**given),
         lambda: dse.run(path, **given),
-        lambda: dse.run_studies([path], **given),
     ):
         with pytest.raises(StudyError) as found:
             search()

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.browser import Open, open_page
 from dse.commands.options import Json, Long, with_options
 from dse.commands.terminal import command_line
 from dse.draft import STUDY, Draft
@@ -24,7 +23,6 @@ def ask(
     engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
     long: Long = False,
     json: Json = False,
-    open: Open = False,
 ) -> None:
     """Answer a question in one line: which cluster, and how to train on it.
 
@@ -47,6 +45,4 @@ def ask(
         for line in draft.notes:
             print(f"note: {line}")
         print(f"study: {path}")
-    page = run_one(plan, started, long, json)
-    if open:
-        open_page(page)
+    run_one(plan, started, long, json)

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.browser import Open, open_page
 from dse.commands.options import Json
 from dse.commands.shipped import fleet_names
 from dse.commands.study_names import fleets_beginning
@@ -35,12 +34,9 @@ def fleet(
         ),
     ] = None,
     json: Json = False,
-    open: Open = False,
 ) -> None:
     """Analyse a fleet of jobs: its time, and gains from upgrades and other architectures."""
-    page = run_fleet(study, out, json, command_line())
-    if open:
-        open_page(page)
+    run_fleet(study, out, json, command_line())
 
 
 def fleet_path(given: str) -> Path:
@@ -57,8 +53,8 @@ def fleet_path(given: str) -> Path:
     return path
 
 
-def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> Path:
-    """Answer a fleet study, write its report, print the answer; returns the page's path."""
+def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> None:
+    """Answer a fleet study, write its report, print the answer."""
     from importlib import metadata
 
     from dse.calibration.files import check_writable
@@ -80,7 +76,7 @@ def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> Path
     page = write_fleet(document, folder)
     if as_json:
         print(json.dumps(plain(document), indent=1))
-        return page
+        return
     for line in answer_lines(document):
         print(line)
     jobs = many(document.population.jobs, "job")
@@ -91,4 +87,3 @@ def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> Path
             f"{earlier}."
         )
     print(f"Report: {page}")
-    return page

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.browser import Open, open_page
-
 
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
@@ -18,7 +16,6 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Where the PDF goes [default: report.pdf in FOLDER].")
     ] = None,
-    open: Open = False,
 ) -> None:
     """Rebuild the report of a finished run, or of a fleet, from its run.json or fleet.json."""
     from dse.errors import ArgumentError
@@ -32,8 +29,6 @@ def report(
     print(f"wrote {page}")
     if pdf:
         print(f"wrote {print_page(page, out or page.parent / PDF)}")
-    if open:
-        open_page(page)
 
 
 def rebuilt(folder: Path) -> Path:

@@ -23,7 +23,7 @@ def test_the_public_names() -> None:
         "ArgumentError", "ClusterError", "DseError", "Explanation", "MeasurementError",
         "NoFeasiblePoint", "OutputError", "OutsideCalibration", "Prices", "Result", "Study",
         "StudyError", "__version__", "calibrate", "catalog", "draft_study", "fleet", "load_study",
-        "rebuild_report", "run", "run_studies", "workload_from",
+        "rebuild_report", "run", "workload_from",
     }  # fmt: skip
     assert dse.__all__ == sorted(dse.__all__)
     for name in dse.__all__:
@@ -86,24 +86,6 @@ def test_a_price_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         np.testing.assert_array_equal(found[column], [p[key] for p in front])
     assert found["evidence"].tolist() == [p["evidence"] for p in front]
     assert found["feasible"].all()
-
-
-def test_many_studies_are_a_list_of_documents_and_failures(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "studies"
-    folder.mkdir()
-    studies.written(folder, name="a.yaml")
-    studies.written(folder, studies.IMPOSSIBLE, "b.yaml")
-    found, failed = dse.run_studies([folder], out=tmp_path / "out")
-    assert found == written_document(tmp_path / "out" / "small")
-    assert failed["study"] == {"path": str(folder / "b.yaml")}
-    assert failed["exit_status"] == 3
-    assert "none of 2,304 points meets every constraint" in failed["error"]
-    assert capfd.readouterr() == ("", "")
-    before = (tmp_path / "out" / "small" / "run.json").read_bytes()
-    assert dse.run_studies([folder], out=tmp_path / "out", resume=True)[0] == found
-    assert (tmp_path / "out" / "small" / "run.json").read_bytes() == before
 
 
 def test_nothing_feasible_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from dse.report.document_files import sealed
-from dse.runs import study_files
 from tests.commands.command import dse, files, refused
 from tests.commands.reports import document
 from tests.fleet import logs
 from tests.fleet.small import STUDY, TABLE, written
+from tests.pricing import studies
 from tests.report.pages import Page
 
 ROOT = Path(__file__).parents[2]
@@ -145,10 +145,17 @@ def test_run_says_which_command_a_fleet_needs(tmp_path: Path) -> None:
     assert "use dse fleet" in refused(dse("run", "pai-fleet", cwd=tmp_path))
 
 
-def test_a_folder_of_studies_leaves_fleets_to_their_own_command() -> None:
-    found = {Path(name).stem for name in study_files([str(ROOT / "search_spaces")])}
-    assert "ethernet-upgrade" in found
-    assert not found & {"pai-fleet", "pai-ps-worker", "pai-case-studies"}
+def test_a_run_and_a_fleet_do_not_share_a_folder(tmp_path: Path) -> None:
+    written(tmp_path).rename(tmp_path / "fleet.yaml")
+    studies.written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "one", cwd=tmp_path).returncode == 0
+    before = files(tmp_path / "one")
+    said = refused(dse("fleet", "fleet.yaml", "--out", "one", cwd=tmp_path))
+    assert said == "dse: one has the report of a run; name another folder by --out"
+    assert files(tmp_path / "one") == before
+    assert dse("fleet", "fleet.yaml", "--out", "two", cwd=tmp_path).returncode == 0
+    said = refused(dse("run", "study.yaml", "--out", "two", cwd=tmp_path))
+    assert "has the report of a fleet" in said
 
 
 def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
