@@ -19,7 +19,16 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
     from typing import Any
 
     from dse import catalog, fleet
-    from dse.api import Explanation, Result, Study, draft_study, load_study
+    from dse.api import (
+        Explanation,
+        Result,
+        Study,
+        calibrate,
+        draft_study,
+        load_study,
+        rebuild_report,
+        run,
+    )
     from dse.errors import (
         ArgumentError,
         ClusterError,
@@ -31,13 +40,12 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
         StudyError,
     )
     from dse.prices import Prices
-    from dse.runs import calibrate, rebuild_report, run
     from dse.torch_workload import workload_from
 
 _HOMES = {
-    "dse.api": ("Explanation", "Result", "Study", "draft_study", "load_study"),
+    "dse.api": ("Explanation", "Result", "Study", "calibrate", "draft_study", "load_study",
+                "rebuild_report", "run"),
     "dse.prices": ("Prices",),
-    "dse.runs": ("calibrate", "rebuild_report", "run"),
     "dse.torch_workload": ("workload_from",),
     "dse.errors": ("ArgumentError", "ClusterError", "DseError", "MeasurementError",
                    "NoFeasiblePoint", "OutputError", "OutsideCalibration", "StudyError"),

@@ -1,4 +1,4 @@
-"""Studies from Python: load, price, search, explain. :mod:`dse` shows these names."""
+"""Studies from Python, from loading them to their reports. :mod:`dse` shows these names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html import escape
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, Unpack
 
 import numpy as np
 
@@ -24,9 +24,11 @@ from dse.study import Axis, Value
 from dse.yaml_source import parse_yaml, yaml_text
 
 if TYPE_CHECKING:
+    from dse.calibration import Profile
     from dse.report.design_point import Explained, Point
     from dse.report.document import RunDocument
     from dse.search.run import Outcome
+    from dse.search_options import RunArguments, SearchArguments
 
 File: TypeAlias = str | PathLike[str]
 MOST_POINTS = 1_000_000  # of a space, that Result.points lists
@@ -106,7 +108,7 @@ class Study:
         """
         return price(self.problem, points, intervals)
 
-    def search(self, **options: Any) -> Result:
+    def search(self, **options: Unpack[SearchArguments]) -> Result:
         """Search the study; nothing is written.
 
         options: the fields of :class:`dse.search_options.SearchOptions`, but for those of a report,
@@ -121,7 +123,6 @@ class Study:
         """
         from dse.plan import plan_of
         from dse.search.executors import Executors
-        from dse.search.guided import Guide
         from dse.search_options import SearchOptions
 
         given = SearchOptions(**options)
@@ -130,7 +131,7 @@ class Study:
         started = time.perf_counter()
         with closing(Executors()) as executors:
             where = plan.executor(executors)
-            outcome = plan.search(where, Guide(plan.sampler), None, lambda *_: None)
+            outcome = plan.search(where, None, lambda *_: None)
         arguments = replace(given, seed=plan.seed).as_arguments()
         call = f"dse.load_study({self.problem.study.path!r}).search({arguments})"
         elapsed_s = time.perf_counter() - started
@@ -293,27 +294,102 @@ def load_study(study: File | Mapping[str, Any]) -> Study:
     return Study(resolve(study_of(source, known_names())))
 
 
-def draft_study(
-    workload: str, *, out: File | None = None, force: bool = False, **options: Any
-) -> Study:
+def draft_study(workload: str, **options: Any) -> Study:
     """The study that a question stands for: the arguments are the options of ``dse ask``.
 
     options: the fields of :class:`dse.draft.Draft`; several values are a list, or text as on the
-    command line. out: where to write the study's file; force: also where one is already. Raises
-    StudyError with all that cannot be.
+    command line. Raises StudyError with all that cannot be.
 
     >>> import dse
     >>> dse.draft_study("resnet50", on="h100", gpus="8..64", network=["100", "ndr"]).points
     144
     """
-    from dse.calibration.files import write_text
-    from dse.draft import check_free, draft_of
+    from dse.draft import draft_of
 
     draft = draft_of({"workload": workload, **options})
-    path = Path(f"{draft.name}.yaml" if out is None else out)
-    if out is not None:
-        check_free(path, force, "--out")
-    problem = draft.problem(path)
-    if out is not None:
-        write_text(path, problem.study.source.text)
-    return Study(problem)
+    return Study(draft.problem(Path(f"{draft.name}.yaml")))
+
+
+def run(
+    study: File | Mapping[str, Any] | Study,
+    out: File | None = None,
+    **options: Unpack[RunArguments],
+) -> dict[str, Any]:
+    """Search a study and write its report; returns the document that is run.json.
+
+    study: as :func:`dse.load_study` takes it, or what that returns. The report goes to ``out``,
+    else to reports/STUDY. options: the fields of :class:`dse.search_options.SearchOptions`, which
+    are the options of ``dse run``; what is left out is left to the study. Raises StudyError,
+    NoFeasiblePoint or OutputError.
+
+    >>> document = run("ps-vs-allreduce", out="my-report")
+    >>> document["recommended"]["speedup"] > 1
+    True
+    """
+    from dse.plan import carried_out, plan_of
+    from dse.report.json_form import plain
+    from dse.search_options import SearchOptions
+
+    started = time.perf_counter()
+    asked = SearchOptions(out=out, **options)
+    loaded = study if isinstance(study, Study) else load_study(study)
+    plan = plan_of(asking(loaded.problem, asked.questions), asked)
+    given = str(study) if isinstance(study, str | PathLike) else loaded.problem.study.path
+    return plain(carried_out(plan, f"dse.run({given!r})", started).document)
+
+
+def calibrate(
+    out: File = "calibrations",
+    budget_s: float = 60.0,
+    ranks: Sequence[int] | None = None,
+    name: str = "this-machine",
+    runner: str | None = None,
+    *,
+    mpi: str | None = None,
+    hostfile: File | None = None,
+    ranks_per_node: int | None = None,
+    interface: str | None = None,
+    link: str | None = None,
+    link_bandwidth: str | None = None,
+    address: str | None = None,
+    servers: Sequence[int] | None = None,
+    device: str | None = None,
+    workload: str | None = None,
+) -> Profile:
+    """Measure with real ranks, fit a profile, write and return it.
+
+    Arguments are the options of ``dse calibrate run``; which runner takes which of them is in
+    docs/calibration.md. ranks: None is 2, 3, 4, 8, or what the hosts have room for. runner: None
+    measures allreduce over MPI. Raises ArgumentError for one that cannot be or that the runner does
+    not take, MeasurementError where no measurement can be made, OutputError.
+
+    >>> profile = calibrate(budget_s=20, ranks=(2, 3))  # doctest: +SKIP
+    >>> profile.error("ring")  # median, relative, on rank counts it was not fitted on
+    ... # doctest: +SKIP
+    """
+    from dse.calibration import calibrate_here, read_profile
+    from dse.calibration.runners import registry
+    from dse.calibration.session import whereabouts
+
+    where = whereabouts(
+        registry.find_runner(runner), mpi=mpi,
+        hostfile=None if hostfile is None else Path(hostfile),
+        ranks_per_node=ranks_per_node, interface=interface, link=link,
+        link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
+        workload=workload,
+    )  # fmt: skip
+    found = calibrate_here(Path(out), budget_s, ranks, name, where=where, runner=runner)
+    return read_profile(found[1])
+
+
+def rebuild_report(folder: File) -> Path:
+    """Write the report of a finished run again, from its run.json; returns the page's path.
+
+    >>> document = run("ps-vs-allreduce", out="my-report")
+    >>> rebuild_report("my-report").name
+    'report.html'
+    """
+    from dse.report.document_files import read_document
+    from dse.report.write import write_report
+
+    return write_report(read_document(Path(folder)), Path(folder))

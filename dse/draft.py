@@ -288,19 +288,6 @@ def draft_of(given: Mapping[str, object]) -> Draft:
     return Draft(**{name: _text(said) for name, said in given.items() if said is not None})
 
 
-def check_free(path: Path, force: bool, option: str) -> None:
-    """Raise rather than overwrite a file unasked, or anything that is no file, and where none can
-    be written. option: what the user gave the path as."""
-    from dse.calibration.files import check_writable
-
-    if os.path.isdir(path):
-        raise StudyError(str(path), 0, 0, "is a folder", "name a file in it")
-    if os.path.exists(path) and not force:
-        remedy = "name another file, or add --force to overwrite it"
-        raise ArgumentError(str(path), "is there already", remedy, argument=str(path))
-    check_writable(path.parent, option)
-
-
 def _resolved(path: str, facts: Mapping[str, object]) -> Problem:
     """The study of these facts. Its mistakes are those of the options that its lines came from."""
     from dse.pricing.load import known_names, resolve

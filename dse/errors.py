@@ -18,7 +18,7 @@ OPTIONS = frozenset((
     "on", "out", "pdf", "points", "port", "power", "prices", "quality", "ranks",
     "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "seed", "select",
     "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",
-    "warm-start", "within", "workload", "yaml",
+    "within", "workload", "yaml",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.errors import NoFeasiblePoint, OutputError, StudyError
+from dse.errors import NoFeasiblePoint
 from dse.search_options import SearchOptions
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
     from dse.report.document import RunDocument
     from dse.search.executors import Executor, Executors
-    from dse.search.guided import Archive, Guide
+    from dse.search.guided import Archive
     from dse.search.run import Outcome, Progress
     from dse.search.runlog import RunLog
 
@@ -66,14 +63,22 @@ class Plan:
         exhaustive = self.engine == "exhaustive"
         return executors.get(self.kind, self.address) if exhaustive else None
 
-    def search(
-        self, where: Executor | None, guide: Guide, log: RunLog | None, progress: Progress
-    ) -> Outcome:
+    def search(self, where: Executor | None, log: RunLog | None, progress: Progress) -> Outcome:
         """Search the study, and write nothing but the log."""
         from dse.search.run import run
 
         return run(self.problem, self.engine, where, log, progress, self.budget, self.seed,
-                   self.reason, guide)  # fmt: skip
+                   self.reason, self.sampler)  # fmt: skip
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What a guided search follows from besides its study; empty of another."""
+        from importlib import metadata
+
+        if self.engine != "guided":
+            return {}
+        packages = {name: metadata.version(name) for name in ("optuna", "scipy", "moocore")}
+        return {"seed": self.seed, "budget": self.budget, "sampler": self.sampler, **packages}
 
     def check_folder(self) -> None:
         """Raise :class:`StudyError` where its report cannot be written."""
@@ -139,7 +144,7 @@ class Done:
 
 
 def carried_out(plan: Plan, command: str, started: float, listener: Listener | None = None) -> Done:
-    """Search a study and write its report, unless a run to be resumed was finished before.
+    """Search a study and write its report.
 
     command: that asked for it. started: of time.perf_counter.
     """
@@ -150,34 +155,8 @@ def carried_out(plan: Plan, command: str, started: float, listener: Listener | N
     for line in plan.problem.study.told:
         listener.say(f"note: {line}")
     listener.say(f"{plan.name}: {plan.engine} search, {plan.reason}")
-    done = _finished(plan) if plan.options.resume else None
-    if done is None:
-        with closing(Executors(listener.say)) as executors:
-            return _searched(plan, executors, command, started, listener)
-    listener.say("this search was finished before; its report is unchanged")
-    return done
-
-
-def _finished(plan: Plan) -> Done | None:
-    """The report that is there, if it is what this plan would come to and nothing is half done.
-
-    A guided search is not asked, since its report does not tell its budget, nor one --within a
-    share.
-    """
-    from dse.report.document_files import RUN_LOG, read_document
-    from dse.report.inputs import inputs
-    from dse.report.write import FILES, ON_REQUEST, PAGE
-
-    half_done = (plan.folder / RUN_LOG).exists()
-    whole = all((plan.folder / name).is_file() for name in FILES if name not in ON_REQUEST)
-    if plan.engine != "exhaustive" or plan.options.within is not None or half_done or not whole:
-        return None
-    with suppress(StudyError):
-        found = read_document(plan.folder)
-        wanted = (inputs(plan.problem), "exhaustive", plan.seed)
-        if (found.inputs, found.engine, found.seed) == wanted:
-            return Done(found, plan.folder / PAGE, None)
-    return None
+    with closing(Executors(listener.say)) as executors:
+        return _searched(plan, executors, command, started, listener)
 
 
 def _searched(
@@ -191,15 +170,13 @@ def _searched(
     from dse.search.runlog import RunLog
 
     where, options = plan.executor(executors), plan.options
-    guide, warm = _warm_guide(plan.problem, plan.sampler, options.warm_start)
-    guided = _choices(plan, guide) if plan.engine == "guided" else {}
-    search = fingerprint(plan.problem, plan.engine, guided)
+    search = fingerprint(plan.problem, plan.engine, plan.choices)
     log = RunLog(plan.folder / RUN_LOG, search, options.resume)
     with _kept_for_resume(log):
-        for line in (*_of_the_log(log, options.resume), *filter(None, [warm])):
+        for line in _of_the_log(log, options.resume):
             listener.say(line)
         with listener.progress() as progress:
-            outcome = plan.search(where, guide, log, progress)
+            outcome = plan.search(where, log, progress)
         total_s = time.perf_counter() - started
         paths = profile_paths(plan.problem)
         found = assembly.build(outcome, command, plan.seed, total_s, paths)
@@ -211,58 +188,21 @@ def _searched(
     return Done(found, page, earlier)
 
 
-def _warm_guide(problem: Problem, sampler: str, folder: Path | None) -> tuple[Guide, str]:
-    """How a search begins, and a line about it (empty without a folder of an earlier run)."""
-    from dse.pricing import load
-    from dse.report.document_files import read_document
-    from dse.search.guided import Guide, Points, warm
-
-    if folder is None:
-        return Guide(sampler), ""
-    document = read_document(folder)
-    configs = [point.config for point in document.front]
-    points, dropped = warm.mapped(Points(problem.study), configs, load.known_names())
-    line = f"warm start: {len(points)} points of the front in {folder} are priced first"
-    if dropped:
-        line += f"; {dropped} have values that this study does not have"
-    return Guide(sampler, tuple(points)), line
-
-
 def _keep_points(archive: Archive | None, problem: Problem, folder: Path) -> None:
     """Write every point that a guided search priced beside its report.
 
     A table of an earlier guided run goes when another engine has run here since.
     """
+    from dse.calibration.files import write_text
     from dse.search.guided import table
     from dse.search.run import labels_of
 
     path = folder / POINTS
-    try:
-        if archive is None:
-            path.unlink(missing_ok=True)
-            return
-        labels = [labels_of(problem, archive.space.values(point)) for point in archive.points]
-        handle, temporary = tempfile.mkstemp(prefix=f".{POINTS}-", dir=folder)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(table.points_csv(archive, labels))
-        Path(temporary).chmod(0o644)
-        os.replace(temporary, path)
-    except OSError as cause:
-        raise OutputError(f"{path}: cannot be written: {cause.strerror}") from cause
-
-
-def _choices(plan: Plan, guide: Guide) -> dict[str, Any]:
-    """What a guided search follows from besides its study."""
-    from importlib import metadata
-
-    begun = hashlib.sha256(repr(guide.begin_with).encode()).hexdigest()[:12]
-    return {
-        "seed": plan.seed,
-        "budget": plan.budget,
-        "sampler": plan.sampler,
-        "warm start": f"{len(guide.begin_with)} points ({begun})",
-        **{name: metadata.version(name) for name in ("optuna", "scipy", "moocore")},
-    }
+    if archive is None:
+        path.unlink(missing_ok=True)
+        return
+    labels = [labels_of(problem, archive.space.values(point)) for point in archive.points]
+    write_text(path, table.points_csv(archive, labels))
 
 
 def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from dse.draft import Draft, option
 from dse.errors import ArgumentError
@@ -25,9 +25,8 @@ NAMES = {
     "sampler": ("auto", "nsga2", "nsga3", "tpe", "gp", "random"),
 }
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
-REPORTED = ("out", "resume", "within", "warm_start")  # only of a run that leaves a report
+REPORTED = ("out", "resume", "within")  # only of a run that leaves a report
 _OUT = "Folder of the report [default: reports/STUDY]."
-_WARM_START = "Folder of an earlier run whose front a guided search begins with."
 _ASKED = {row.name: row.metadata["help"] for row in fields(Draft)}  # of what studies are asked, too
 
 
@@ -51,7 +50,6 @@ class SearchOptions:
     sampler: str | None = option(
         "Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."
     )
-    warm_start: Path | None = field(default=None, metadata={"help": _WARM_START})
     deadline: str | None = option(_ASKED["deadline"])
     budget: str | None = option(_ASKED["budget"])
     power: str | None = option(_ASKED["power"])
@@ -76,8 +74,6 @@ class SearchOptions:
             given = _share(given)
         elif name == "out":
             given = folder(given)
-        elif name == "warm_start":
-            given = Path(given)
         object.__setattr__(self, name, given)
 
     @property
@@ -101,8 +97,7 @@ class SearchOptions:
 
     def check_engine(self, engine: str) -> None:
         """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
-        needs = {"within": "exhaustive", "points": "guided", "sampler": "guided",
-                 "warm_start": "guided"}  # fmt: skip
+        needs = {"within": "exhaustive", "points": "guided", "sampler": "guided"}
         for name, needed in needs.items():
             if getattr(self, name) is not None and needed != engine:
                 problem = f"needs the {needed} engine, and this search is {engine}"
@@ -111,6 +106,28 @@ class SearchOptions:
         if self.address and self.executor == "local":
             problem = "joins a Ray cluster, and --executor local does not"
             raise ArgumentError("--address", problem, "drop one")
+
+
+class SearchArguments(TypedDict, total=False):
+    """What :meth:`dse.Study.search` takes: fields of :class:`SearchOptions`."""
+
+    engine: str
+    executor: str
+    address: str
+    points: int
+    seed: int
+    sampler: str
+    deadline: str
+    budget: str
+    power: str
+    confidence: str | float
+
+
+class RunArguments(SearchArguments, total=False):
+    """What :func:`dse.run` takes besides."""
+
+    resume: bool
+    within: float
 
 
 HELP = {row.name: row.metadata["help"] for row in fields(SearchOptions)}

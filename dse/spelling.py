@@ -10,7 +10,6 @@ LONGEST = 80  # a longer text is no misspelt name
 MOST = 3
 MOST_LISTED = 6  # words of a list that is abridged
 LEAST_LIKE = 0.6  # of difflib's ratio: below, two names only share some letters
-LEAST_LIKE_FIRST = 0.7  # the same of their first words
 SURE = 0.85  # above, the first is the one that was meant
 LEAST_START = 2  # characters: a shorter beginning says nothing
 
@@ -44,8 +43,7 @@ def told(word: str, meanings: Sequence[str]) -> str:
 def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
     """The known name that ``name`` all but is; else at most ``most`` that begin with it, else the
     one meant by spelling, else those that have all of its words, share one, or contain it, else the
-    nearest in spelling, as a whole or in their first word, else those with a word that begins as
-    one of its words.
+    nearest in spelling.
 
     Upper case, 0 for O, 1 for l or i, and _ for - do not count.
     """
@@ -65,8 +63,7 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
         or sorted(all_words, key=lambda plain: plain.count("-"))
         or [plain for plain in ranked if words & set(plain.split("-"))]
         or [plain for plain in ranked if len(wanted) > LEAST_START and wanted in plain]
-        or _nearest(wanted, ranked, likeness)
-        or [plain for plain in ranked if _share_beginning(words, plain.split("-"))]
+        or _first([plain for plain in ranked if likeness[plain] >= LEAST_LIKE], likeness)
     )
     return tuple(spelt[plain] for plain in found[:most])
 
@@ -79,20 +76,6 @@ def like(one: str, other: str) -> float:
 def _first(ranked: Sequence[str], likeness: Mapping[str, float]) -> list[str]:
     """Those that are as likely as the first."""
     return [plain for plain in ranked if likeness[plain] == likeness[ranked[0]]]
-
-
-def _nearest(wanted: str, ranked: Sequence[str], likeness: Mapping[str, float]) -> list[str]:
-    """Those nearest in spelling, as a whole, else in their first word, unless none is near."""
-    if ranked and likeness[ranked[0]] >= LEAST_LIKE_FIRST:
-        return _first(ranked, likeness)
-    near = dict(likeness)
-    for plain in ranked:
-        first = like(wanted, plain.split("-")[0])
-        if first >= LEAST_LIKE_FIRST:
-            near[plain] = max(near[plain], first)
-    found = _first(sorted(ranked, key=lambda plain: -near[plain]), near)
-    found = [plain for plain in found if likeness[plain] == near[plain]] or found
-    return found if found and near[found[0]] >= LEAST_LIKE else []
 
 
 def meant(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -120,12 +103,6 @@ def abridged(words: Sequence[str]) -> str:
     """'a, b, c', with '...' behind the first :data:`MOST_LISTED` where there are more."""
     more = ", ..." if len(words) > MOST_LISTED else ""
     return ", ".join(words[:MOST_LISTED]) + more
-
-
-def _share_beginning(words: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether a word is the beginning of one of the others, or the other way round."""
-    long = [other for other in others if len(other) > LEAST_START]
-    return any(word.startswith(other) or other.startswith(word) for word in words for other in long)
 
 
 def _plain(name: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import dse
-from dse.errors import ArgumentError, DseError, NoFeasiblePoint, StudyError
+from dse.errors import ArgumentError, DseError, StudyError
 from dse.report.answer import answer
 from dse.report.document import RunDocument
 from tests.commands.reports import document
@@ -87,19 +87,6 @@ def test_a_mapping_may_hold_tuples_ranges_and_paths(tmp_path: Path) -> None:
         dse.load_study(given)
 
 
-def test_what_is_wrong_with_a_study_has_its_place(tmp_path: Path) -> None:
-    wrong = studies.SMALL.replace("gpus: [1, 2", "gpsu: [1, 2")
-    with pytest.raises(StudyError) as found:
-        dse.load_study(studies.written(tmp_path, wrong))
-    assert found.value.line == 5
-    with pytest.raises(StudyError) as found:
-        dse.load_study(yaml.safe_load(wrong))
-    assert "gpsu" in str(found.value)
-    assert str(found.value).startswith("study:")
-    with pytest.raises(StudyError, match="no such file, and no study of that name comes with dse"):
-        dse.load_study("no-such-study")
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -154,7 +141,7 @@ def test_a_search_writes_and_prints_nothing(
     small.search(engine="guided", points=100, seed=1)
     assert not [*empty.iterdir()]
     assert capfd.readouterr() == ("", "")
-    of_report = {"out": "here", "resume": True, "within": "5%", "warm_start": "here"}
+    of_report = {"out": "here", "resume": True, "within": "5%"}
     for name, given in of_report.items():
         with pytest.raises(ArgumentError, match=rf"^{name}: is of a run that writes a report"):
             small.search(**{name: given})
@@ -231,16 +218,6 @@ def test_the_text_of_a_study_is_no_path() -> None:
             dse.load_study(text)
 
 
-def test_a_draft_overwrites_no_file_unasked(empty: Path) -> None:
-    kept = empty / "precious.txt"
-    kept.write_text("mine")
-    with pytest.raises(ArgumentError, match=r"precious.txt: is there already; .* add force to"):
-        dse.draft_study("resnet50", on="h100", gpus=8, out=kept)
-    assert kept.read_text() == "mine"
-    dse.draft_study("resnet50", on="h100", gpus=8, out=kept, force=True)
-    assert dse.load_study(kept).axes["gpus"] == ("8",)
-
-
 # -- several processes -----------------------------------------------------------------------------
 
 
@@ -303,15 +280,6 @@ def test_a_space_too_large_to_list_says_so(tmp_path: Path, monkeypatch: pytest.M
         _ = result.points
 
 
-def test_nothing_feasible_and_wrong_options_are_raised(tmp_path: Path, empty: Path) -> None:
-    impossible = dse.load_study(studies.written(tmp_path, studies.IMPOSSIBLE))
-    with pytest.raises(NoFeasiblePoint):
-        impossible.search()
-    with pytest.raises(DseError, match="engine"):
-        impossible.search(engine="clever")
-    assert not [*empty.iterdir()]
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -339,45 +307,10 @@ def test_a_wrong_argument_is_named_before_anything_is_searched(
     assert not [*empty.iterdir()]
 
 
-def test_an_argument_that_a_search_does_not_heed_is_named_as_python_names_it(
-    small: dse.Study,
-) -> None:
-    with pytest.raises(dse.ArgumentError) as found:
-        small.search(sampler="tpe")
-    assert str(found.value) == (
-        "sampler: needs the guided engine, and this search is exhaustive; leave it out, or add "
-        "engine guided"
-    )
-    with pytest.raises(dse.ArgumentError, match=r"^address: joins a Ray cluster, and executor loc"):
-        small.search(address="a:1", executor="local")
-
-
 def test_whole_numbers_of_numpy_are_numbers_of_a_search(small: dse.Study) -> None:
     found = small.search(engine="guided", points=np.int64(50), seed=np.int64(2**62 + 1))
     assert (found.seed, type(found.seed)) == (2**62 + 1, int)
     assert repr(found)
-
-
-def test_a_point_of_a_table_is_explained_with_its_blanks(small: dse.Study) -> None:
-    point = {"aggregation": "ring-mpi", "gpus": 8}
-    said = str(small.explain(point))
-    assert str(small.explain({**point, "ps_servers": None})) == said
-    assert str(small.explain({**point, "ps_servers": ""})) == said
-    with pytest.raises(StudyError, match="point: gpus has no value"):
-        small.explain({"gpus": None})
-    with pytest.raises(StudyError, match="point: 40 Gbps has no latency"):
-        small.explain({"inter_node": "40 Gbps"})
-    with pytest.raises(StudyError, match="point: ps_servers has no value"):
-        small.explain({"aggregation": "ps-grpc", "ps_servers": None})
-
-
-def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
-    source = yaml.safe_load(studies.written(tmp_path).read_text())
-    source["space"]["gpus"] = np.array([8, 16])
-    source["space"]["batch_per_gpu"] = [np.int64(64)]
-    source["baseline"].update(gpus=8, batch_per_gpu=64)
-    found = dse.load_study(source)
-    assert (found.axes["gpus"], found.axes["batch_per_gpu"]) == (("8", "16"), ("64",))
 
 
 def test_a_report_says_how_it_was_asked_for(small: dse.Study) -> None:

@@ -97,11 +97,6 @@ def test_what_is_shown_steers_no_terminal() -> None:
     assert said == "a?[31mb c d e f?g\th\ni?"
 
 
-def test_other_errors_are_worded_alike() -> None:
-    for error in (DseError("give --out"), StudyError("mine.yaml", 3, 1, "wrong", "drop it")):
-        assert error.on_command_line() == str(error)
-
-
 def _options(command: Any) -> Iterator[str]:
     for parameter in command.params:
         yield from (name[2:] for name in parameter.opts if name.startswith("--"))
@@ -158,8 +153,3 @@ def test_errors_travel_between_processes(error: DseError) -> None:
     if isinstance(error, StudyError):
         assert (found.file, found.line, found.problem) == (error.file, error.line, error.problem)
         assert list(map(str, found.mistakes)) == list(map(str, error.mistakes))
-
-
-def test_an_unknown_name_is_a_mistake_of_the_user() -> None:
-    with pytest.raises(StudyError, match=r"^h1000: no such accelerator; did you mean h100-sxm"):
-        dse.catalog.accelerator("h1000")

@@ -28,7 +28,6 @@ KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm"
         ("Infiniband HDR", ("ib-hdr",)),
         ("ethernet", ("10gbe", "25gbe")),
         ("sxm4", ("a100-sxm4-40gb", "a100-sxm4-80gb")),
-        ("hdr200", ("ib-hdr",)),
         ("zebra", ()),
         ("a", ()),
         ("", ()),

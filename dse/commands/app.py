@@ -27,7 +27,6 @@ from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
-from dse.commands.study_names import TakesFleet, TakesStudy
 from dse.commands.watch import watch
 from dse.commands.workload import workload
 from dse.errors import DseError, StudyError, one_line
@@ -61,12 +60,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command(cls=TakesStudy)(init)
-app.command()(ask)
-for of_study in (run, check, explain, serve):
-    app.command(cls=TakesStudy)(of_study)
-app.command(cls=TakesFleet)(fleet)
-for command in (compare, watch, report, export, catalog, schema):
+for command in (init, ask, run, check, explain, serve, fleet, compare, watch, report, export,
+                catalog, schema):  # fmt: skip
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
 app.add_typer(workload, name="workload")

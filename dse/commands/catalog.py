@@ -8,7 +8,6 @@ import typer
 
 from dse.commands.entry_kinds import kind_named, kinds
 from dse.commands.options import Json
-from dse.commands.study_names import entries_beginning, kinds_beginning
 from dse.commands.terminal import console, print_json
 
 
@@ -17,12 +16,11 @@ def catalog(
         str | None,
         typer.Argument(
             help="Kind of entry: accelerators, fabrics, nodes, workloads, studies, profiles, ...",
-            autocompletion=kinds_beginning,
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Argument(help="Name of one entry.", autocompletion=entries_beginning),
+        typer.Argument(help="Name of one entry."),
     ] = None,
     json: Json = False,
     yaml: Annotated[bool, typer.Option("--yaml", help="Print the file of NAME as it is.")] = False,

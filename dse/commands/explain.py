@@ -11,7 +11,6 @@ import typer
 
 from dse.commands.compare import print_differences
 from dse.commands.options import Json
-from dse.commands.study_names import studies_beginning
 from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
@@ -23,9 +22,8 @@ def explain(
     study: Annotated[
         str,
         typer.Argument(
-            help="A study file, or the name of one that comes with dse, or the folder of a "
+            help="A study file, or a name that dse catalog studies lists, or the folder of a "
             "finished run: its recommended point, or --row.",
-            autocompletion=studies_beginning,
         ),
     ],
     assign: Annotated[

@@ -11,7 +11,6 @@ import typer
 
 from dse.commands.options import Json
 from dse.commands.shipped import fleet_names
-from dse.commands.study_names import fleets_beginning
 from dse.commands.terminal import command_line
 from dse.errors import StudyError
 from dse.search_options import folder
@@ -23,8 +22,7 @@ def fleet(
     study: Annotated[
         str,
         typer.Argument(
-            help="A fleet study, or the name of one that comes with dse.",
-            autocompletion=fleets_beginning,
+            help="A fleet study, or a name that dse catalog studies lists.",
         ),
     ],
     out: Annotated[

@@ -11,7 +11,8 @@ import typer
 
 from dse.commands.options import with_options
 from dse.commands.terminal import command_line
-from dse.draft import STUDY, Draft, check_free
+from dse.draft import STUDY, Draft
+from dse.errors import ArgumentError, StudyError
 
 FILE = "file"  # as the usage calls it
 USUAL = "resnet50"  # what is trained where nobody says
@@ -24,9 +25,14 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
 ) -> None:
     """Write a study to begin with, with comments."""
-    from dse.calibration.files import write_text
+    from dse.calibration.files import check_writable, write_text
 
-    check_free(file, force, FILE)
+    if file.is_dir():
+        raise StudyError(str(file), 0, 0, "is a folder", "name a file in it")
+    if file.exists() and not force:
+        remedy = "name another file, or add --force to overwrite it"
+        raise ArgumentError(str(file), "is there already", remedy, argument=str(file))
+    check_writable(file.parent, FILE)
     asked = draft if draft.workload else replace(draft, workload=USUAL)
     problem = asked.problem(file, command_line())
     write_text(file, problem.study.source.text, FILE)

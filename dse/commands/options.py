@@ -10,13 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dse.commands.study_names import studies_beginning
-
 StudyPath = Annotated[
     str,
     typer.Argument(
-        help="A study file, or the name of one that comes with dse.",
-        autocompletion=studies_beginning,
+        help="A study file, or a name that dse catalog studies lists.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

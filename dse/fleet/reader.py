@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dse import catalog, units
-from dse.errors import StudyError
 from dse.fleet.job_log import LOG_ENDINGS
 from dse.fleet.job_table import is_table
 from dse.fleet.logged_jobs import BATCH_PER_GPU, LogTerms
@@ -41,7 +40,6 @@ _MACHINE = "{node: dgx-a100-80gb}"
 # Of what a table of jobs runs on, in an error: the hardware of docs/fleet.md.
 _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethernet": "25 Gbps",
              "nvlink": "50 GB/s", "efficiency": "0.7", "gpus_per_server": "8"}  # fmt: skip
-_FILES = (".csv", ".tsv", ".psv")  # what people give in place of a study
 DRAWN, TABLE, LOG = "drawn", "a table of jobs", "a scheduler's log"  # kinds of populations
 # Keys that only one of these has.
 _ONLY = {
@@ -52,11 +50,7 @@ _ONLY = {
 
 def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, a line a mistake."""
-    mistakes, name = Mistakes(), os.path.basename(path)
-    if os.path.splitext(name)[1].lower() in _FILES and os.path.isfile(path):
-        least = f"{{fleet: my-fleet, population: {name}, hardware: {_MACHINE}}}"
-        remedy = f"name it in one, of three keys at least, such as {least}"
-        raise StudyError(str(path), 0, 0, "is a table, not a fleet study", remedy)
+    mistakes = Mistakes()
     source = read_yaml(path, mistakes=mistakes)
     written = Cursor(source)
     if written.has("study") and not written.has("fleet"):

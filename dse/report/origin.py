@@ -9,7 +9,7 @@ from dse.pricing.problem import Problem
 from dse.report.document import Inputs, RunDocument
 from dse.report.inputs import inputs
 from dse.search.guided import Points
-from dse.search.guided.warm import mapped
+from dse.search.guided.earlier_points import mapped
 from dse.study import Value
 from dse.study.questions import Questions
 from dse.study.reader import study_of

@@ -19,7 +19,7 @@ from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
-from dse.search.guided import Archive, Block, Guide, Guided, Points, record
+from dse.search.guided import Archive, Block, Guided, Points, record
 from dse.search.infeasibility import nothing_feasible
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
@@ -86,7 +86,7 @@ def run(
     budget: int,
     seed: int,
     reason: str = "",
-    guide: Guide | None = None,
+    sampler: str = "auto",
 ) -> Outcome:
     """Search the problem. Raises :class:`NoFeasiblePoint` if nothing meets every constraint.
 
@@ -98,7 +98,7 @@ def run(
     started = time.perf_counter()
     archive = None
     if engine_used == "guided":
-        guided = _guided_search(problem, log, progress, budget, seed, guide or Guide())
+        guided = _guided_search(problem, log, progress, budget, seed, sampler)
         tally, front = _guided(problem, guided)
         resumed, repeated, name = len(guided.before), 0, "local"
         units = resumed + guided.blocks
@@ -200,7 +200,7 @@ def _guided_search(
     progress: Progress,
     budget: int,
     seed: int,
-    guide: Guide,
+    sampler: str,
 ) -> Guided:
     """The search, with what the log knows already, and every block logged as it is priced."""
     space = Points(problem.study)
@@ -208,7 +208,7 @@ def _guided_search(
     first = max(log.done, default=-1) + 1 if log else 0
     goal = budget if problem.points is None else min(budget, problem.points)
     search = Guided(
-        problem, budget, seed, lambda known: progress(known, goal), guide, before=before
+        problem, budget, seed, lambda known: progress(known, goal), sampler, before=before
     )
 
     def told(block: Block) -> None:

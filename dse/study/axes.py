@@ -43,7 +43,8 @@ class AxisRow:
 
     phrase: a value as people say it; '' where only tables show it. said: the phrases of single
     values. usual: the value that goes without saying. meaning: its entry in the glossary, if any.
-    variable: where a training script finds its value, if anywhere.
+    variable: where a training script finds its value, if anywhere. called: what people may
+    call it by mistake.
     """
 
     name: str
@@ -66,6 +67,7 @@ class AxisRow:
     usual: str = ""
     meaning: str = ""
     variable: str = ""
+    called: str = ""
 
     @property
     def names(self) -> str:
@@ -102,6 +104,7 @@ ROWS: tuple[AxisRow, ...] = (
         doc="GPUs and other chips", absent="required, unless node", required=True,
         grid=110, effort=190, changes=_changes("compute", "memory", "communication", "money"),
         meaning="A processor made for training, such as an NVIDIA A100.",
+        called="gpu gpu_type device devices",
     ),
     AxisRow(
         name="node", kind="catalogue", choices=("nodes",), example="[dgx-a100-80gb]",
@@ -109,12 +112,14 @@ ROWS: tuple[AxisRow, ...] = (
         absent="required, unless accelerator", required=True,
         grid=100, effort=200, changes=_changes("compute", "memory", "communication", "money"),
         meaning="One server with its accelerators.",
+        called="nodes",
     ),
     AxisRow(
         name="gpus", kind="number", number=_count(10**7),
         example="{from: 1, to: 1024, scale: doubling}",
         doc="accelerators that train", required=True,
         grid=240, effort=210, changes=_changes("memory", "communication", "money"),
+        called="gpu_count num_gpus n_gpus devices nodes world_size ranks workers",
     ),
     AxisRow(
         name="gpus_per_node", kind="number", number=_count(1024), example="[1, 4, 8]",
@@ -128,11 +133,13 @@ ROWS: tuple[AxisRow, ...] = (
         doc="link between nodes", absent="that of the node, or none where all fit one node",
         grid=230, effort=160, changes=_changes("communication", "money"),
         phrase="on {}",
+        called="network net fabric interconnect link links bandwidth",
     ),
     AxisRow(
         name="intra_node", kind="link", example="[pcie3-x16, nvlink3]",
         doc="link inside a node", absent="that of the machine",
         grid=200, effort=170, changes=_changes("communication", "money"),
+        called="nvlink",
     ),
     AxisRow(
         name="oversubscription", kind="number", number=NumberKind("count", 64, 1, example="2"),
@@ -158,6 +165,7 @@ ROWS: tuple[AxisRow, ...] = (
         grid=40, effort=20, looped=True, changes=_changes("communication"),
         phrase="{}",
         meaning="How the accelerators add up what each of them has learned in a step.",
+        called="algorithm allreduce collective transport library",
     ),
     AxisRow(
         name="batch_per_gpu", kind="number", number=_count(10**7), example="[32, 64, 128]",
@@ -165,12 +173,14 @@ ROWS: tuple[AxisRow, ...] = (
         grid=130, effort=120, changes=_changes("compute", "memory"),
         phrase="batch {} per GPU", variable="BATCH_PER_GPU",
         meaning="How many samples one accelerator works on in a step.",
+        called="batch batch_size micro_batch microbatch",
     ),
     AxisRow(
         name="accumulation", kind="number", number=_count(10**6), example="[1, 4, 16]",
         doc="passes whose gradients are added up before all accelerators sum them", default=1,
         grid=140, effort=130,
         phrase="{} passes a step", usual="1", variable="ACCUMULATION_STEPS",
+        called="gradient_accumulation",
     ),
     AxisRow(
         name="precision", kind="choice", choices=("fp32", "tf32", "fp16", "bf16", "fp8"),
@@ -178,6 +188,7 @@ ROWS: tuple[AxisRow, ...] = (
         doc="number format of the bulk of the work", default="fp32",
         grid=10, effort=90, looped=True, changes=_changes("compute", "memory", "communication"),
         phrase="{}", variable="PRECISION",
+        called="dtype format",
     ),
     AxisRow(
         name=GRADIENT, kind="choice", choices=("fp32", "fp16", "bf16", AUTO_FORMAT),
@@ -196,6 +207,7 @@ ROWS: tuple[AxisRow, ...] = (
         phrase="{} software", usual="vendor",
         said={"plain": "plain software", "vendor": "the vendor's software",
               "tuned": "tuned software (MLPerf class)"},
+        called="framework software",
     ),
     AxisRow(
         name=OPTIMIZER, kind="choice", choices=("sgd", "momentum", "adam"),
@@ -213,6 +225,7 @@ ROWS: tuple[AxisRow, ...] = (
         grid=50, effort=70, looped=True, changes=_changes("communication"),
         idle="sends messages of its own, no buckets",
         meaning="Gradients that are sent together as one message.",
+        called="bucket_size",
     ),
     AxisRow(
         name="fusion_buffer", kind="number", number=NumberKind("bytes", 1e15, 1.0),

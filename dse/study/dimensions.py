@@ -14,19 +14,6 @@ from dse import units
 Dimension: TypeAlias = tuple[tuple[str, int], ...]
 
 NONE: Dimension = ()
-_COMMON = (
-    "samples/s",
-    "USD",
-    "USD/hour",
-    "W",
-    "s",
-    "GB",
-    "GB/s",
-    "FLOP/s",
-    "USD/W",
-    "USD/GB",
-    "kg",
-)
 _EXAMPLES = {  # unit -> an amount of its dimension, as people write one
     "samples/s": "1000 samples/s",
     "USD": "2 MUSD",
@@ -69,7 +56,7 @@ def shown(dimension: Dimension) -> str:
     """A unit of the dimension, to tell a user what a quantity is in."""
     if not dimension:
         return "a plain number"
-    for unit in _COMMON:
+    for unit in _EXAMPLES:
         if of_unit(unit)[1] == dimension:
             return f"in {unit}"
     above = "*".join(_power(base, power) for base, power in dimension if power > 0) or "1"

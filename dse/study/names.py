@@ -11,6 +11,7 @@ from types import MappingProxyType
 from dse.currencies import Rate
 from dse.spelling import MOST, alike, alternatives, like, real_name, same, told
 from dse.study.aggregation_name import AggregationName
+from dse.study.axes import ROWS
 from dse.yaml_source import Source
 
 MOST_LISTED = 12
@@ -58,88 +59,41 @@ class Names:
         return {name: name for name in (*pairs, *named)}
 
 
-# What people call the keys, axes and quantities of a study; suggested where it is one of those that
-# may stand there.
-_CALLED: Mapping[str, tuple[str, ...]] = {
-    same(word): tuple(names.split())
-    for word, names in {
-        "name": "study",
-        "title": "study",
-        "axes": "space",
-        "options": "space",
-        "hardware": "space",
-        "network": "inter_node workload",
-        "net": "inter_node workload",
-        "fabric": "inter_node",
-        "interconnect": "inter_node",
-        "link": "inter_node",
-        "links": "inter_node",
-        "bandwidth": "inter_node",
-        "nvlink": "intra_node",
-        "gpu": "accelerator",
-        "gpu_type": "accelerator",
-        "gpu_count": "gpus",
-        "num_gpus": "gpus",
-        "n_gpus": "gpus",
-        "device": "accelerator",
-        "devices": "gpus accelerator",
-        "nodes": "gpus node",
-        "world_size": "gpus",
-        "ranks": "gpus",
-        "workers": "gpus",
-        "batch": "batch_per_gpu global_batch",
-        "batch_size": "batch_per_gpu global_batch",
-        "micro_batch": "batch_per_gpu",
-        "microbatch": "batch_per_gpu",
-        "gradient_accumulation": "accumulation",
-        "dtype": "precision",
-        "format": "precision",
-        "algorithm": "aggregation",
-        "allreduce": "aggregation",
-        "collective": "aggregation",
-        "transport": "aggregation",
-        "library": "aggregation",
-        "framework": "stack",
-        "software": "stack",
-        "bucket_size": "bucket",
-        "model": "workload",
-        "profile": "calibration",
-        "profiles": "calibration",
-        "measurements": "calibration",
-        "condition": "when",
-        "conditions": "when",
-        "limit": "constraints",
-        "limits": "constraints",
-        "budget": "constraints capital",
-        "deadline": "constraints time_to_target",
-        "goal": "objectives",
-        "goals": "objectives",
-        "objective": "objectives",
-        "optimize": "objectives",
-        "optimise": "objectives",
-        "max": "maximize",
-        "min": "minimize",
-        "engine": "search",
-        "seed": "search",
-        "steps": "target",
-        "epochs": "target samples_to_target",
-        "samples": "target samples_to_target",
-        "location": "region",
-        "memory": "memory_slack fits_memory",
-        "time": "time_to_target step",
-        "days": "time_to_target",
-        "hours": "time_to_target",
-        "latency": "step",
-        "dollars": "capital",
-        "money": "capital",
-        "usd": "capital",
-        "price_per_hour": "hourly",
-        "cost_per_hour": "hourly",
-        "watts": "power",
-        "kwh": "energy",
-        "emissions": "carbon",
-    }.items()
+# What people call the keys and quantities of a study, by name, as rows of axes have it; suggested
+# where the name may stand there.
+_WORDS = {
+    "study": "name title",
+    "space": "axes options hardware",
+    "workload": "network net model",
+    "global_batch": "batch batch_size",
+    "calibration": "profile profiles measurements",
+    "when": "condition conditions",
+    "constraints": "limit limits budget deadline",
+    "capital": "budget dollars money usd",
+    "time_to_target": "deadline time days hours",
+    "objectives": "goal goals objective optimize optimise",
+    "maximize": "max",
+    "minimize": "min",
+    "search": "engine seed",
+    "target": "steps epochs samples",
+    "samples_to_target": "epochs samples",
+    "region": "location",
+    "memory_slack": "memory",
+    "fits_memory": "memory",
+    "step": "time latency",
+    "hourly": "price_per_hour cost_per_hour",
+    "power": "watts",
+    "energy": "kwh",
+    "carbon": "emissions",
 }
+
+
+def _called(word: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The known names of what people call by a word."""
+    words = {row.name: row.called for row in ROWS} | _WORDS
+    return tuple(
+        name for name in words if name in known and same(word) in map(same, words[name].split())
+    )
 
 
 def misspelt(missing: str, unknown: Iterable[str], known: Iterable[str]) -> bool:
@@ -156,9 +110,8 @@ def _meant(
     found = alike(word, known)
     if any(same(name) in (same(word), f"{same(word)}s") for name in found[:1]):
         return found[:1]
-    called = [name for name in _CALLED.get(same(word), ()) if name in known]
-    if called:
-        return tuple(called)
+    if called := _called(word, known):
+        return called
     plain = same(word)
     slips = difflib.get_close_matches(plain, aliases, MOST, ALIAS_LIKE)
     if not slips or any(same(name).startswith(plain) for name in known):

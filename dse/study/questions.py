@@ -31,11 +31,6 @@ _OF_RENT = (
     f'write for example --{BUDGET} "50 USD/hour", or minimize per_run if the sum is for a whole run'
 )
 _BELOW = ("<=", "<")
-# What to do about a budget of 0.
-_NOTHING = (
-    "list what stands there, as in owned: [{accelerator: v100-sxm2-16gb, gpus: 8}], or write for "
-    f'example --{BUDGET} "{_EXAMPLES[BUDGET]}"'
-)
 
 
 @dataclass(frozen=True)
@@ -126,15 +121,8 @@ class Questions:
             raise ArgumentError(f"--{BUDGET}", problem, _OF_RENT)
         return next(iter(own), _MONEY[dimension])
 
-    def limits(self, minimized: Iterable[str], owns: bool = False) -> tuple[str, ...]:
-        """What is asked as constraints of a study that minimizes these quantities. owns: whether
-        it has hardware that stands there, with which one can do something for nothing; raises
-        :class:`ArgumentError` for a budget of 0 where it has none."""
-        if self.budget is not None and not owns:
-            _, amount = _amount(BUDGET, self.budget, _DIMENSIONS[BUDGET])
-            if not amount:
-                raise ArgumentError(f"--{BUDGET}", "0 buys nothing, and the study owns nothing",
-                                    _NOTHING)  # fmt: skip
+    def limits(self, minimized: Iterable[str]) -> tuple[str, ...]:
+        """What is asked as constraints of a study that minimizes these quantities."""
         texts = {
             "time_to_target": self.deadline,
             self.money(minimized): self.budget,
@@ -148,7 +136,7 @@ class Questions:
 
     def _constraints(self, study: Study, rates: Rates) -> Iterator[Constraint]:
         aims = [objective.name for objective in study.objectives if objective.goal == "minimize"]
-        for said in self.limits(aims, bool(study.owned)):
+        for said in self.limits(aims):
             try:
                 found = parse_constraint(said, rates)
             except ExpressionError as cause:  # amounts are checked but for the rate of a budget

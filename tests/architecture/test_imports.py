@@ -32,7 +32,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.search_options",),
     ("dse.plan",),
     ("dse.api", "dse.torch_workload"),
-    ("dse.runs",),
     ("dse.commands",),
     ("dse",),
     ("dse.__main__",),

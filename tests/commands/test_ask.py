@@ -94,19 +94,14 @@ def test_every_network_of_the_catalogue_can_be_asked_about(name: str) -> None:
     [
         ("", "--workload: is missing; write for example --workload bert-large"),
         ("--workload bert-larg", "--workload: 'bert-larg': no such workload; did you mean"),
-        ("--workload mine.yaml", "--workload: no file 'mine.yaml'"),
         ("--workload resnet50 --on h1oo", "--on: 'h1oo': no such accelerator; did you mean h100"),
         ("--workload resnet50 --on a100,dgx-h100", "--on: 'dgx-h100': no such accelerator"),
-        ("--workload resnet50 --on ,", "--on: axis 'accelerator' is empty"),
         ("--workload resnet50 --on tpu-v4", "--on: tpu-v4 has no known"),
         ("--workload resnet50 --gpus many", "--gpus: 'many' is not a number; write a whole number"),
         ("--workload resnet50 --gpus 0", "--gpus: 0 is zero; write a whole number"),
         ("--workload resnet50 --gpus 64..8", "--gpus: the range runs from 64 down to 8"),
-        ("--workload resnet50 --gpus 99999999", "--gpus: 99999999 "),
         ("--workload resnet50 --network 50", "'50gbe': no such fabric; did you mean 10gbe, 25gbe"),
         ("--workload resnet50 --network ib-xdr", "--network: ib-xdr: its latency is unknown"),
-        ("--workload resnet50 --accumulation 0", "--accumulation: 0 is zero"),
-        ("--workload resnet50 --network wire", "--network: 'wire': no such fabric"),
         ("--workload resnet50 --minimize fun", "--minimize: 'fun': no such objective; use capital"),
         (
             "--workload resnet50 --minimize run",
@@ -118,12 +113,10 @@ def test_every_network_of_the_catalogue_can_be_asked_about(name: str) -> None:
             "--deadline: time_to_target needs a target; add --",
         ),
         ("--workload resnet50 --budget 5", "--budget: 5 has no unit"),
-        ("--workload resnet50 --power -1kW", "--power: must be positive"),
         (
             "--workload resnet50 --confidence 0.9",
             "--confidence: there is no limit to be sure of; add --deadline or --budget",
         ),
-        ("--workload resnet50 --samples x", "--samples: 'x' is not a quantity; write for example"),
         (
             "--workload resnet50 --tokens 1e6 --quality mlperf-resnet50",
             "--tokens: target gives tokens and quality; give one of",
@@ -160,14 +153,6 @@ def test_all_mistakes_of_a_question_are_told(tmp_path: Path) -> None:
     }  # fmt: skip
     init = dse("init", "--on", "h1oo", "--gpus", "0", cwd=tmp_path)
     assert [line.split(": ")[1] for line in init.stderr.splitlines()] == ["--on", "--gpus"]
-
-
-def test_what_the_study_of_a_question_cannot_be_is_told_of_its_options(tmp_path: Path) -> None:
-    done = dse("ask", "--workload", "resnet50", "--on", "tpu-v4,h100", "--quality", "mlperf-bert",
-               cwd=tmp_path)  # fmt: skip
-    first, second = done.stderr.splitlines()
-    assert first.startswith("dse: --on: tpu-v4 has no known link to its host")
-    assert second.startswith("dse: --quality: mlperf-bert is a quality of bert-large-s512")
 
 
 def test_limits_stand_in_the_study() -> None:
@@ -252,11 +237,6 @@ def test_more_passes_a_step_are_searched_where_they_are_asked_for() -> None:
     assert several.study.baseline.global_batch == alone.study.baseline.global_batch
 
 
-def test_the_first_that_fits_is_the_baseline() -> None:
-    found = drafted("gpt2-xl-1.5b", "v100, h100").study.baseline.labels
-    assert found["accelerator"] == "h100-sxm"
-
-
 def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None:
     study = yaml.safe_load(text(on="a100,h100", gpus="8..256"))
     assert study["calibration"]
@@ -313,14 +293,6 @@ def test_what_nccl_chose_and_somebody_timed_is_not_searched_beside_estimates() -
     assert unknown["space"]["aggregation"] == ["auto-nccl", "ring-nccl", "tree-nccl"]
 
 
-def test_a_study_is_called_by_its_network(tmp_path: Path) -> None:
-    config = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2, "n_positions": 128,
-              "vocab_size": 1000}  # fmt: skip
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(config))
-    assert Draft(str(path)).name.startswith("gpt2-")
-
-
 def test_paths_lead_to_where_they_lead_from_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,24 +346,6 @@ def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
     assert dse("check", "out/study.yaml", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "place"),
-    [
-        ("far.csv", "item,price\n" + "\n" * 90 + "h100-sxm,-5 USD\n", "far.csv:92:10: "),
-        ("near.yaml", "# ours\n" * 7 + "accelerators:\n  h100-sxm: {purchase:          -5 USD}\n",
-         "near.yaml:9:33: "),
-    ],
-)  # fmt: skip
-def test_a_mistake_in_a_price_list_keeps_its_place(
-    name: str, text: str, place: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(text)
-    said = refused(dse("ask", "--workload", "resnet50", "--on", "h100-sxm", "--gpus", "8",
-                       "--prices", name, cwd=tmp_path))  # fmt: skip
-    assert said.startswith(place)
-    assert "-5 USD" in said
-
-
 @pytest.mark.parametrize("name", [*study_names(), *fleet_names()])
 def test_a_copy_of_what_ships_can_be_read_where_it_lies(
     name: str, calibrated: Path, monkeypatch: pytest.MonkeyPatch
@@ -414,12 +368,8 @@ def test_a_question_in_python_is_that_of_the_command_line(tmp_path: Path) -> Non
 
     dse("init", "--workload", "bert-large", "--on", "a100,h100", "--gpus", "8,16", "--budget",
         "1 MUSD", "study.yaml", cwd=tmp_path)  # fmt: skip
-    kept = tmp_path / "python.yaml"
-    study = api.draft_study(
-        "bert-large", on=["a100", "h100"], gpus=[8, 16], budget="1 MUSD", out=kept
-    )
+    study = api.draft_study("bert-large", on=["a100", "h100"], gpus=[8, 16], budget="1 MUSD")
     assert study.problem.study.content_hash == load(tmp_path / "study.yaml").study.content_hash
-    assert load(kept).study.content_hash == study.problem.study.content_hash
     assert study.search().recommended.speedup > 1
     single = api.draft_study(
         "resnet50", on="h100", gpus=64, samples=1e9, confidence=0.9, power="1 MW"

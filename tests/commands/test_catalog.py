@@ -6,18 +6,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from dse.commands.shipped import KINDS
-from dse.commands.study_names import (
-    entries_beginning,
-    fleets_beginning,
-    kinds_beginning,
-    studies_beginning,
-)
 from tests.commands.command import dse, refused
 
 
@@ -96,19 +88,6 @@ def test_the_help_names_what_comes_with_dse(command: str, tmp_path: Path) -> Non
 def test_every_command_has_a_short_help(tmp_path: Path) -> None:
     for command in ([], ["calibrate"], ["calibrate", "fit"], ["schema"]):
         assert "Usage: dse" in dse(*command, "-h", cwd=tmp_path).stdout
-
-
-def test_shells_complete_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "ether.yaml").touch()
-    (tmp_path / "ether.txt").touch()
-    assert studies_beginning("ether") == ["ethernet-upgrade", "ether.yaml"]
-    assert fleets_beginning("pai-f") == ["pai-fleet"]
-    assert kinds_beginning("st") == ["studies"]
-    context: Any = SimpleNamespace(params={"kind": "studies"})
-    assert entries_beginning(context, "bil") == ["billion"]
-    context.params["kind"] = "nothing"
-    assert entries_beginning(context, "bil") == []
 
 
 def test_the_script_for_a_shell_is_printed(tmp_path: Path) -> None:

@@ -81,14 +81,6 @@ def test_check_says_whether_anything_measured_is_used(tmp_path: Path) -> None:
     assert "  measured" not in dse("check", "study.yaml", cwd=tmp_path).stdout
 
 
-def test_check_is_a_page(tmp_path: Path) -> None:
-    written(tmp_path, SMALL.replace("[1, 2, 3, 4, 8, 16]", "{from: 1, to: 400, step: 1}"))
-    said = dse("check", "study.yaml", cwd=tmp_path).stdout
-    assert "gpus             1, 2, 3, 4, ... 400  (400 values)" in said
-    assert "not given        " in said
-    assert len(said.splitlines()) < 35
-
-
 @pytest.mark.parametrize(
     ("feasible", "said"), [(0, "0 %"), (1, "< 0.1 %"), (999_999, "99.9 %"), (10**6, "100 %")]
 )

@@ -25,7 +25,6 @@ ALL_FREE = (
 ONE = SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1]")
 CORNERS = {
     "spot": RENTED + "rental: spot\n",
-    "spot by purchase price": SMALL + TARGET + "rental: spot\n",
     "spot on one accelerator": ONE + TARGET + "rental: spot\n",
     "spot that is soon gone": RENTED + "rental: {term: spot, spell: 20 min, wait: 5 d}\n",
     "slow recovery": RENTED + "failures: {recover: 30 d}\n",
@@ -37,21 +36,10 @@ CORNERS = {
     "large points never end": SMALL + TARGET
     + "failures: {per_accelerator_month: 40, recover: 1 d}\n",
     "no rent": RENTED + FREE,
-    "no rent, spot": RENTED + "rental: spot\n" + FREE,
     "no rent at all": RENTED + ALL_FREE,
-    "no purchase price": SMALL + FREE,
     "no purchase price at all": SMALL + ALL_FREE,
     "no purchase price, second cost": SMALL.replace("e: capital", "e: [capital, power]") + ALL_FREE,
-    "no purchase price, knee": SMALL + "recommend: knee\n" + FREE,
-    "no price of accelerators and hosts": SMALL
-    + "prices: {host: 0 USD, accelerators: {v100-sxm2-16gb: {purchase: 0 USD}}}\n",
-    "a host and power for nothing": RENTED + "prices: {host: 0 USD, electricity: 0 USD/kWh}\n",
-    "spot that leaves soon": RENTED + "rental: {term: spot, spell: 30 min, wait: 10 h}\n",
-    "a day to recover": RENTED + "failures: {recover: 1 d}\n",
-    "nothing fails": RENTED + "failures: ideal\n",
     "one sample": RENTED.replace("samples: 1e8", "samples: 1"),
-    "one accelerator or four": SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1, 4]"),
-    "a limit on energy": RENTED.replace("[fits_memory,", '[fits_memory, "energy <= 1 TWh",'),
     "a confidence": RENTED.replace("[fits_memory,", '[fits_memory, "time_to_target <= 40 d",')
     + "confidence: 0.9\n",
 }  # fmt: skip

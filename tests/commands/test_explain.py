@@ -41,14 +41,6 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert list(files(tmp_path)) == ["study.yaml"]
 
 
-def test_a_formula_has_no_reasons_besides(tmp_path: Path) -> None:
-    printed = dse("explain", "example-pai", cwd=tmp_path).stdout
-    (line,) = [line for line in printed.splitlines() if "nothing is measured" in line]
-    assert line == "calibration      a formula, of which nothing is measured"
-    (timed,) = [line for line in printed.splitlines() if line.startswith("step  ")]
-    assert "90 % interval" in timed
-
-
 def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("explain", "study.yaml", "--set", "batch_per_gpu=1024", cwd=tmp_path)

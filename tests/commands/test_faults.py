@@ -89,39 +89,6 @@ def test_a_run_that_was_stopped_goes_on(
     assert (folder / "front.csv").read_bytes() == uninterrupted
 
 
-@pytest.mark.evidence
-def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Path) -> None:
-    """Ctrl-C in the second of three: the first is done and stays, the third has not begun."""
-    written(tmp_path, name="a.yaml")
-    written(tmp_path, LARGE, "b.yaml")
-    written(tmp_path, SMALL.replace("study: small", "study: other"), "c.yaml")
-    command = ("run", "a.yaml", "b.yaml", "c.yaml", "--out", "out")
-    out = tmp_path / "out"
-    running = start(*command, cwd=tmp_path)
-
-    def logged() -> bool:
-        assert running.poll() is None, running.communicate()
-        return text(out / "large" / LOG).count("\n") >= 2
-
-    until(logged, DEADLINE_S)
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=DEADLINE_S)
-    assert running.returncode == 130
-    assert "Traceback" not in err
-    assert err.splitlines()[-1] == f"interrupted; {KEPT.format('out/large')}"
-    assert {path.name for path in out.iterdir()} == {"small", "large"}
-    first = files(out / "small")
-    assert set(first) == REPORT
-    assert set(files(out / "large")) == {LOG}
-    done = dse(*command, "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("this search was finished before") == 1
-    assert done.stdout.count("resuming: ") == 1
-    assert files(out / "small") == first
-    assert (out / "large" / "front.csv").read_bytes() == uninterrupted
-    assert set(files(out / "other")) == REPORT
-
-
 @pytest.mark.parametrize(
     ("imported", "asked"),
     [
@@ -164,12 +131,6 @@ def test_ctrl_c_leaves_the_previous_report(tmp_path: Path) -> None:
     after = files(tmp_path / "reports" / "large")
     assert after.pop(LOG)
     assert after == before
-
-
-def test_json_after_ctrl_c_is_nothing(tmp_path: Path) -> None:
-    status, out, err = stopped_midway(tmp_path, signal.SIGINT, "--json")
-    assert (status, out) == (130, "")
-    assert "--resume" in err
 
 
 @pytest.mark.usefixtures("brief")
@@ -286,13 +247,6 @@ def seed() -> int:
     return random.randrange(2**32)
 
 
-@pytest.mark.usefixtures("brief")
-def test_resuming_what_never_ran_is_a_run(tmp_path: Path) -> None:
-    written(tmp_path)
-    assert dse("run", "study.yaml", "--resume", cwd=tmp_path).returncode == 0
-    assert set(files(tmp_path / "reports" / "small")) == REPORT
-
-
 @pytest.mark.evidence
 @pytest.mark.slow
 def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
@@ -340,17 +294,6 @@ def test_a_file_that_cannot_grow_leaves_the_previous_report(
     after = files(tmp_path)
     after.pop(f"reports/small/{LOG}", None)  # a run that is done but not reported may be resumed
     assert after == before
-
-
-@pytest.mark.evidence
-def test_a_log_that_cannot_grow_stops_the_run_and_keeps_what_it_has(tmp_path: Path) -> None:
-    written(tmp_path, LARGE)
-    line = refused(limited(1500, "run", "study.yaml", cwd=tmp_path))
-    assert "run.log.jsonl: cannot be written: File too large; " in line
-    assert "--resume" in line
-    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert set(files(tmp_path / "reports" / "large")) == REPORT
 
 
 @pytest.fixture
@@ -415,17 +358,6 @@ def test_a_full_disk_leaves_the_previous_report(
     assert after == before
 
 
-def test_a_disk_that_is_read_only(small_disk: Path, tmp_path: Path) -> None:
-    written(tmp_path)
-    assert dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path).returncode == 0
-    before = files(small_disk)
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    line = refused(dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path))
-    assert line.startswith("dse: disk/small: ")
-    assert "cannot be written" in line
-    assert files(small_disk) == before
-
-
 @pytest.mark.parametrize("out", ["taken", "taken/below", "study.yaml", "dangling"])
 @pytest.mark.parametrize("engine", ["exhaustive", "guided"])
 def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: Path) -> None:
@@ -440,14 +372,6 @@ def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: 
     assert done.stdout == ""
     assert (tmp_path / "taken").read_text() == "a file"
     assert {path.name for path in tmp_path.iterdir()} == {"study.yaml", "taken", "dangling"}
-
-
-def test_a_folder_that_nobody_can_make(tmp_path: Path) -> None:
-    written(tmp_path)
-    done = dse("run", "study.yaml", "--out", "/proc/reports/mine", cwd=tmp_path)
-    line = refused(done)
-    assert line == "dse: /proc/reports/mine: /proc cannot be written; choose another --out"
-    assert done.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -478,14 +402,6 @@ def test_a_folder_is_tried_and_left_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
     with pytest.raises(OutputError, match="cannot be written; choose another out"):
         check_writable(tmp_path / ("n" * 300))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
-    written(tmp_path)
-    (tmp_path / "reports").mkdir(mode=0o500)
-    line = refused(dse("run", "study.yaml", cwd=tmp_path))
-    assert "cannot be written; choose another --out" in line
 
 
 @pytest.mark.parametrize(

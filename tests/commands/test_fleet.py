@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -97,14 +96,6 @@ def test_the_report_of_the_same_study_on_other_jobs_or_prices_is_kept(
     assert differ == {"population" if changed == "jobs.csv" else "prices"}
 
 
-def test_a_single_job_is_one_job_on_the_terminal(tmp_path: Path) -> None:
-    written(tmp_path, table="\n".join(TABLE.splitlines()[:2]) + "\n")
-    done = dse("fleet", "study.yaml", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^1 job priced in [\d.]+ s", done.stdout, re.MULTILINE)
-    assert "1 jobs" not in done.stdout
-
-
 def test_json_is_the_document_and_nothing_else(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("fleet", "study.yaml", "--json", cwd=tmp_path)
@@ -132,13 +123,6 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
 def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     assert "did you mean pai-fleet?" in refused(dse("fleet", "pai-flet", cwd=tmp_path))
     assert "pai-case-studies" in refused(dse("fleet", "nothing", cwd=tmp_path))
-
-
-def test_a_table_in_place_of_a_study_is_told_where_it_goes(tmp_path: Path) -> None:
-    (tmp_path / "sacct.csv").write_text("JobID,AllocTRES\n1,gres/gpu=8\n")
-    said = refused(dse("fleet", "sacct.csv", cwd=tmp_path))
-    assert said.startswith("dse: sacct.csv: is a table, not a fleet study; name it in one, ")
-    assert "population: sacct.csv" in said
 
 
 def test_run_says_which_command_a_fleet_needs(tmp_path: Path) -> None:
@@ -193,15 +177,3 @@ def test_the_schema_of_fleets_is_printed(tmp_path: Path) -> None:
     done = dse("schema", "--fleet", cwd=tmp_path)
     stored = (ROOT / "docs" / "fleet.schema.json").read_text()
     assert done.stdout == stored, "refresh: dse schema --fleet > docs/fleet.schema.json"
-
-
-def test_populations_are_in_the_catalogue(tmp_path: Path) -> None:
-    listed = json.loads(dse("catalog", "populations", "--json", cwd=tmp_path).stdout)
-    assert [row["name"] for row in listed] == ["pai-case-studies", "pai-fleet", "pai-ps-worker"]
-    row = next(row for row in listed if row["name"] == "pai-fleet")
-    assert row["base.ethernet"] == 25e9 / 8
-    shown = dse("catalog", "populations", "pai-case-studies", cwd=tmp_path).stdout
-    assert re.search(r"ResNet50\.flops +1\.56 T +recalled +[\d-]+ +unverified", shown)
-    assert "did you mean pai-fleet?" in refused(
-        dse("catalog", "populations", "pai-flet", cwd=tmp_path)
-    )

@@ -9,21 +9,6 @@ import pytest
 from dse.commands import progress
 
 
-@pytest.mark.parametrize(
-    ("per_s", "shown"),
-    [
-        (0.0, "0 points/s"),
-        (734.4, "734 points/s"),
-        (5_940.0, "5.9 k/s"),
-        (999_000.0, "999.0 k/s"),
-        (2.5e6, "2.5 M/s"),
-        (1.21e9, "1210.0 M/s"),
-    ],
-)
-def test_rates_are_shown_in_fitting_units(per_s: float, shown: str) -> None:
-    assert progress.shown_rate(per_s) == shown
-
-
 def test_plain_lines_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from dse.report.answer import LONG, answer, every_remark
 from dse.report.document_files import read_document
 from dse.report.page import MOST_BYTES
 from tests.commands.command import dse, dse_process, files, refused
-from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
+from tests.commands.reports import AXES, REPORT, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 from tests.report.brief import briefly
 
@@ -98,17 +98,6 @@ def test_the_page_opens_without_a_network(ran: tuple[Path, str]) -> None:
     assert document(ran[0])["recommended"]["config"]["accelerator"] in page
 
 
-def test_a_report_is_rebuilt_the_same(ran: tuple[Path, str]) -> None:
-    folder = ran[0]
-    before = files(folder)
-    (folder / "report.html").unlink()
-    (folder / "front.csv").write_text("lost")
-    done = dse("report", folder, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert f"{folder}/report.html" in done.stdout
-    assert files(folder) == before
-
-
 def test_the_same_again_gives_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("run", "study.yaml", "--out", "here/or there", "--json", cwd=tmp_path)
@@ -149,17 +138,6 @@ def test_both_executors_find_the_same_front(ran: tuple[Path, str], tmp_path: Pat
 
 
 @pytest.mark.evidence
-def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
-    written(tmp_path)
-    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
-    written(tmp_path, SMALL.replace("200 kUSD", "50 kUSD"))
-    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
-    folder = tmp_path / "reports" / "small"
-    assert set(files(folder)) == REPORT
-    assert max(float(row["capital_usd"]) for row in rows(folder)) <= 50_000
-
-
-@pytest.mark.evidence
 def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) -> None:
     """Of its name in another file, or of another version; of the same it is replaced."""
     written(tmp_path)
@@ -183,22 +161,6 @@ def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) 
         for file in ("", *(f"/{report}" for report in REPORT))}  # fmt: skip
 
 
-def test_a_finished_run_is_not_searched_again(tmp_path: Path) -> None:
-    written(tmp_path)
-    first = dse("run", "study.yaml", cwd=tmp_path)
-    report = tmp_path / "reports" / "small"
-    before = files(report)
-    again = dse("run", "study.yaml", "--resume", cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
-    assert "this search was finished before; its report is unchanged" in again.stdout
-    assert again.stdout.partition("\n\n")[2] == first.stdout.partition("\n\n")[2] != ""
-    assert files(report) == before
-    (report / "front.csv").unlink()
-    once_more = dse("run", "study.yaml", "--resume", cwd=tmp_path)
-    assert "nothing to resume: starting afresh" in once_more.stdout
-    assert files(report)["front.csv"] == before["front.csv"]
-
-
 @pytest.mark.parametrize("engine", ["exhaustive", "guided"])
 def test_nothing_feasible_says_what_rejects_and_what_is_nearest(
     engine: str, tmp_path: Path
@@ -214,31 +176,6 @@ def test_nothing_feasible_says_what_rejects_and_what_is_nearest(
     assert re.search(r"gpus=[1-4],", f"{line},")
     assert "p100-sxm2-16gb" in line
     assert not any(path.is_file() for path in (tmp_path / "reports").rglob("*"))
-
-
-def test_nothing_feasible_leaves_the_previous_report(tmp_path: Path) -> None:
-    written(tmp_path)
-    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
-    before = files(tmp_path / "reports")
-    written(tmp_path, SMALL.replace("200 kUSD", "1 USD"))
-    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 3
-    assert files(tmp_path / "reports") == before
-
-
-def test_there_are_studies_to_start_from() -> None:
-    assert {
-        "example",
-        "ethernet-upgrade",
-        "ps-vs-allreduce",
-        "gpu-generations",
-        "speed-price-power",
-    } <= {path.stem for path in SHIPPED}
-
-
-@pytest.mark.parametrize("study", SHIPPED, ids=[path.stem for path in SHIPPED])
-def test_shipped_studies_are_sound(study: Path, calibrated: Path) -> None:
-    checked = dse("check", study.stem, cwd=calibrated)
-    assert checked.returncode == 0, checked.stderr
 
 
 # tests/golden searches every one of them and holds what they answer, without the parts of a report

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.commands.command import DEADLINE_S, dse, dse_process, refused, start
-from tests.pricing.studies import LARGE, SMALL, written
-from tests.processes import text, until
+from tests.commands.command import dse, dse_process
+from tests.pricing.studies import SMALL, written
 
 TWO = "minimize: [capital, power]"
 THREE = SMALL.replace("minimize: capital", TWO)
@@ -70,48 +68,6 @@ def test_runners_up_fall_short_by_little_in_all_three(ran: Path) -> None:
         for name, column in (("capital", "capital_usd"), ("power", "power_w")):
             short.append(float(row[name]) / float(best[column]) - 1)
         assert max(short) == pytest.approx(behind, abs=1e-12)
-
-
-def test_the_report_is_rebuilt_the_same(ran: Path) -> None:
-    out = ran / "out"
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert {"report.html", "report.md", "front.csv", "near.csv"} <= set(before)
-    assert dse("report", "out", cwd=ran).returncode == 0
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-
-
-def test_check_names_the_objectives(tmp_path: Path) -> None:
-    written(tmp_path, THREE)
-    done = dse("check", "study.yaml", cwd=tmp_path)
-    assert "maximize speedup, minimize capital and power" in done.stdout
-
-
-def test_a_third_to_minimise_is_one_line(tmp_path: Path) -> None:
-    written(tmp_path, SMALL.replace("minimize: capital", "minimize: [capital, power, tco]"))
-    line = refused(dse("run", "study.yaml", cwd=tmp_path))
-    assert "study.yaml:19:43: " in line
-    assert "minimize: 3 objectives" in line
-
-
-@pytest.mark.evidence
-def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
-    written(tmp_path, LARGE.replace("minimize: capital", TWO))
-    assert dse("run", "study.yaml", "--out", "whole", cwd=tmp_path).returncode == 0
-    log = tmp_path / "out" / "run.log.jsonl"
-    running = start("run", "study.yaml", "--out", "out", cwd=tmp_path)
-
-    def logged() -> bool:
-        assert running.poll() is None, running.communicate()
-        return text(log).count("\n") >= 3
-
-    until(logged, DEADLINE_S)
-    running.send_signal(signal.SIGKILL)
-    running.communicate(timeout=DEADLINE_S)
-    done = dse("run", "study.yaml", "--out", "out", "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "resuming: " in done.stdout
-    whole, resumed = (tmp_path / name / "front.csv" for name in ("whole", "out"))
-    assert resumed.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.evidence

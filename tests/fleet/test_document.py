@@ -37,17 +37,6 @@ def test_what_comes_from_no_log_says_nothing_of_one(document: FleetDocument) -> 
     assert from_plain(plain(document)).log is None
 
 
-@pytest.mark.parametrize(
-    ("key", "problem"),
-    [("classes", "has no 'classes'"), ("command", "has no 'command'")],
-)
-def test_a_key_that_is_missing_is_named(document: FleetDocument, key: str, problem: str) -> None:
-    found = plain(document)
-    del found[key]
-    with pytest.raises(ValueError, match=problem):
-        from_plain(found)
-
-
 def test_a_value_of_another_kind_is_named_with_its_place(document: FleetDocument) -> None:
     found: dict[str, Any] = plain(document)
     found["classes"][1]["jobs"] = "many"

@@ -71,17 +71,10 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     [
         (("fleet: small", "flet: small"), "1:1", "unknown key 'flet'; did you mean fleet?"),
         (("fleet: small\n", ""), "1:1", "missing key 'fleet'"),
-        (("fleet: small", "fleet: a/b"), "1:8", "'a/b' is not a valid name"),
         (("jobs.csv", "pai-flete"), "2:13", "no such population; did you mean pai-fleet?"),
-        (("jobs.csv", "my/jobs.csv"), "2:13", "no file 'my/jobs.csv'"),
         (("jobs.csv", "jobs.csv\njobs: 100"), "3:1", "a table of jobs, not drawn; leave it out"),
         (("  pcie: 10 GB/s\n", ""), "4:3", "missing key 'pcie'"),
         (("efficiency: 0.7", "efficiency: 1.7"), "9:15", "1.7 is out of range; write a value"),
-        (("efficiency: 0.7", "efficiency: 170 %"), "9:15", "'170 %' is out of range"),
-        (("efficiency: 0.7", "efficiency: 0 %"), "9:15", "'0 %' is out of range"),
-        (("efficiency: 0.7", "efficiency: 0.7 GB/s"), "9:15", "'0.7 GB/s' is not a number; write"),
-        (("efficiency: 0.7", "efficiency: [0.7]"), "9:15", "a list is not a number"),
-        (("busy: 0.5", "busy: 50 percent"), "15:26", "'50 percent' is not a number; write busy: 6"),
         (("efficiency", "efficency"), "9:3", "did you mean efficiency?"),
         (("10 GB/s", "10 GB"), "6:9", "wrong unit"),
         (("25 Gbps", "25gb"), "7:13", "did you mean 25gbe?"),
@@ -91,21 +84,15 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         (("pcie: 50 GB/s", "pcie: [50 GB/s, 60 GB/s]"), "13:24", "write one upgrade for each"),
         (("allreduce-local,", "allreduce-locl,"), "14:9", "did you mean allreduce-local?"),
         (("gpu_hour: 2 USD/hour, ", ""), "15:8", "no price of a GPU-hour"),
-        (("busy: 0.5", "busy: 2"), "15:26", "2 is out of range; write a value"),
-        (("25 Gbps", "1e-300 Gbps"), "7:13", "too small to be meant"),
         (("[100gbe, 40 Gbps]", "[]"), "12:16", "an empty list; write one entry"),
         (("[allreduce-local, pearl]", "[]"), "14:8", "ports: an empty list; write one entry"),
         (("gpu_hour: 2 USD/hour", "gpu_hour: 2"), "15:41", "no unit"),
         (("gpu_hour: 2 USD/hour", "accelerator: p1000"), "15:44", "no such accelerator"),
         (("  - {ethernet: [100gbe, 40 Gbps]}\n  - {name: both,", "  {nam: both,"), "12:4",
          "unknown key 'nam'; did you mean name?"),
-        (("ports: [allreduce-local, pearl]", "ports: perl"), "14:8", "did you mean pearl?"),
         (("ports: [allreduce-local, pearl]", "ports:"), "14:7", "nothing is not known"),
         (("money: {", "money: 5 #{"), "15:8", "5 is not a mapping; write money: {gpus: 1000, "),
-        (("gpus: 100", "gpus: 1.5"), "15:15", "gpus: 1.5 is not a whole number; write gpus: 1000"),
-        (("gpus: 100", "gpus: 0"), "15:15", "0 is out of range; write a value at least 1"),
         (("fleet: small", "fleet: small\noverlap: half"), "2:10", "use none or ideal"),
-        (("fleet: small", "fleet: small\ndescription: ' '"), "2:14", "' ' is not text"),
         (("jobs.csv", "5"), "2:13", "5 is not text; write population: pai-fleet"),
         ((STUDY, "- a\n"), "1:1", "a mapping of keys, not a list; start with fleet: .."),
     ],
@@ -171,17 +158,6 @@ def test_a_machine_that_cannot_be_is_one_line(tmp_path: Path, hardware: str, mes
     assert len(caught.value.mistakes) == 1
 
 
-def test_jobs_that_are_drawn_hold_no_state_that_a_memory_could_be_too_small_for(
-    tmp_path: Path,
-) -> None:
-    path = written(tmp_path, DRAWN + "hardware: {ethernet: 25gbe, gpu_memory: 16 GB}\n")
-    with pytest.raises(StudyError) as caught:
-        read_fleet(path)
-    assert str(caught.value) == (
-        f"{path}:3:29: gpu_memory: the population is drawn, not a table of jobs; leave it out"
-    )
-
-
 def test_each_command_names_the_other_for_the_others_studies(tmp_path: Path) -> None:
     path = written(tmp_path)
     with pytest.raises(StudyError, match="fleet study; use dse fleet"):
@@ -189,29 +165,3 @@ def test_each_command_names_the_other_for_the_others_studies(tmp_path: Path) -> 
     path.write_text("study: mine\nworkload: resnet50\n")
     with pytest.raises(StudyError, match="not a fleet study; use dse run"):
         read_fleet(path)
-
-
-def upgraded(folder: Path, entry: str) -> FleetStudy:
-    """A fleet on DGX A100 with this upgrade."""
-    machine = "hardware: {node: dgx-a100-80gb}"
-    text = f"fleet: f\npopulation: jobs.csv\n{machine}\nupgrades: [{entry}]\n"
-    return read_fleet(written(folder, text))
-
-
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ("{node: dgx-h100}", "unknown key 'node'"),
-        ("{gpu: H100}", "'H100' is not"),
-        ("{name: nothing}", "the upgrade changes nothing; add a resource, as ethernet: 100 Gbps"),
-    ],
-)
-def test_an_upgrade_of_no_peak_is_one_line(entry: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(StudyError) as caught:
-        upgraded(tmp_path, entry)
-    assert said in str(caught.value)
-
-
-def test_a_price_in_another_currency_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="'35 kEUR' is in a currency that is not known"):
-        upgraded(tmp_path, "{name: new, gpu: 989 TFLOP/s, price_per_gpu: 35 kEUR}")

@@ -14,7 +14,6 @@ from dse.pricing.problem import Problem
 from dse.report import alternatives, markdown, page
 from dse.report.document import RunDocument
 from dse.report.json_form import plain
-from dse.search.guided import Guide
 from dse.search.run import Outcome, labels_of, run
 from tests.pricing import studies
 from tests.report import brief, documents
@@ -24,7 +23,7 @@ HEADING = "The recommended point with another aggregation"
 
 
 def searched(problem: Problem, engine: str = "exhaustive") -> Outcome:
-    return run(problem, engine, None, None, lambda *_: None, 300, 0, "", Guide("random"))
+    return run(problem, engine, None, None, lambda *_: None, 300, 0, "", "random")
 
 
 def made(outcome: Outcome) -> RunDocument:

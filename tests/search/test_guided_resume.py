@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.report.document_files import sealed
-from tests.commands.command import DEADLINE_S, dse, refused, start
+from tests.commands.command import DEADLINE_S, dse, start
 from tests.pricing import studies
 
 pytestmark = pytest.mark.evidence
@@ -33,20 +32,6 @@ def kill_after(process: subprocess.Popen[str], log: Path, lines: int) -> None:
             break
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=DEADLINE_S)
-
-
-def test_another_front_to_begin_with_is_another_run(tmp_path: Path) -> None:
-    studies.written(tmp_path, studies.CONTINUOUS)
-    finished(tmp_path)
-    (tmp_path / "out").rename(tmp_path / "early")
-    options = ("--warm-start", "early")
-    kill_after(start(*RUN, *options, cwd=tmp_path), tmp_path / "out" / "run.log.jsonl", 4)
-    early = tmp_path / "early" / "run.json"
-    document = json.loads(early.read_text())
-    del document["checksum"]
-    early.write_text(sealed({**document, "front": document["front"][1:]}))
-    line = refused(dse(*RUN, *options, "--resume", cwd=tmp_path))
-    assert f"warm start was {len(document['front'])} points" in line
 
 
 def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path) -> None:

@@ -78,33 +78,15 @@ def test_what_a_document_holds_of_questions_asks_them_again() -> None:
     assert Questions(**asked.written) == asked
 
 
-def test_a_budget_of_0_asks_what_can_be_done_with_what_is_owned(read: Reader) -> None:
-    owned = VALID + "owned: [{accelerator: v100-sxm2-16gb, gpus: 8}]\n"
-    assert "capital <= 0 USD" in texts(Questions(budget="0 USD"), read, owned)
-    with pytest.raises(ArgumentError) as caught:
-        Questions(budget="0 USD").asked_of(read())
-    assert "budget: 0 buys nothing, and the study owns nothing; list what stands there" in str(
-        caught.value
-    )
-
-
 WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
     ({"deadline": "0 d"}, ("--deadline: must be positive", '--deadline "7 d"')),
     ({"deadline": "7"}, ("--deadline: 7 has no unit", '"7 d"')),
-    ({"deadline": "7 kW"}, ("--deadline: '7 kW' has the wrong unit",)),
     ({"budget": "-1 MUSD"}, ("--budget: must be positive", '--budget "2 MUSD"')),
     ({"budget": "2000"}, ("--budget: 2000 has no unit", '"2 MUSD"', "--points")),
-    ({"budget": 2000}, ("--budget: 2000 has no unit", "--points")),
     ({"budget": "much"}, ("--budget: 'much' is not a quantity",)),
     ({"budget": "2 MEURX"}, ("'2 MEURX' is in a currency that is not known here", "MUSD")),
-    ({"budget": "much EUR"}, ("--budget: 'much EUR' is not a quantity", '"2 MUSD"')),
     ({"budget": "$2e6"}, ("is not a quantity", 'write for example --budget "2 MUSD"')),
-    ({"budget": "2 d"}, ("--budget: '2 d' has the wrong unit",)),
-    ({"power": "-3 kW"}, ("--power: must be positive", '--power "200 kW"')),
     ({"confidence": 90}, ("--confidence: must be a probability between 0 and 1", "0.9 or 90%")),
-    ({"confidence": "0"}, ("--confidence: must be a probability between 0 and 1",)),
-    ({"confidence": "100%"}, ("--confidence: must be a probability between 0 and 1",)),
-    ({"confidence": "sure"}, ("--confidence: must be a probability between 0 and 1",)),
     (
         {"confidence": 0.9999},
         (
@@ -113,7 +95,6 @@ WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
             "write 0.999 or less",
         ),
     ),
-    ({"confidence": "99.95%"}, ("99.9 % is the highest confidence",)),
     ({"confidence": True}, ("--confidence: must be a probability between 0 and 1",)),
 ]
 

@@ -48,8 +48,3 @@ def test_another_value_is_one_clear_line(place: str, share: str, tmp_path: Path)
 
 def test_a_discount_may_be_all_of_the_price(tmp_path: Path) -> None:
     assert study(tmp_path, "discount", "100 %").rental.given == {"discount": 1.0}
-
-
-def test_a_confidence_beyond_what_outcomes_show_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"99.9 % is the highest confidence; write 0.999 or less"):
-        study(tmp_path, "confidence", "99.99 %")

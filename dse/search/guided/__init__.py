@@ -5,7 +5,7 @@ process; what was priced before is answered from a cache.
 """
 
 from dse.search.guided.archive import Archive, Block
-from dse.search.guided.engine import Guide, Guided
+from dse.search.guided.engine import Guided
 from dse.search.guided.points import Point, Points, continuous_numbers, number_name
 from dse.search.guided.samplers import NAMES, SAMPLERS, choose_sampler
 
@@ -14,7 +14,6 @@ __all__ = [
     "SAMPLERS",
     "Archive",
     "Block",
-    "Guide",
     "Guided",
     "Point",
     "Points",

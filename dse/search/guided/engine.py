@@ -11,7 +11,7 @@ from dse.pricing.problem import Problem
 from dse.search.guided.archive import Archive, Block
 from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
-from dse.search.guided.points import Point, Points, size
+from dse.search.guided.points import Points, size
 from dse.search.guided.polish import polish, sweep_rest
 from dse.search.guided.proposals import propose
 from dse.search.guided.samplers import choose_sampler
@@ -27,32 +27,21 @@ BOLD = 3.0  # how bold the search is where it found nothing more, see :meth:`.Fr
 PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
 
 
-@dataclass(frozen=True)
-class Guide:
-    """What a user may say of a guided search.
-
-    sampler: one of ``samplers.SAMPLERS``. begin_with: points to price first, such as the front of
-    an earlier run; the baseline is priced in any case.
-    """
-
-    sampler: str = "auto"
-    begin_with: tuple[Point, ...] = ()
-
-
 @dataclass
 class Guided:
     """One guided search, from corners of the space to the neighbourhood of its front.
 
-    progress: called with the number of points known. told: is given every block that is priced.
-    before: blocks from the log of a run that was stopped. The search makes the same choices again,
-    takes their numbers from there, and ends as it would have. blocks: how many were priced since.
+    progress: called with the number of points known. sampler: one of ``samplers.SAMPLERS``.
+    told: is given every block that is priced. before: blocks from the log of a run that was
+    stopped. The search makes the same choices again, takes their numbers from there, and ends as it
+    would have. blocks: how many were priced since.
     """
 
     problem: Problem
     budget: int
     seed: int
     progress: Callable[[int], None] = lambda _: None
-    guide: Guide = field(default_factory=Guide)
+    sampler: str = "auto"
     told: Callable[[Block], None] = lambda _: None
     before: Sequence[Block] = ()
     blocks: int = 0
@@ -87,7 +76,7 @@ class Guided:
         if not sweeps:
             self._first(rng)
             objectives = len(self.problem.study.objectives)
-            sampler, _ = choose_sampler(self.guide.sampler, self.budget, objectives)
+            sampler, _ = choose_sampler(self.sampler, self.budget, objectives)
             due = int((FIRST + PROPOSED) * self.budget) - len(archive)
             propose(archive, self.coded, self.ideal, sampler, self.seed, min(due, MOST_PROPOSALS))
             screen = Screen(archive, self.coded, self.ideal, rng)
@@ -101,12 +90,12 @@ class Guided:
         return archive.front()
 
     def _first(self, rng: np.random.Generator) -> None:
-        """The baseline, points of an earlier run, corners, and points spread over the space."""
+        """The baseline, corners, and points spread over the space."""
         space = self.archive.space
         baseline = dict(self.problem.study.baseline.values)
         values = space.on_axes({name: baseline.get(name) for name in space.names})
         known = [next(space.completions(values))] if _inside(space, values) else []
-        self.archive.price([*known, *self.guide.begin_with][: self.budget])
+        self.archive.price(known)
         count = int(FIRST * self.budget) - len(self.archive)
         if count <= 0:
             return
