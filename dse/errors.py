@@ -11,7 +11,7 @@ OPTIONS = frozenset((
     "accumulation", "address", "against", "algorithm", "all", "axes", "budget", "bytes",
     "collective",
     "confidence", "deadline", "device", "engine", "executor",
-    "expect", "fleet", "force", "format", "front", "gpus", "hostfile",
+    "expect", "fleet", "force", "format", "gpus", "hostfile",
     "install-completion", "interface", "json", "library", "link", "link-bandwidth", "long",
     "max-nodes", "max-ranks-per-node", "measured", "minimize", "mpi", "name",
     "network", "nodes",

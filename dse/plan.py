@@ -53,11 +53,6 @@ class Plan:
     folder: Path
     options: SearchOptions
 
-    @property
-    def name(self) -> str:
-        """The study's name."""
-        return self.problem.study.name
-
     def executor(self, executors: Executors) -> Executor | None:
         """The executor of the search; None of a guided one, which runs in this process."""
         exhaustive = self.engine == "exhaustive"
@@ -154,7 +149,7 @@ def carried_out(plan: Plan, command: str, started: float, listener: Listener | N
     listener = listener or Listener()
     for line in plan.problem.study.told:
         listener.say(f"note: {line}")
-    listener.say(f"{plan.name}: {plan.engine} search, {plan.reason}")
+    listener.say(f"{plan.problem.study.name}: {plan.engine} search, {plan.reason}")
     with closing(Executors(listener.say)) as executors:
         return _searched(plan, executors, command, started, listener)
 

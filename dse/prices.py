@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
@@ -21,8 +20,7 @@ from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
 from dse.pricing.problem import Problem
-from dse.spelling import abridged
-from dse.study import AXES, QUANTITIES, Value
+from dse.study import QUANTITIES, Value
 from dse.study.axes import LINKS, MACHINES
 from dse.study.definition import written
 from dse.study.set_option import check_name, value_of
@@ -32,9 +30,6 @@ Column: TypeAlias = NDArray[Any]
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
 _SHOWN = 10  # rows of a table in a notebook
-_RESULT = re.compile(
-    f"({'|'.join(row.column for row in QUANTITIES.values())})(_low|_high)?|feasible|evidence|reason"
-)  # the columns of Prices
 
 
 class Prices(dict[str, Column]):
@@ -238,7 +233,6 @@ def _coordinates(
     every = np.zeros(count, dtype=np.int64)
     found = {name: Coordinate((value,), every) for name, value in baseline.items()}
     blank: dict[str, NDArray[np.bool_]] = {}
-    _check_axes(columns, place)
     for name, column in columns.items():
         values, at = _distinct(column, count)
         read = listed([_axis_value(problem, name, one, place) for one in values])
@@ -254,17 +248,6 @@ def _coordinates(
                 raise _no_value(axis, place)
             found[axis] = _applied(found[axis], holds)
     return found
-
-
-def _check_axes(columns: Iterable[str], place: str) -> None:
-    """Raise StudyError for columns of :class:`Prices`, as of a front that is to be priced again."""
-    results = [name for name in columns if name not in AXES and _RESULT.fullmatch(name)]
-    if results:
-        kept = [name for name in columns if name in AXES]
-        verb = "are results, no axes" if len(results) > 1 else "is a result, no axis"
-        what = f"{abridged(results)} {verb}"
-        raise StudyError(place, 0, 0, what, f"keep the columns of axes only, {abridged(kept)}"
-                         if kept else "give columns of axes, such as gpus")  # fmt: skip
 
 
 def point_values(problem: Problem, point: Mapping[str, Any]) -> dict[str, Value | None]:

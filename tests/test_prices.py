@@ -507,18 +507,6 @@ def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:
 # -- what is refused, and why a number is not there ------------------------------------------------
 
 
-def test_a_front_is_priced_again_by_its_axes(small: dse.Study) -> None:
-    front = small.search().front
-    with pytest.raises(
-        StudyError, match=r"speedup.* are results, no axes; keep the columns of axes only, "
-    ):
-        small.price(front)
-    with pytest.raises(StudyError, match="points: step_s_low is a result, no axis; give columns"):
-        small.price({"step_s_low": [1.0]})
-    again = small.price({name: front[name] for name in front if name in AXES})
-    np.testing.assert_array_equal(again["speedup"], front["speedup"])
-
-
 def test_the_reason_names_the_fact_that_is_unknown(small: dse.Study) -> None:
     """Of each point its own, as the command line says it."""
     found = small.price({"gpus": 8, "inter_node": ["30 Gbps", "25gbe", "50 Gbps"]})

@@ -31,9 +31,6 @@ def export(
         bool,
         typer.Option("--all", help="Every feasible point, not the front alone (of a table)."),
     ] = False,
-    front: Annotated[
-        bool, typer.Option("--front", help="Only the front, not every point that was priced.")
-    ] = False,
     form: Annotated[
         str | None,
         typer.Option("--format", help="What starts a point: skypilot, slurm or torchrun."),
@@ -45,8 +42,8 @@ def export(
 ) -> None:
     """Write a finished run as a table or into an Optuna storage, or what starts a point of it."""
     if form is not None:
-        if every or front:
-            raise ArgumentError("--format", "is of one point", "give it without --all and --front")
+        if every:
+            raise ArgumentError("--format", "is of one point", "give it without --all")
         export_launch(folder, form, row, out)
         return
     if row is not None:
@@ -55,8 +52,6 @@ def export(
         remedy = "name FILE.csv, FILE.parquet, FILE.xlsx, or a storage such as sqlite:///FILE.db"
         raise ArgumentError("OUT", "is missing", remedy)
     if Path(out).suffix in TABLES and "://" not in out:
-        if front and every:
-            raise ArgumentError("--front", "contradicts --all", "drop one")
         from dse.report.document_files import read_document
         from dse.report.export_table import export_table
 
@@ -69,7 +64,7 @@ def export(
         raise ArgumentError("OUT", f"'{out}' is no table and no storage", remedy)
     if every:
         raise ArgumentError("--all", "is of tables; a storage has all that was priced", "drop it")
-    print(export_run(folder, out, front))
+    print(export_run(folder, out))
 
 
 def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> None:
@@ -93,8 +88,11 @@ def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> 
     print(f"wrote {name} for {form} to {out}")
 
 
-def export_run(folder: Path, storage: str, only_front: bool) -> str:
-    """Write a finished run into an Optuna storage; returns a line about it."""
+def export_run(folder: Path, storage: str) -> str:
+    """Write a finished run into an Optuna storage, of a guided one all that it priced.
+
+    Returns a line about it.
+    """
     from dse.report.document_files import read_document
     from dse.report.json_form import plain
     from dse.search.guided import export
@@ -102,11 +100,11 @@ def export_run(folder: Path, storage: str, only_front: bool) -> str:
     document = plain(read_document(folder))
     path = (folder if os.path.isdir(folder) else folder.parent) / POINTS
     rows = None
-    if os.path.isfile(path) and not only_front:
+    if os.path.isfile(path):
         try:
             rows = export.read_rows(path.read_text(encoding="utf-8"), document)
         except (OSError, ValueError) as cause:
-            raise DseError(f"{path}: is not the table of this run; use --front") from cause
+            raise DseError(f"{path}: is not the table of this run; move it away") from cause
     name, count = export.export(document, rows, storage)
     what = "points" if rows is not None else "points of the front"
     return f"wrote {count:,} {what} to the study '{name}' of {export.without_password(storage)}"

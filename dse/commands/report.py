@@ -13,22 +13,16 @@ def report(
     pdf: Annotated[bool, typer.Option("--pdf", help="Print it as a PDF, too; needs Chromium.")] = (
         False
     ),
-    out: Annotated[
-        Path | None, typer.Option(help="Where the PDF goes [default: report.pdf in FOLDER].")
-    ] = None,
 ) -> None:
     """Rebuild the report of a finished run, or of a fleet, from its run.json or fleet.json."""
-    from dse.errors import ArgumentError
     from dse.report.pdf import PDF, found_browser, print_page
 
-    if out is not None and not pdf:
-        raise ArgumentError("--out", "names the PDF, and none is asked for", "add --pdf")
     if pdf:
         found_browser()  # before anything is written
     page = rebuilt(folder)
     print(f"wrote {page}")
     if pdf:
-        print(f"wrote {print_page(page, out or page.parent / PDF)}")
+        print(f"wrote {print_page(page, page.parent / PDF)}")
 
 
 def rebuilt(folder: Path) -> Path:

@@ -4,30 +4,24 @@ The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a 
 """
 
 from dse.fleet.answers import answer
-from dse.fleet.breakdown import Priced, breakdown, priced
-from dse.fleet.document import FleetDocument, from_plain, plain
+from dse.fleet.breakdown import breakdown, priced
+from dse.fleet.document import from_plain, plain
 from dse.fleet.job_table import read_table
 from dse.fleet.population import Group, Population
 from dse.fleet.reader import read_fleet
-from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
+from dse.fleet.recipe import population_path, read_recipe
 from dse.fleet.sampling import draw
 from dse.fleet.schema import fleet_schema
-from dse.fleet.study import FleetStudy
 
 __all__ = [
-    "FleetDocument",
-    "FleetStudy",
     "Group",
     "Population",
-    "Priced",
-    "Recipe",
     "answer",
     "breakdown",
     "draw",
     "fleet_schema",
     "from_plain",
     "plain",
-    "population_names",
     "population_path",
     "priced",
     "read_fleet",

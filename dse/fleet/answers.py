@@ -76,14 +76,12 @@ def answer(
     """
     begun = time.perf_counter()
     population = load_population(study)
-    loaded = time.perf_counter()
     hardware = base_hardware(study, population)
     found = priced(population.groups, hardware, study.overlapped)
     whole = found[0].group.architecture if len(found) == 1 else ALL
     numbers, behind = _numbers(study, found, hardware, whole)
     peaks = [] if study.machine is None else list(study.machine.facts())
     facts = _facts(population, [*peaks, *behind])
-    done = time.perf_counter()
     return FleetDocument(
         format=FORMAT,
         fleet=study.name,
@@ -107,11 +105,7 @@ def answer(
         **numbers,
         log=population.log,
         sources=tuple(catalog.cite(item, fact) for item, fact in facts),
-        timings=Timings(
-            population_s=loaded - begun,
-            model_s=done - loaded,
-            total_s=done - (begun if started is None else started),
-        ),
+        timings=Timings(total_s=time.perf_counter() - (begun if started is None else started)),
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions or {},

@@ -290,10 +290,8 @@ class LogSummary:
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds to have the jobs, to price them, and in all."""
+    """Seconds in all."""
 
-    population_s: float
-    model_s: float
     total_s: float
 
 

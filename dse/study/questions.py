@@ -16,7 +16,7 @@ from typing import Any
 from dse.currencies import named_usd, parted
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
-from dse.study.choices import too_sure
+from dse.study.choices import SUREST
 from dse.study.constraints import ExpressionError, Rates, parse_constraint
 from dse.study.definition import Constraint, Study
 from dse.study.quantities import QUANTITIES
@@ -151,12 +151,9 @@ def probability(given: str | float) -> float:
         found = parse(given, "share")
     except UnitError:
         found = float("nan")
-    if isinstance(given, bool) or not 0 < found < 1:
-        remedy = "write for example 0.9 or 90%"
-        raise ArgumentError("--confidence", "must be a probability between 0 and 1", remedy)
-    problem, remedy = too_sure(found)
-    if problem:
-        raise ArgumentError("--confidence", problem, remedy)
+    if isinstance(given, bool) or not 0 < found <= SUREST:
+        problem = f"must be a probability above 0, at most {SUREST:g}"
+        raise ArgumentError("--confidence", problem, "write for example 0.9 or 90%")
     return found
 
 

@@ -11,12 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from dse import units
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
 from dse.study.aliases import with_real_names
 from dse.study.axes import AXES, OPTIMIZER, OVERLAPS, REQUIRED, overlap_refused
-from dse.study.choices import RESOLUTION, read_resolution, read_what_if, too_sure
+from dse.study.choices import read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
     IGNORED,
@@ -126,7 +125,6 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     part(lambda: _check_sure(top, _values(constraints)))
     profiles = optional("calibration", lambda at: read_calibration(at, names), ((), {}))
     region = part(lambda: _region(top, names))
-    resolution = optional("resolution", read_resolution, RESOLUTION)
     what_if = optional("what_if", lambda at: read_what_if(at, axes), None)
     failures = optional("failures", read_failures, StudyFailures())
     rental = optional("rental", read_rental, StudyRental())
@@ -161,7 +159,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
         model=said.model,
         memory=said.memory,
         input=said.input,
-        resolution=resolution(),
+        resolution=said.resolution,
         what_if=what_if(),
         failures=failures(),
         rental=rental(),
@@ -242,16 +240,11 @@ def _check_limit(
 
 
 def _check_sure(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
-    """Raise where there is no limit that could be met with a probability, or none can be met with
-    that one."""
-    if not top.has("confidence") or (given := top.at("confidence").value) is None:
-        return
-    if not any(one.expression for one in constraints):
+    """Raise where there is no limit that could be met with a probability."""
+    asked = top.has("confidence") and top.at("confidence").value is not None
+    if asked and not any(one.expression for one in constraints):
         remedy = "add constraints, such as capital <= 2 MUSD"
         raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
-    problem, remedy = too_sure(units.parse(given, "share"))
-    if problem:
-        raise top.at("confidence").wrong(problem, remedy)
 
 
 def _hash(data: Any) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from dse import units
 from dse.study.axes import AXES, AxisRow
+from dse.study.choices import RESOLUTION, SUREST
 from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.money import OWNERSHIP_SCHEMA, RENTAL_SCHEMA
@@ -40,6 +41,7 @@ EXAMPLES = {
     "executor": "executor: {kind: local}",
     "efficiency": "efficiency: {compute: 0.5}",
     "confidence": "confidence: 90 %",
+    "resolution": "resolution: 1 %",
     "compute": "compute: 0.5",
     "description": "description: a sentence",
     "region": "region: france",
@@ -256,15 +258,15 @@ class StudyFile(Section):
         description="which point of the front to recommend; left out: the cheapest where a speed "
         "is demanded, the fastest where a budget binds, else the most speed per dollar",
     )
-    resolution: Annotated[Any, shown_as(QUANTITY)] = Field(
-        default=None,
+    resolution: Annotated[Share, Field(ge=0, le=0.5, allow_inf_nan=False)] = Field(
+        default=RESOLUTION,
         description="points of the front that differ by no more in any objective are one choice, "
         "such as 1 %; 0: every point by itself",
     )
     what_if: Annotated[Any, shown_as({"enum": list(AXES)})] = Field(
         default=None, description="an axis of space: what each of its values alone would change"
     )
-    confidence: Annotated[Share, Field(gt=0, lt=1, allow_inf_nan=False)] | None = Field(
+    confidence: Annotated[Share, Field(gt=0, le=SUREST, allow_inf_nan=False)] | None = Field(
         default=None,
         description="the probability with which the recommended point must meet every constraint, "
         "such as 0.9 or 90 %",

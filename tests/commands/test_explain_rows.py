@@ -170,7 +170,6 @@ def test_a_run_is_exported_by_the_command(ran: tuple[Path, str], tmp_path: Path)
     [
         ((), "OUT: is missing; name FILE.csv"),
         (("front.cvs",), "OUT: 'front.cvs' is no table and no storage; did you mean .csv?"),
-        (("x.csv", "--all", "--front"), "--front: contradicts --all"),
         (("sqlite:///x.db", "--all"), "--all: is of tables"),
         (("--format", "pbs"), "--format: 'pbs' is not known"),
         (("--format", "slurm", "--all"), "--format: is of one point"),

@@ -145,7 +145,7 @@ def test_the_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OutputError):
         write_fleet(found, blocked)
     with pytest.raises(ValueError, match="JSON"):
-        write_fleet(replace(found, timings=replace(found.timings, model_s=float("nan"))), folder)
+        write_fleet(replace(found, timings=replace(found.timings, total_s=float("nan"))), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -129,7 +129,7 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
         ("'.' is a folder; name a file in it",)),
     "market": ("executor: {kind: auto}", "market: old", 19, 9, ("'old'", "new")),
     "resolution": ("executor: {kind: auto}", "resolution: 80 %", 19, 13,
-        ("resolution: '80 %' is not a share from 0 to 50 %", "write for example 1 %")),
+        ("resolution: '80 %' is out of range", "write a value at most 0.5")),
     "oversubscription below 1": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"
         "  oversubscription: [1, 0.5]", 9, 25,
         ("oversubscription: 0.5 is too small", "at least 1")),

@@ -86,16 +86,12 @@ WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
     ({"budget": "much"}, ("--budget: 'much' is not a quantity",)),
     ({"budget": "2 MEURX"}, ("'2 MEURX' is in a currency that is not known here", "MUSD")),
     ({"budget": "$2e6"}, ("is not a quantity", 'write for example --budget "2 MUSD"')),
-    ({"confidence": 90}, ("--confidence: must be a probability between 0 and 1", "0.9 or 90%")),
     (
-        {"confidence": 0.9999},
-        (
-            "--confidence: 1,000 simulated outcomes show no smaller risk than 1 in "
-            "1,000, so that 99.9 % is the highest confidence",
-            "write 0.999 or less",
-        ),
+        {"confidence": 90},
+        ("--confidence: must be a probability above 0, at most 0.999", "0.9 or 90%"),
     ),
-    ({"confidence": True}, ("--confidence: must be a probability between 0 and 1",)),
+    ({"confidence": 0.9999}, ("--confidence: must be a probability above 0, at most 0.999",)),
+    ({"confidence": True}, ("--confidence: must be a probability above 0, at most 0.999",)),
 ]
 
 
@@ -123,7 +119,7 @@ def test_a_deadline_needs_a_target(read: Reader) -> None:
 def test_a_study_asks_for_no_more_confidence_than_the_outcomes_show(read: Reader) -> None:
     text = "target: {samples: 115e6}\n"
     assert read(text, f"{text}confidence: 0.999\n").confidence == 0.999
-    with pytest.raises(StudyError, match=r"99.9 % is the highest confidence; write 0.999 or less"):
+    with pytest.raises(StudyError, match=r"0\.9995 is out of range; write a value at most 0\.999"):
         read(text, f"{text}confidence: 0.9995\n")
     assert Questions(confidence="99.9%").confidence == 0.999
 
