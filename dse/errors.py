@@ -6,21 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-# The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
-OPTIONS = frozenset((
-    "accumulation", "address", "against", "algorithm", "all", "axes", "budget", "bytes",
-    "collective",
-    "confidence", "deadline", "device", "engine", "executor",
-    "expect", "fleet", "force", "format", "gpus", "hostfile",
-    "install-completion", "interface", "json", "library", "link", "link-bandwidth", "long",
-    "max-nodes", "max-ranks-per-node", "measured", "minimize", "mpi", "name",
-    "network", "nodes",
-    "on", "out", "pdf", "points", "port", "power", "prices", "quality", "ranks",
-    "ranks-per-node", "resume", "row", "runner", "sampler", "samples", "seed", "select",
-    "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",
-    "within", "workload", "yaml",
-))  # fmt: skip
-_OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
+# An option of dse; what stands in quotes, or before =, is a user's or another program's.
+_OPTION = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
 
 _LONGEST_WORD, _LONGEST = 120, 800  # characters of a message that somebody is to read
@@ -122,9 +109,7 @@ def _as_arguments(text: str, others: Mapping[str, str] | None = None) -> str:
 
     def argument(found: re.Match[str]) -> str:
         option = found[1]
-        if option not in OPTIONS:
-            return found[0]
-        return (others or {}).get(option, option.replace("-", "_"))
+        return (others or {}).get(option, option.replace("-", "_")) if option else found[0]
 
     return _OPTION.sub(argument, text)
 

@@ -16,7 +16,6 @@ from dse import errors
 from dse.catalog import UnknownName
 from dse.commands.app import app
 from dse.errors import (
-    OPTIONS,
     ArgumentError,
     ClusterError,
     DseError,
@@ -105,9 +104,7 @@ def _options(command: Any) -> Iterator[str]:
 
 
 def test_every_option_has_an_argument_in_every_error_that_may_name_it() -> None:
-    options = set(_options(get_command(app)))
-    assert options == OPTIONS
-    text = " or ".join(f"--{name}" for name in sorted(options))
+    text = " or ".join(f"--{name}" for name in sorted(set(_options(get_command(app)))))
     for kind in SPEAK_OF_OPTIONS:
         assert kind(text).on_command_line() == text
         assert "--" not in str(kind(text))

@@ -25,6 +25,6 @@ def schema(
         return
     from dse.fleet.schema import fleet_schema
     from dse.pricing.load import known_names
-    from dse.study import study_schema
+    from dse.study.schema import study_schema
 
     print_json(fleet_schema() if fleet else study_schema(known_names()))

@@ -70,11 +70,6 @@ class Shipped:
         screen.print(f"dse catalog {self.kind} NAME shows one, --yaml its file", highlight=False)
 
 
-def study_names() -> tuple[str, ...]:
-    """Names of the studies that come with dse, without fleets."""
-    return tuple(name for name, path in KINDS["studies"].files().items() if not is_fleet(path))
-
-
 def fleet_names() -> tuple[str, ...]:
     """Names of the fleets that come with dse."""
     return tuple(name for name, path in KINDS["studies"].files().items() if is_fleet(path))

@@ -7,19 +7,14 @@ from dse.fleet.answers import answer
 from dse.fleet.breakdown import breakdown, priced
 from dse.fleet.document import from_plain, plain
 from dse.fleet.job_table import read_table
-from dse.fleet.population import Group, Population
 from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import population_path, read_recipe
 from dse.fleet.sampling import draw
-from dse.fleet.schema import fleet_schema
 
 __all__ = [
-    "Group",
-    "Population",
     "answer",
     "breakdown",
     "draw",
-    "fleet_schema",
     "from_plain",
     "plain",
     "population_path",

@@ -14,9 +14,10 @@ import yaml
 from dse import catalog
 from dse.calibration import write_profile
 from dse.calibration.importers.throughput import throughput_profile
-from dse.commands.shipped import fleet_names, study_names
+from dse.commands.shipped import KINDS, fleet_names
 from dse.draft import LARGEST_BATCH, Draft, draft_of
 from dse.errors import ArgumentError
+from dse.fleet import read_fleet
 from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -346,7 +347,7 @@ def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
     assert dse("check", "out/study.yaml", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("name", [*study_names(), *fleet_names()])
+@pytest.mark.parametrize("name", KINDS["studies"].names())
 def test_a_copy_of_what_ships_can_be_read_where_it_lies(
     name: str, calibrated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,12 +355,10 @@ def test_a_copy_of_what_ships_can_be_read_where_it_lies(
     assert done.returncode == 0, done.stderr
     monkeypatch.chdir(calibrated)
     Path(f"{name}.yaml").write_text(done.stdout)
-    if name in study_names():
-        assert load(f"{name}.yaml").study.content_hash == load(name).study.content_hash
-    else:
-        from dse.fleet import read_fleet
-
+    if name in fleet_names():
         assert read_fleet(Path(f"{name}.yaml")).name == name
+    else:
+        assert load(f"{name}.yaml").study.content_hash == load(name).study.content_hash
 
 
 @pytest.mark.usefixtures("brief")

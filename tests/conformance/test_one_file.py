@@ -16,7 +16,7 @@ from dse.pricing.problem import Problem
 from dse.report import assembly
 from dse.report.json_form import text as json_text
 from dse.search.run import Outcome, run
-from dse.study import study_schema
+from dse.study.schema import study_schema
 from tests.evidence import beyond
 from tests.pricing import studies
 

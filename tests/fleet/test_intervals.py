@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.fleet import Group, Population
 from dse.fleet.answers import answer, base_hardware, load_population
 from dse.fleet.breakdown import priced
 from dse.fleet.document import FleetDocument
@@ -28,6 +27,7 @@ from dse.fleet.intervals import (
     parts,
     slowed,
 )
+from dse.fleet.population import Group, Population
 from dse.fleet.reader import read_fleet
 from dse.fleet.study import FleetStudy
 from dse.model.pai import Hardware, Jobs

@@ -9,10 +9,16 @@ import jsonschema
 import pytest
 
 from dse.errors import StudyError
-from dse.fleet import fleet_schema
 from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import HARDWARE
-from dse.fleet.schema import FleetFile, HardwareFile, MoneyFile, Target, UpgradeFile
+from dse.fleet.schema import (
+    FleetFile,
+    HardwareFile,
+    MoneyFile,
+    Target,
+    UpgradeFile,
+    fleet_schema,
+)
 from dse.fleet.upgrades import FIELDS
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, PEARL
 from dse.text_source import is_fleet

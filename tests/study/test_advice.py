@@ -7,7 +7,8 @@ import re
 import pytest
 
 from dse.pricing.load import known_names
-from dse.study import AXES, QUANTITIES, suggest
+from dse.study import AXES, QUANTITIES
+from dse.study.names import suggest
 from dse.study.quantities import BUILTINS
 from dse.study.schema import StudyFile
 

@@ -15,9 +15,10 @@ from dse.catalog import read_prices
 from dse.catalog.prices import GENERAL
 from dse.errors import StudyError
 from dse.pricing.load import known_names
-from dse.study import AXES, read_study, study_schema
+from dse.study import AXES, read_study
 from dse.study.failures import TERMS as FAILURES
 from dse.study.money import NUMBERS as RENTAL
+from dse.study.schema import study_schema
 from dse.yaml_source import parse_yaml
 
 from .conftest import NAMES, VALID

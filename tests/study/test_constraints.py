@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.currencies import Rate
-from dse.study import QUANTITIES, ExpressionError, parse_constraint, quantities
+from dse.study import QUANTITIES, quantities
+from dse.study.constraints import ExpressionError, parse_constraint
 from dse.units import UnitError, base
 
 COMPARE = {

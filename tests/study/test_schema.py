@@ -12,9 +12,9 @@ import pytest
 from dse import units
 from dse.pricing.load import known_names
 from dse.spelling import alternatives
-from dse.study import AXES, QUANTITIES, study_schema
+from dse.study import AXES, QUANTITIES
 from dse.study.names import suggest
-from dse.study.schema import BaselinePoint, Space, StudyFile
+from dse.study.schema import BaselinePoint, Space, StudyFile, study_schema
 from dse.study.values import default_axis
 from dse.yaml_source import parse_yaml
 

@@ -15,7 +15,7 @@ from dse.errors import MeasurementError
 
 INSTALL = (
     "run: pip install torch (for CPUs alone: "
-    "pip install torch --index-url https://download.pytorch.org/whl/cpu)"
+    "'pip install torch --index-url https://download.pytorch.org/whl/cpu')"
 )
 LOCAL_SHARE = 0.1  # of the first start, for what one rank does alone
 
