@@ -77,14 +77,6 @@ def test_what_is_not_there_gets_a_line(asked: str, said: str, tmp_path: Path) ->
     assert said in refused(dse("catalog", *asked.split(), cwd=tmp_path))
 
 
-@pytest.mark.parametrize("command", ["run", "check", "explain", "serve", "fleet"])
-def test_the_help_names_what_comes_with_dse(command: str, tmp_path: Path) -> None:
-    short = dse(command, "-h", cwd=tmp_path)
-    assert short.returncode == 0
-    assert short.stdout == dse(command, "--help", cwd=tmp_path).stdout
-    assert ("pai-fleet" if command == "fleet" else "ethernet-upgrade") in short.stdout
-
-
 def test_every_command_has_a_short_help(tmp_path: Path) -> None:
     for command in ([], ["calibrate"], ["calibrate", "fit"], ["schema"]):
         assert "Usage: dse" in dse(*command, "-h", cwd=tmp_path).stdout
