@@ -9,6 +9,7 @@ so is what would hurt: duplicate keys, alias bombs, deep nesting, huge files. Ev
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 from collections.abc import Mapping, Set
@@ -350,8 +351,26 @@ class _Composer:
         """The complaint on a file of too many levels."""
         return self.wrong(mark, f"nested more than {MAX_DEPTH} deep", "use fewer levels")
 
+    def _json_syntax(self) -> StudyError | None:
+        """What is wrong with a file that is called JSON; None where that is not its JSON."""
+        text = "\n".join(self.lines)
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as cause:
+            if cause.pos >= len(text.rstrip()) or cause.msg.startswith("Unterminated string"):
+                problem = "not valid JSON: the file ends before it is complete"
+                return StudyError(self.name, cause.lineno, cause.colno, problem, "fetch it again")
+            problem = f"not valid JSON: {cause.msg[:1].lower()}{cause.msg[1:]}"
+            remedy = "check quotes, commas and brackets"
+            return StudyError(self.name, cause.lineno, cause.colno, problem, remedy)
+        except RecursionError:
+            return None
+        return None
+
     def syntax(self, cause: yaml.YAMLError) -> StudyError:
         """The parser's complaint in the user's terms."""
+        if self.name.lower().endswith(".json") and (found := self._json_syntax()) is not None:
+            return found
         remedy = "check indentation, brackets, quotes and the space after each colon"
         mark = getattr(cause, "problem_mark", None)
         if mark is None:

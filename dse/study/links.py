@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from itertools import product
 
 from dse import units
 from dse.mistakes import Mistakes, each
@@ -68,31 +67,23 @@ def is_bandwidth(text: str) -> bool:
 
 
 def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, float] | None]:
-    """The wires of one mapping: lists of bandwidths and latencies multiply out."""
+    """The wires of one mapping, one for each bandwidth."""
     mistakes = Mistakes()
     cursor = cursor.keys(_KEYS, ("bandwidth",), mistakes)
     fabric = mistakes.part(lambda: _fabric(cursor, names))
     prices = mistakes.parts(lambda key: _price(cursor, key), _PRICES)
-    latency = mistakes.part(lambda: _latencies(cursor))
+    latency = mistakes.part(lambda: _latency(cursor))
     bandwidths = mistakes.part(lambda: _speeds(cursor.at("bandwidth")))
     mistakes.told()
-    speeds, latencies = bandwidths(), latency()
+    speeds = bandwidths()
     nic, port, cable = (price() for price in prices)
-    made = Wire("", 1.0, None, nic, port, cable, fabric())
+    made = Wire("", 1.0, latency(), nic, port, cable, fabric())
     if speeds.span is not None:
-        if len(latencies) > 1:
-            problem = "a continuous bandwidth goes with one latency"
-            raise cursor.at("latency").wrong(problem, "leave one latency")
-        low, high = speeds.span
-        wire = replace(made, label="continuous", bytes_per_s=low, latency_s=latencies[0][0])
-        return [(wire, wire.label, cursor)], (low, high)
-    found: list[Found] = []
+        wire = replace(made, label="continuous", bytes_per_s=speeds.span[0])
+        return [(wire, wire.label, cursor)], speeds.span
     rows = zip(speeds.values, speeds.labels, speeds.places, strict=True)
-    for (speed, label, place), (latency_s, after) in product(rows, latencies):
-        full = f"{label}/{after}" if len(latencies) > 1 else label
-        wire = replace(made, label=full, bytes_per_s=float(speed), latency_s=latency_s)
-        found.append((wire, full, place))
-    return found, None
+    return [(replace(made, label=label, bytes_per_s=float(speed)), label, place)
+            for speed, label, place in rows], None  # fmt: skip
 
 
 def _fabric(cursor: Cursor, names: Names) -> str | None:
@@ -107,25 +98,17 @@ def _price(cursor: Cursor, key: str) -> float | None:
     return cursor.at(key).quantity("usd", _DEAREST_USD, zero=True) if cursor.has(key) else None
 
 
-def _latencies(cursor: Cursor) -> tuple[tuple[float | None, str], ...]:
-    """Those of a mapping, and how they are written."""
+def _latency(cursor: Cursor) -> float | None:
+    """What a mapping says that a message takes at least."""
     if not cursor.has("latency"):
-        return ((None, ""),)
-    return each(
-        lambda at: (at.quantity("seconds", _LONGEST_LATENCY_S), " ".join(str(at.value).split())),
-        _listed(cursor.at("latency")),
-    )
+        return None
+    return cursor.at("latency").quantity("seconds", _LONGEST_LATENCY_S)
 
 
 def _speeds(cursor: Cursor) -> Numbers:
-    _listed(cursor)
-    return read_numbers(cursor, BANDWIDTH, continuous=True)
-
-
-def _listed(cursor: Cursor) -> list[Cursor]:
     if cursor.value is None or cursor.value == []:
         raise cursor.wrong(f"{cursor.label} is empty", "give at least one value", key=True)
-    return cursor.each()
+    return read_numbers(cursor, BANDWIDTH, continuous=True)
 
 
 def _labelled(found: list[Found]) -> list[Found]:
@@ -136,7 +119,7 @@ def _labelled(found: list[Found]) -> list[Found]:
         longer = label
         if often[label] > 1 and isinstance(value, Wire):
             parts = [label]
-            if value.latency_s is not None and "/" not in label:
+            if value.latency_s is not None:
                 parts.append(f"{value.latency_s * 1e6:g} us")
             prices = (value.nic_usd, value.switch_port_usd, value.cable_usd)
             parts += [f"{usd:g} USD" for usd in prices if usd is not None]

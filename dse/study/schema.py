@@ -103,7 +103,7 @@ _LINK: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {
         "bandwidth": {"anyOf": [*one_or_list({"type": "string"})["anyOf"], _RANGE]},
-        "latency": _TEXTS,
+        "latency": {"type": "string", "description": "one way, such as 5 us"},
         "nic": {"type": "string", "description": "price of a network card, such as 200 USD"},
         "switch_port": {"type": "string", "description": "price of a switch port"},
         "cable": {"type": "string", "description": "price of a cable"},

@@ -138,10 +138,6 @@ def test_counts(written: str, values: tuple[int, ...], read: Reader) -> None:
         ("[25 Gbps, 12.5 GB/s]", [("25 Gbps", 3.125e9, None), ("12.5 GB/s", 12.5e9, None)]),
         (LINK, [("10 Gbps", 1.25e9, 5e-6), ("25 Gbps", 3.125e9, 5e-6)]),
         (
-            "{bandwidth: 10 Gbps, latency: [5 us, 20 us]}",
-            [("10 Gbps/5 us", 1.25e9, 5e-6), ("10 Gbps/20 us", 1.25e9, 2e-5)],
-        ),
-        (
             "[{bandwidth: 10 Gbps, latency: 5 us}, {bandwidth: 10 Gbps, latency: 9 us}]",
             [("10 Gbps/5 us", 1.25e9, 5e-6), ("10 Gbps/9 us", 1.25e9, 9e-6)],
         ),
