@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from dse import units
-from dse.mistakes import Mistakes, each
+from dse.mistakes import Mistakes, Part, each
 from dse.study.axes import BANDWIDTH
 from dse.study.cursor import Cursor
 from dse.study.definition import Value, Wire
 from dse.study.names import Names
 from dse.study.numbers import Numbers, read_number, read_numbers
 
+T = TypeVar("T")
 _KEYS = ("bandwidth", "latency", "nic", "switch_port", "cable", "fabric")
 _PRICES = ("nic", "switch_port", "cable")
 _LONGEST_LATENCY_S = 10.0
@@ -70,13 +73,21 @@ def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, 
     """The wires of one mapping, one for each bandwidth."""
     mistakes = Mistakes()
     cursor = cursor.keys(_KEYS, ("bandwidth",), mistakes)
-    fabric = mistakes.part(lambda: _fabric(cursor, names))
-    prices = mistakes.parts(lambda key: _price(cursor, key), _PRICES)
-    latency = mistakes.part(lambda: _latency(cursor))
+
+    def given(key: str, read: Callable[[Cursor], T]) -> Part[T | None]:
+        return mistakes.part(lambda: cursor.optional(key, read, None))
+
+    def price(at: Cursor) -> float:
+        return at.quantity("usd", _DEAREST_USD, zero=True)
+
+    listing = "see `dse catalog fabrics`"
+    fabric = given("fabric", lambda at: at.named("fabric", names.fabrics, listing))
+    prices = [given(key, price) for key in _PRICES]
+    latency = given("latency", lambda at: at.quantity("seconds", _LONGEST_LATENCY_S))
     bandwidths = mistakes.part(lambda: _speeds(cursor.at("bandwidth")))
     mistakes.told()
     speeds = bandwidths()
-    nic, port, cable = (price() for price in prices)
+    nic, port, cable = (part() for part in prices)
     made = Wire("", 1.0, latency(), nic, port, cable, fabric())
     if speeds.span is not None:
         wire = replace(made, label="continuous", bytes_per_s=speeds.span[0])
@@ -84,25 +95,6 @@ def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, 
     rows = zip(speeds.values, speeds.labels, speeds.places, strict=True)
     return [(replace(made, label=label, bytes_per_s=float(speed)), label, place)
             for speed, label, place in rows], None  # fmt: skip
-
-
-def _fabric(cursor: Cursor, names: Names) -> str | None:
-    """The fabric that supplies what a mapping leaves out."""
-    if not cursor.has("fabric"):
-        return None
-    return cursor.at("fabric").named("fabric", names.fabrics, "see `dse catalog fabrics`")
-
-
-def _price(cursor: Cursor, key: str) -> float | None:
-    """What a mapping says that a part costs."""
-    return cursor.at(key).quantity("usd", _DEAREST_USD, zero=True) if cursor.has(key) else None
-
-
-def _latency(cursor: Cursor) -> float | None:
-    """What a mapping says that a message takes at least."""
-    if not cursor.has("latency"):
-        return None
-    return cursor.at("latency").quantity("seconds", _LONGEST_LATENCY_S)
 
 
 def _speeds(cursor: Cursor) -> Numbers:
