@@ -42,29 +42,6 @@ def test_a_wrong_study(name: str, tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
-def _bomb() -> bytes:
-    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
-    for old, new in zip("abcdefgh", "bcdefghi", strict=True):
-        lines.append(f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]")
-    return "\n".join(lines).encode()
-
-
-CONTENTS: dict[str, tuple[bytes, str]] = {
-    "bytes that are no text": (b"study: a\n\xff\xfe\x00\x01\n", "not UTF-8 text"),
-    "an alias bomb": (_bomb(), "aliases"),
-}
-
-
-@pytest.mark.parametrize("name", CONTENTS)
-def test_a_file_that_is_no_study(name: str, tmp_path: Path) -> None:
-    content, words = CONTENTS[name]
-    (tmp_path / "study.yaml").write_bytes(content)
-    line = refused(dse("run", "study.yaml", cwd=tmp_path))
-    assert ONE_LINE.fullmatch(line), line
-    assert words in line
-    assert list(files(tmp_path)) == ["study.yaml"]
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
