@@ -91,13 +91,13 @@ class Study:
     def price(self, points: Any, intervals: bool = False) -> Prices:
         """Price any points, in or outside of the study's space.
 
-        points: columns by axis (a mapping, a pandas or polars frame, a structured array), or a list
-        of mappings; values as a study file writes them (``"25 Gbps"``, ``8``, a mapping for a
-        link); None, NaN and what is masked are blanks. An axis that is left out has the baseline's
-        value, so that ``{}`` is the baseline; one whose condition does not hold has none. Returns
-        columns in the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced,
-        and why stands in ``reason``. intervals: also the ends of 90 % intervals of speed, time
-        and money, ``speedup_low`` and so on.
+        points: columns by axis (a mapping, a pandas or polars frame), or a list of mappings; values
+        as a study file writes them (``"25 Gbps"``, ``8``, a mapping for a link); None, NaN and what
+        is masked are blanks. An axis that is left out has the baseline's value, so that ``{}`` is
+        the baseline; one whose condition does not hold has none. Returns columns in the order of
+        the points, see :class:`dse.Prices`; NaN is what cannot be priced, and why stands in
+        ``reason``. intervals: also the ends of 90 % intervals of speed, time and money,
+        ``speedup_low`` and so on.
 
         Raises StudyError for an axis or value that does not exist.
 

@@ -35,22 +35,14 @@ _SHOWN = 10  # rows of a table in a notebook
 class Prices(dict[str, Column]):
     """Columns of as many numbers as there are points, by name, units in the names.
 
-    A dict, so that ``pandas.DataFrame(prices)`` and ``polars.DataFrame(prices)`` take it; numpy
-    takes it as a structured array. A column with the name of an axis (gpus, ps_servers, ...) holds
-    the values of the points on that axis, as asked or as the baseline has them; NaN where a point
-    has none. Only where neither points nor study have the axis, it holds what the model takes.
+    A dict, so that ``pandas.DataFrame(prices)`` and ``polars.DataFrame(prices)`` take it. A column
+    with the name of an axis (gpus, ps_servers, ...) holds the values of the points on that axis, as
+    asked or as the baseline has them; NaN where a point has none. Only where neither points nor
+    study have the axis, it holds what the model takes.
     feasible: whether the point meets all that the study demands. reason: what it misses, or why a
     number is NaN; empty where nothing. evidence: how far its communication is from what was
     measured: inside, near, far, catalogue (not measured), formula, or silent (there is none).
     """
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
-        del copy
-        kinds = [(name, column.dtype) for name, column in self.items()]
-        found = np.empty(self.rows, dtype=kinds)
-        for name, column in self.items():
-            found[name] = column
-        return found if dtype is None else found.astype(dtype)
 
     @property
     def rows(self) -> int:
@@ -168,11 +160,9 @@ def _evidence(problem: Problem, evaluation: Evaluation) -> Column:
 
 
 def _columns(points: Any) -> tuple[dict[str, Any], int]:
-    """The columns of points given as rows, as columns, as a data frame or a structured array."""
-    if isinstance(points, np.ndarray) and points.dtype.names:
-        columns: dict[str, Any] = {name: points[name] for name in points.dtype.names}
-    elif isinstance(points, Mapping):
-        columns = dict(points)
+    """The columns of points given as rows, as columns or as a data frame."""
+    if isinstance(points, Mapping):
+        columns: dict[str, Any] = dict(points)
     elif hasattr(points, "columns") and hasattr(points, "__getitem__"):
         columns = {str(name): points[name] for name in points.columns}
     elif isinstance(points, Sequence) and not isinstance(points, str):

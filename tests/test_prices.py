@@ -67,12 +67,6 @@ def test_columns_and_rows_are_the_same_points(small: dse.Study) -> None:
     same(found, small.price(as_text))
 
 
-def test_a_structured_array_is_a_table(small: dse.Study) -> None:
-    kinds = [("gpus", "i8"), ("aggregation", "U32"), ("batch_per_gpu", "f8")]
-    points = np.array([tuple(row.values()) for row in rows()], dtype=kinds)
-    same(small.price(points), small.price(COLUMNS))
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_data_frame_is_a_table_and_takes_prices(small: dse.Study, library: str) -> None:
     frames = pytest.importorskip(library)
@@ -142,9 +136,6 @@ def test_no_points_have_no_prices(small: dse.Study, empty: Any) -> None:
 
 def test_prices_are_a_table(small: dse.Study) -> None:
     found = small.price(COLUMNS)
-    table = np.asarray(found)
-    assert table.dtype.names == tuple(found)
-    np.testing.assert_array_equal(table["speedup"], found["speedup"])
     assert {row.column for row in QUANTITIES.values()} < set(found)
     assert repr(found).startswith("<4 points priced: speedup, throughput_samples_per_s, ")
     html = found._repr_html_()
