@@ -75,7 +75,7 @@ def check(storage: str, finished: Path, count: int = POINTS_PRICED) -> None:
 
 def test_sqlite(finished: Path, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'x.db'}"
-    line = export_run(finished, storage, only_front=False)
+    line = export_run(finished, storage)
     assert f"{POINTS_PRICED} points" in line
     check(storage, finished)
     infeasible = [
@@ -94,8 +94,9 @@ def test_three_objectives(tmp_path: Path) -> None:
     dse.run(study, out=tmp_path / "out", points=POINTS_PRICED, seed=1, engine="guided")
     document = read_document(tmp_path / "out")
     storage = f"sqlite:///{tmp_path / 'x.db'}"
-    export_run(tmp_path / "out", storage, only_front=False)
-    export_run(tmp_path / "out", storage, only_front=True)
+    export_run(tmp_path / "out", storage)
+    (tmp_path / "out" / POINTS).unlink()
+    export_run(tmp_path / "out", storage)
     expected = {(p.speedup, p.costs["capital"], p.costs["power"]) for p in document.front}
     for name, count in (("small", POINTS_PRICED), ("small-2", len(document.front))):
         found = optuna.load_study(study_name=name, storage=storage)
@@ -106,11 +107,14 @@ def test_three_objectives(tmp_path: Path) -> None:
 
 
 def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'x.db'}"
-    document = json.loads((finished / "run.json").read_text())
-    export_run(finished, storage, only_front=True)
-    check(storage, finished, len(document["front"]))
-    assert "'continuous-2'" in export_run(finished, storage, only_front=True)
+    """As of a search that keeps no table of all points."""
+    storage, copy = f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    (copy / POINTS).unlink()
+    document = json.loads((copy / "run.json").read_text())
+    export_run(copy, storage)
+    check(storage, copy, len(document["front"]))
+    assert "'continuous-2'" in export_run(copy, storage)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_bad_storages_are_one_line_without_the_password(
     storage: str, words: tuple[str, ...], finished: Path
 ) -> None:
     with pytest.raises(DseError) as caught:
-        export_run(finished, storage, only_front=True)
+        export_run(finished, storage)
     line = str(caught.value)
     assert all(word in line for word in words), line
     assert not any(word in line for word in ("secret", "\n", "sqlalche.me", "Background"))
@@ -140,7 +144,7 @@ def test_bad_storages_are_one_line_without_the_password(
 def test_a_file_that_is_no_database(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("accelerator,gpus\n" * 100)
     with pytest.raises(DseError, match=r"not a database; name an Optuna storage"):
-        export_run(finished, f"sqlite:///{tmp_path / 'x.db'}", only_front=True)
+        export_run(finished, f"sqlite:///{tmp_path / 'x.db'}")
 
 
 def test_without_psycopg_the_extra_is_named(
@@ -148,7 +152,7 @@ def test_without_psycopg_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
     with pytest.raises(DseError, match=r"pip install -e '\.\[postgresql\]'") as caught:
-        export_run(finished, "postgresql://me:secret@127.0.0.1:9/x", only_front=True)
+        export_run(finished, "postgresql://me:secret@127.0.0.1:9/x")
     assert "secret" not in str(caught.value)
 
 
@@ -156,8 +160,8 @@ def test_a_table_of_another_run_is_refused(finished: Path, tmp_path: Path) -> No
     copy = tmp_path / "copy"
     shutil.copytree(finished, copy)
     (copy / POINTS).write_text("gpus,cost\n1,2\n")
-    with pytest.raises(DseError, match="--front"):
-        export_run(copy, f"sqlite:///{tmp_path / 'x.db'}", only_front=False)
+    with pytest.raises(DseError, match="is not the table of this run"):
+        export_run(copy, f"sqlite:///{tmp_path / 'x.db'}")
 
 
 @pytest.fixture
@@ -195,5 +199,5 @@ def postgres() -> Iterator[str]:
 
 @pytest.mark.evidence
 def test_postgresql(finished: Path, postgres: str) -> None:
-    export_run(finished, postgres, only_front=False)
+    export_run(finished, postgres)
     check(postgres.replace("postgresql:", "postgresql+psycopg:"), finished)
