@@ -27,7 +27,6 @@ MOMENT_S = 0.1
 BLOCK_SHARE = 0.2  # of all the time
 BLOCK_SLOWER = 3.0  # than a large product of as many operations: assumed, to see what fits
 LEAST_RUNS = 8  # of a product, to run it for long
-LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
 LOCAL_BATCH = 20
 
 
@@ -134,26 +133,13 @@ def _moments(run: Callable[[], object], seconds: float) -> list[float]:
             return moments
 
 
-def time_local(seconds: float) -> list[dict[str, Any]]:
-    """A record per size of how fast one thread adds one array to another, and copies one."""
-    records = []
-    for size in LOCAL_SIZES:
-        source = np.ones(size // timing.FLOAT_BYTES, dtype=np.float32)
-        target = np.zeros_like(source)
-        tasks: dict[str, Callable[[], object]] = {
-            "reduce": partial(np.add, target, source, out=target),
-            "copy": partial(np.copyto, target, source),
-        }
-        for kind, task in tasks.items():
-            times: list[float] = []
-            end = time.perf_counter() + seconds / (len(tasks) * len(LOCAL_SIZES))
-            task()
-            while len(times) < LOCAL_BATCH or time.perf_counter() < end:
-                start = time.perf_counter()
-                task()
-                times.append(time.perf_counter() - start)
-            records.append({"kind": kind, "bytes": size, **timing.summary(times)})
-    return records
+def _alone(size_bytes: int) -> dict[str, Callable[[], object]]:
+    source = np.ones(size_bytes // timing.FLOAT_BYTES, dtype=np.float32)
+    target = np.zeros_like(source)
+    return {
+        "reduce": partial(np.add, target, source, out=target),
+        "copy": partial(np.copyto, target, source),
+    }
 
 
 def _timed(works: Sequence[Work], seconds: float, least: int) -> list[dict[str, Any]]:
@@ -184,7 +170,7 @@ def _measure(task: dict[str, Any]) -> int:
     """Time everything; the exit status, after a line on standard error if something was wrong."""
     try:
         if task["local_seconds"] > 0:
-            for record in time_local(task["local_seconds"]):
+            for record in timing.local_rows(task["local_seconds"], _alone, LOCAL_BATCH):
                 timing.emit(record)
         if not task["seconds"] > 0:
             return 0

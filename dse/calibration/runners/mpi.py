@@ -13,7 +13,6 @@ from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import (
     DEFAULT_RANKS,
-    LOCAL_SIZES,
     MIN_REPETITIONS,
     MeasurePlan,
     allreduce_plan,
@@ -105,6 +104,5 @@ def task_of(
         "stride": stride,
         "seconds": share_s,
         "min_repetitions": MIN_REPETITIONS,
-        "local_sizes": LOCAL_SIZES,
         "local_seconds": LOCAL_SHARE * share_s if local and plan.local else 0.0,
     }

@@ -11,8 +11,7 @@ PYTHONPATH. Rank 0 prints one JSON object a line; every other rank prints nothin
     stride           the partner of rank r in those is r + stride or r - stride
     seconds          the share of time of the whole start, set-up included
     min_repetitions  of every cell, unless its share of time cannot hold them
-    local_sizes      bytes at which to time a reduction and a copy first
-    local_seconds    the time for that
+    local_seconds    the time in which to time a reduction and a copy first
 
 A wrong sum ends every rank with status 3 and one line on stderr.
 """
@@ -30,15 +29,51 @@ import numpy as np
 from mpi4py import MPI
 
 from dse.calibration.runners import timing
-from dse.calibration.runners.clock import Clock, ClockJumps
-from dse.calibration.runners.mpi_bench import Bench
-from dse.calibration.runners.mpi_force import CannotForce
-from dse.calibration.runners.pairs import PRIMITIVES, Pairs
+from dse.calibration.runners.bench import PRIMITIVES, Bench, Call
+from dse.calibration.runners.mpi_force import CannotForce, forced
 
-LOCAL_REPETITIONS = 5  # at least, and so many between two looks at the time
-FAILURES = (timing.WrongSum, ClockJumps, CannotForce, MPI.Exception)
+LOCAL_BATCH = 5
+FAILURES = (timing.WrongSum, CannotForce, MPI.Exception)
 
+Floats = timing.Floats
 Records = list[dict[str, Any]]
+
+
+class MpiBench(Bench):
+    """Batches among all ranks of a communicator."""
+
+    def __init__(self, comm: MPI.Comm, cells: Sequence[timing.Cell], stride: int) -> None:
+        largest = max(cell.size_bytes for cell in cells) // timing.FLOAT_BYTES
+        super().__init__(comm.Get_rank(), comm.Get_size(), stride, largest)
+        self.comm = comm
+        collectives = [cell for cell in cells if cell.algorithm not in PRIMITIVES]
+        self.forced = forced(comm, collectives) if collectives else None
+
+    def agree(self, order: Floats) -> None:
+        self.comm.Bcast(order)
+
+    def barrier(self) -> None:
+        self.comm.Barrier()
+
+    def slowest(self, times: list[float], good: bool) -> list[float] | None:
+        if self.forced is not None:
+            self.forced.release()
+        found = np.empty(len(times) + 1)
+        self.comm.Allreduce(np.array([*times, not good]), found, op=MPI.MAX)
+        return None if found[-1] else [float(seconds) for seconds in found[:-1]]
+
+    def allreduce(self, cell: timing.Cell, buffer: Floats) -> Call:
+        assert self.forced is not None
+        return partial(self.forced.communicator(cell).Allreduce, MPI.IN_PLACE, buffer)
+
+    def exchange(self, own: Floats, got: Floats) -> None:
+        self.comm.Sendrecv(own, self.partner, recvbuf=got, source=self.partner)
+
+    def send(self, values: Floats) -> None:
+        self.comm.Send(values, self.partner)
+
+    def receive(self, values: Floats) -> None:
+        self.comm.Recv(values, self.partner)
 
 
 def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
@@ -49,13 +84,13 @@ def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
     if comm.Get_size() != task.get("ranks", comm.Get_size()):
         sees = f"{task['ranks']} ranks were started, but each sees {comm.Get_size()}"
         raise CannotForce(f"{sees}: mpi4py uses {library()}, which is another MPI than mpirun's")
-    clock = Clock(comm)
+    cells = [timing.Cell(*cell) for cell in task["cells"]]
+    bench = MpiBench(comm, cells, task["stride"])
     records: Records = [{"kind": "start", "library": library()}]
     if task["local_seconds"] > 0:
-        records += measure_local(comm, task["local_sizes"], task["local_seconds"])
-    records += measure_cells(comm, task, began, clock)
-    end = {"kind": "end", "seconds": time.perf_counter() - began}
-    return [*records, {**end, "kept": clock.kept, "dropped": clock.dropped}]
+        records += timing.local_rows(task["local_seconds"], _alone, LOCAL_BATCH, bench.agree)
+    records += bench.measure(cells, task["seconds"], task["min_repetitions"], began)
+    return [*records, {"kind": "end", "seconds": time.perf_counter() - began}]
 
 
 def library() -> str:
@@ -63,66 +98,13 @@ def library() -> str:
     return MPI.Get_library_version().strip().splitlines()[0].split(",")[0]
 
 
-def measure_cells(comm: MPI.Comm, task: dict[str, Any], began: float, clock: Clock) -> Records:
-    """Time all cells until their medians are known or the share of time is gone."""
-    rank, ranks = comm.Get_rank(), comm.Get_size()
-    cells = [timing.Cell(*cell) for cell in task["cells"]]
-    largest = max(cell.size_bytes for cell in cells) // timing.FLOAT_BYTES
-    own = np.resize(timing.pattern(rank), largest)
-    bench = Bench(comm, [c for c in cells if c.algorithm not in PRIMITIVES], own, clock)
-    pairs = Pairs(comm, task["stride"], own, clock)
-
-    def batch(cell: timing.Cell, repetitions: int) -> list[float] | None:
-        if cell.algorithm in PRIMITIVES:
-            run = partial(pairs.batch, cell.algorithm, cell.size_bytes, repetitions)
-        else:
-            run = partial(bench.batch, cell, repetitions)
-        while True:  # the clock gives up where no batch has a time that can be
-            times = run()
-            if times is None or times:
-                return times
-
-    plan = timing.schedule(
-        cells,
-        task["seconds"],
-        task["min_repetitions"],
-        timing.largest_batch(ranks),
-        lambda: time.perf_counter() - began,
-    )
-    timing.run_schedule(cells, plan, comm.Bcast, batch, rank, ranks)
-    return timing.rows(cells, PRIMITIVES)
-
-
-def measure_local(comm: MPI.Comm, sizes: Sequence[int], seconds: float) -> Records:
-    """Reduce and copy speed with every rank busy at once; the times of rank 0."""
-    records: Records = []
-    for size in sizes:
-        source = np.ones(size // timing.FLOAT_BYTES, dtype=np.float32)
-        target = np.zeros_like(source)
-        tasks: dict[str, Callable[[], object]] = {
-            "reduce": partial(MPI.SUM.Reduce_local, source, target),
-            "copy": partial(np.copyto, target, source),
-        }
-        for name, task in tasks.items():
-            times = _timed(comm, task, seconds / (len(tasks) * len(sizes)))
-            if times:
-                records.append({"kind": name, "bytes": size, **timing.summary(times)})
-    return records
-
-
-def _timed(comm: MPI.Comm, task: Callable[[], object], seconds: float) -> list[float]:
-    """As many repetitions on all ranks, until ``seconds`` are gone; those that can be."""
-    task()
-    times: list[float] = []
-    start, go_on = time.perf_counter(), True
-    while go_on:
-        comm.Barrier()
-        for _ in range(LOCAL_REPETITIONS):
-            begin = time.perf_counter()
-            task()
-            times.append(time.perf_counter() - begin)
-        go_on = comm.bcast(time.perf_counter() - start < seconds)
-    return [seconds for seconds in times if seconds > 0.0]
+def _alone(size_bytes: int) -> dict[str, Callable[[], object]]:
+    source = np.ones(size_bytes // timing.FLOAT_BYTES, dtype=np.float32)
+    target = np.zeros_like(source)
+    return {
+        "reduce": partial(MPI.SUM.Reduce_local, source, target),
+        "copy": partial(np.copyto, target, source),
+    }
 
 
 def main() -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dse.calibration.runners.bench import PING_PONG, PRIMITIVES
+from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import ArgumentError, MeasurementError
 
 # Open MPI's coll_tuned_allreduce_algorithm numbers (ompi_info --param coll tuned --level 9).
 OPENMPI_ALGORITHMS = {"recursive-doubling": 3, "ring": 4, "halving-doubling": 6}
 AUTO = "auto"  # the library chooses, in every library by the number 0
-# pairs.PRIMITIVES, which cannot be imported without starting MPI in this process.
-EXCHANGE, PING_PONG = "exchange", "ping-pong"
-PRIMITIVES = (EXCHANGE, PING_PONG)
 DEFAULT_RANKS = (2, 3, 4, 8)
 DEFAULT_SIZES = (*(8 * 4**k for k in range(11)), 16 * 2**20)
 MIN_REPETITIONS = 5
-FLOAT_BYTES = 4
-LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)  # of what one rank does alone
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,6 @@ def experiment(
     local = tuple(
         LocalSpeed(**_known(LocalSpeed, record)) for record in records if record["kind"] in LOCAL
     )
-    ends = [record for record in records if record["kind"] == "end"]
-    dropped, kept = (sum(int(end.get(key, 0)) for end in ends) for key in ("dropped", "kept"))
-    jumps = [f"the clock jumped: {dropped} of {dropped + kept} times were dropped"]
     return Experiment(
         name=name,
         date=today(),
@@ -77,7 +74,7 @@ def experiment(
         local=local,
         compute=tuple(compute),
         samples=samples,
-        notes=(*notes, *(jumps if dropped else ())),
+        notes=tuple(notes),
     )
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 FLOAT_BYTES = 4
+LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)  # of what one rank does alone
 WRONG_SUM_STATUS = 3
 PERIOD = 31  # of the data pattern: prime, so that no power-of-two share lines up with it
 MAX_GROWTH_BITS = 80.0  # in-place sums grow by log2(n) bits a repetition; float32 holds 127
@@ -152,20 +154,33 @@ def run_schedule(
         cell.add(slowest)
 
 
-def rows(cells: Sequence[Cell], primitives: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """A record of every cell that was measured; one of ``primitives`` is its own collective."""
-    return [
-        {
-            "kind": "sample",
-            "collective": cell.algorithm if cell.algorithm in primitives else "allreduce",
-            "algorithm": cell.algorithm,
-            "bytes": cell.size_bytes,
-            "verified": True,
-            **summary(cell.times),
-        }
-        for cell in cells
-        if cell.times
-    ]
+def local_rows(
+    seconds: float,
+    calls: Callable[[int], Mapping[str, Callable[[], object]]],
+    batch: int,
+    agree: Callable[[Floats], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """A record per size and kind of what a rank does alone: adding arrays, and copying one.
+
+    calls: of a size in bytes, each under its kind. batch: repetitions between two looks at the
+    time. agree: makes rank 0's numbers everybody's, so that all are busy as long as rank 0 is.
+    """
+    records = []
+    for size in LOCAL_SIZES:
+        kinds = calls(size)
+        for kind, call in kinds.items():
+            call()
+            times, order, began = list[float](), np.ones(2, dtype=np.int64), time.perf_counter()
+            while order[0]:
+                for _ in range(batch):
+                    start = time.perf_counter()
+                    call()
+                    times.append(time.perf_counter() - start)
+                share_s = seconds / (len(kinds) * len(LOCAL_SIZES))
+                order[0] = time.perf_counter() - began < share_s
+                agree(order)
+            records.append({"kind": kind, "bytes": size, **summary(times)})
+    return records
 
 
 def emit(record: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from dse.calibration.experiment import Measurement
 from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import LOCAL_SIZES, MIN_REPETITIONS, MeasurePlan
+from dse.calibration.runners.plan import MIN_REPETITIONS, MeasurePlan
 from dse.errors import MeasurementError
 
 INSTALL = (
@@ -64,7 +64,6 @@ class Fleet:
             "sizes": list(plan.sizes_bytes),
             "seconds": seconds,
             "min_repetitions": MIN_REPETITIONS,
-            "local_sizes": list(LOCAL_SIZES),
             "local_seconds": LOCAL_SHARE * seconds / runs if plan.local else 0.0,
         }
 

@@ -17,8 +17,7 @@ others as a line of their input. The task holds::
     sizes            bytes of the float32 tensors
     seconds          for everything from the first group on
     min_repetitions  of every size, unless its share of time cannot hold them
-    local_sizes      bytes at which the first group times a reduction and a copy first
-    local_seconds    the time for that
+    local_seconds    the time in which the first group times a reduction and a copy first
 
 Which algorithm runs: torch never sets one, and gloo's default is its ring: reduce-scatter, then
 all-gather, each rank's share cut in at least two segments of at most 1 MiB so that one is on its
@@ -100,10 +99,11 @@ def _measure_groups(task: Task, device: torch.device) -> list[dict[str, Any]]:
         group = Group(wanted["ranks"], wanted["stride"], task["sizes"], device)
         if group.rank < group.ranks:
             if wanted is first and task["local_seconds"] > 0:
-                records += group.local(task["local_sizes"], task["local_seconds"])
-            spare = max(0.0, task["seconds"] - (time.perf_counter() - began))
+                records += group.local(task["local_seconds"])
+            now = time.perf_counter()
+            spare = max(0.0, task["seconds"] - (now - began))
             share = spare * wanted["weight"] / sum(each["weight"] for each in left)
-            records += group.measure(wanted["primitives"], share, task["min_repetitions"])
+            records += group.records(wanted["primitives"], share, task["min_repetitions"], now)
         left.pop(0)
     dist.barrier()
     return [*records, {"kind": "end", "seconds": time.perf_counter() - began}]

@@ -20,7 +20,6 @@ LONG = {
     "stride": 1,
     "seconds": 60.0,
     "min_repetitions": 50,
-    "local_sizes": [],
     "local_seconds": 0.0,
 }
 ENDING_S = 5.0  # that what was killed has to be gone
@@ -28,7 +27,7 @@ SHORT = {**LONG, "cells": [["ring", 4, 64], ["exchange", 0, 64]], "seconds": 0.2
 # A worker with a fault: it patches a module in place of the running machine, then does its work.
 FAULTY = """
 from mpi4py import MPI
-from dse.calibration.runners import clock, mpi_worker, timing
+from dse.calibration.runners import mpi_worker, timing
 rank = MPI.COMM_WORLD.Get_rank()
 {fault}
 mpi_worker.main()
@@ -37,14 +36,7 @@ LIE = """
 honest = timing.pattern
 timing.pattern = lambda who: honest(who) + (rank == who == 1)
 """
-# The clock of rank 1 goes wrong at every {every}th reading.
-JUMP = """
-import itertools
-readings, true = itertools.count(1), clock.Clock.now
-wrong = float("{wrong}")
-jumps = lambda: rank == 1 and next(readings) % {every} == 0
-clock.Clock.now = lambda me: true(me) + (wrong if jumps() else 0.0)
-"""
+BREAK = "mpi_worker.MpiBench.exchange = lambda me, own, got: got.fill(rank)"
 
 
 def faulty(folder: Path, fault: str) -> Path:
@@ -54,39 +46,11 @@ def faulty(folder: Path, fault: str) -> Path:
 
 
 @pytest.mark.slow
-def test_a_wrong_sum_is_an_error_and_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match="wrong sum: ring, 64 bytes, 2 ranks"):
-        mpirun.run_ranks(mpirun.find_mpirun(), 2, LONG, 1.0, faulty(tmp_path, LIE))
-
-
-@pytest.mark.slow
-def test_a_wrong_exchange_is_an_error_and_is_named(tmp_path: Path) -> None:
-    break_it = """
-from dse.calibration.runners import pairs
-pairs.Pairs._exchange = lambda me, own, got: got.fill(rank)
-"""
-    task = {**SHORT, "cells": [["exchange", 0, 64]]}
-    with pytest.raises(MeasurementError, match="wrong sum: exchange, 64 bytes, 2 ranks"):
-        mpirun.run_ranks(mpirun.find_mpirun(), 2, task, 1.0, faulty(tmp_path, break_it))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("wrong", ["-5", "1e6", "nan"])
-def test_a_clock_that_jumps_now_and_then_loses_those_times(tmp_path: Path, wrong: str) -> None:
-    worker = faulty(tmp_path, JUMP.format(wrong=wrong, every=11))
-    records = mpirun.run_ranks(mpirun.find_mpirun(), 2, SHORT, 1.0, worker)
-    end = records[-1]
-    assert 0 < end["dropped"] < end["kept"]
-    samples = [record for record in records if record["kind"] == "sample"]
-    assert len(samples) == 2
-    assert all(0 < s["min_s"] <= s["p95_s"] < 1.0 for s in samples)
-
-
-@pytest.mark.slow
-def test_a_clock_that_always_jumps_is_an_error(tmp_path: Path) -> None:
-    worker = faulty(tmp_path, JUMP.format(wrong="-5", every=2))
-    with pytest.raises(MeasurementError, match="the clock jumps: 20 of 20 times are negative"):
-        mpirun.run_ranks(mpirun.find_mpirun(), 2, SHORT, 1.0, worker)
+@pytest.mark.parametrize(("cell", "fault"), [("ring", LIE), ("exchange", BREAK)])
+def test_wrong_data_is_an_error_and_is_named(tmp_path: Path, cell: str, fault: str) -> None:
+    task = {**SHORT, "cells": [[cell, 4, 64]]}
+    with pytest.raises(MeasurementError, match=f"wrong sum: {cell}, 64 bytes, 2 ranks"):
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, task, 1.0, faulty(tmp_path, fault))
 
 
 @pytest.mark.slow

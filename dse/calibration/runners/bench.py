@@ -1,0 +1,161 @@
+"""Verified, timed batches of allreduce and of messages between pairs of ranks, by any library.
+
+Imports the standard library and numpy only, as a part of the workers.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dse.calibration.runners import timing
+
+EXCHANGE, PING_PONG = "exchange", "ping-pong"
+PRIMITIVES = (EXCHANGE, PING_PONG)
+CHAINED_BYTES = 2**20  # smaller messages are sent several times in a row and the time divided:
+CHAIN = 4  # the ranks leave a barrier some microseconds apart, which is nothing of a collective
+
+Array = Any  # float32, of numpy or of torch
+Call = Callable[[], object]
+
+
+class Bench(ABC):
+    """In-place allreduce (training frameworks call it so), exchanges of all pairs at once, and
+    ping-pongs of the first pair alone, of which half counts; all of a known pattern.
+
+    Ranks are paired ``stride`` apart: with stride 1 rank r with r XOR 1, with stride g, the ranks
+    of a node, every rank with its counterpart on the next node. A rank without partner is idle.
+    floats: of the largest message. array: makes the library's array of a numpy one.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        ranks: int,
+        stride: int,
+        floats: int,
+        array: Callable[[timing.Floats], Array] = lambda values: values,
+    ) -> None:
+        self.rank, self.ranks = rank, ranks
+        self.partner = rank + (stride if (rank // stride) % 2 == 0 else -stride)
+        self.busy = self.partner < ranks
+        mine, theirs = timing.pattern(rank), timing.pattern(self.partner)
+        self.own, self.theirs = array(np.resize(mine, floats)), array(np.resize(theirs, floats))
+        self.expected = array(np.resize(timing.pattern_sum(ranks), floats))
+        self.buffer = array(np.zeros(floats, dtype=np.float32))
+
+    @abstractmethod
+    def agree(self, order: timing.Floats) -> None:
+        """Make rank 0's numbers everybody's."""
+
+    @abstractmethod
+    def barrier(self) -> None:
+        """Wait until all ranks came this far."""
+
+    @abstractmethod
+    def slowest(self, times: list[float], good: bool) -> list[float] | None:
+        """The slowest rank's times, on all ranks; None if any rank holds wrong data."""
+
+    @abstractmethod
+    def allreduce(self, cell: timing.Cell, buffer: Array) -> Call:
+        """The call that sums the buffer over all ranks in place, by the cell's algorithm."""
+
+    @abstractmethod
+    def exchange(self, own: Array, got: Array) -> None:
+        """Send to the partner, and receive from it at once."""
+
+    @abstractmethod
+    def send(self, values: Array) -> None:
+        """Send to the partner."""
+
+    @abstractmethod
+    def receive(self, values: Array) -> None:
+        """Receive from the partner."""
+
+    def finish(self) -> None:
+        """Wait for the end of what was begun; nothing where calls return at their end."""
+        return
+
+    def measure(
+        self, cells: Sequence[timing.Cell], seconds: float, least: int, began: float
+    ) -> list[dict[str, Any]]:
+        """A record of every cell that ``seconds`` after ``began`` can hold, known well enough.
+
+        Raises timing.WrongSum, on all ranks.
+        """
+        most = timing.largest_batch(self.ranks)
+        plan = timing.schedule(cells, seconds, least, most, lambda: time.perf_counter() - began)
+        timing.run_schedule(cells, plan, self.agree, self.batch, self.rank, self.ranks)
+        return [
+            {
+                "kind": "sample",
+                "collective": cell.algorithm if cell.algorithm in PRIMITIVES else "allreduce",
+                "algorithm": cell.algorithm,
+                "bytes": cell.size_bytes,
+                "verified": True,
+                **timing.summary(cell.times),
+            }
+            for cell in cells
+            if cell.times
+        ]
+
+    def batch(self, cell: timing.Cell, repetitions: int) -> list[float] | None:
+        """Seconds of the slowest rank, per repetition; None if any rank holds wrong data."""
+        one = self._pairs if cell.algorithm in PRIMITIVES else self._allreduce
+        return self.slowest(*one(cell, cell.size_bytes // timing.FLOAT_BYTES, repetitions))
+
+    def _allreduce(
+        self, cell: timing.Cell, floats: int, repetitions: int
+    ) -> tuple[list[float], bool]:
+        buffer, expected = self.buffer[:floats], self.expected[:floats]
+        buffer[:] = self.own[:floats]
+        one = self.allreduce(cell, buffer)
+        one()  # warm-up, and the exact check
+        good = bool((buffer == expected).all())
+        times = self._timed(one, repetitions)
+        # Every later call multiplied the sum by n: rounding only, so a loose check suffices.
+        buffer /= float(self.ranks) ** repetitions
+        return times, good and bool((abs(buffer - expected) <= 1e-4 * expected).all())
+
+    def _pairs(self, cell: timing.Cell, floats: int, repetitions: int) -> tuple[list[float], bool]:
+        ping_pong = cell.algorithm == PING_PONG
+        busy = self.busy and (not ping_pong or min(self.rank, self.partner) == 0)
+        chain = CHAIN if cell.size_bytes < CHAINED_BYTES else 1
+        own, got = self.own[:floats], self.buffer[:floats]
+        one = partial(self._ping_pong if ping_pong else self.exchange, own, got)
+        got[:] = 0.0
+
+        def several() -> None:
+            for _ in range(chain if busy else 0):
+                one()
+
+        warmed = self._timed(several, repetitions + 1)[1:]
+        messages = 2 * chain if ping_pong else chain
+        # What came back from a ping-pong was sent here; an exchange brings the partner's own.
+        expected = own if ping_pong and self.rank == 0 else self.theirs[:floats]
+        good = not busy or bool((got == expected).all())
+        return [seconds / messages for seconds in warmed], good
+
+    def _ping_pong(self, own: Array, got: Array) -> None:
+        if self.rank == 0:
+            self.send(own)
+            self.receive(got)
+        else:
+            self.receive(got)
+            self.send(got)
+
+    def _timed(self, one: Call, repetitions: int) -> list[float]:
+        """Seconds of each repetition on this rank, after all ranks came this far."""
+        times = []
+        for _ in range(repetitions):
+            self.barrier()
+            start = time.perf_counter()
+            one()
+            self.finish()
+            times.append(time.perf_counter() - start)
+        return times
