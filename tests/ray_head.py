@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dse.calibration.runners.mpirun import end_session
+from dse.calibration.runners.processes import end_session
 
 
 def free_ports() -> tuple[int, int]:

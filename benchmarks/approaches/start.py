@@ -16,7 +16,8 @@ from benchmarks.approaches.cells import (
 from benchmarks.lab.network import INTERFACE, Lab
 from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse.calibration.runners import grpc_ps, mpi_ps
-from dse.calibration.runners.mpirun import find_mpirun, run_ranks
+from dse.calibration.runners.mpi_library import find_launcher
+from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.processes import Record, run_processes, worker_command
 
 WORKER = Path(__file__).with_name("mpi_worker.py")
@@ -76,7 +77,7 @@ def _mpi_servers(
     """Ranks 0 to n-1 are the workers of hosts 0 to n-1, the next n the servers there."""
     task = {"workers": hosts, **_once(sent, rounds)}
     if lab is None:
-        return run_ranks(find_mpirun(), 2 * hosts, task, limit_s / 3, mpi_ps.WORKER)
+        return run_ranks(find_launcher(), 2 * hosts, task, limit_s / 3, mpi_ps.WORKER)
     with mpirun_inside(lab) as (mpirun, options):
         across = ["node" if word == "slot" else word for word in on_hosts(lab, range(hosts), 2)]
         return run_ranks(mpirun, 2 * hosts, task, limit_s / 3, mpi_ps.WORKER, [*options, *across])
@@ -84,7 +85,7 @@ def _mpi_servers(
 
 def _mpi(task: dict[str, Any], hosts: int, limit_s: float, lab: Lab | None) -> list[Record]:
     if lab is None:
-        return run_ranks(find_mpirun(), hosts, task, limit_s / 3, WORKER)
+        return run_ranks(find_launcher(), hosts, task, limit_s / 3, WORKER)
     with mpirun_inside(lab) as (mpirun, options):
         extra = [*options, *on_hosts(lab, range(hosts), 1)]
         return run_ranks(mpirun, hosts, task, limit_s / 3, WORKER, extra)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from benchmarks.lab.network import INTERFACE, NAMESPACES, Lab
 from dse.calibration.runners.hosts import Host, Hosts
-from dse.calibration.runners.mpi_library import OPENMPI, find_launcher
+from dse.calibration.runners.mpi_library import OPENMPI, Mpirun, find_launcher
 
 
 @contextmanager
-def mpirun_inside(lab: Lab) -> Iterator[tuple[str, list[str]]]:
-    """The path of an mpirun that starts on host 0, and the options with which it finds the others.
+def mpirun_inside(lab: Lab) -> Iterator[tuple[Mpirun, list[str]]]:
+    """An mpirun that starts on host 0, and the options with which it finds the others.
 
     Open MPI starts its daemons by a remote shell; here that is a script which enters the namespace
     of the host. The hosts need names of their own, else all ranks would talk by shared memory.
@@ -31,7 +31,7 @@ def mpirun_inside(lab: Lab) -> Iterator[tuple[str, list[str]]]:
             f'exec nsenter --net="{space}${{name#lab}}" unshare --uts '
             'sh -c "hostname $name; $command"',
         )
-        yield str(launcher), agent_options(str(agent))
+        yield Mpirun(str(launcher)), agent_options(str(agent))
 
 
 def agent_options(agent: str) -> list[str]:

@@ -24,9 +24,14 @@ from benchmarks.lab.network import Lab
 from benchmarks.lab.others import emulated
 from benchmarks.lab.waiting import until
 from dse.calibration.experiment import Experiment, read_experiment
-from dse.calibration.runners.mpirun import end_session, session_members, terminable
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.processes import run_processes, worker_command
+from dse.calibration.runners.processes import (
+    end_session,
+    run_processes,
+    session_members,
+    terminable,
+    worker_command,
+)
 from dse.errors import MeasurementError
 
 HEAD = 0

@@ -13,7 +13,8 @@ from benchmarks.approaches import cells, judge, model, results
 from benchmarks.approaches.cells import APPROACHES, FAST_MBPS, LARGE, SMALL, STARTS, Cell
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
 from benchmarks.approaches.start import WORKER, run_start
-from dse.calibration.runners.mpirun import find_mpirun, run_ranks
+from dse.calibration.runners.mpi_library import find_launcher
+from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.timing import Floats, WrongSum, pattern
 from dse.errors import MeasurementError
 
@@ -42,7 +43,7 @@ def test_three_processes_sum_a_real_networks_gradients(names: tuple[str, ...]) -
 @pytest.mark.slow
 def test_a_ring_of_more_ranks_than_floats_sums_rightly() -> None:
     approach = {"name": "tiny", "ring": True, "messages": [[1], [2], [3], [7]]}
-    records = run_ranks(find_mpirun(), 3, {"rounds": 2, "approaches": [approach]}, 20.0, WORKER)
+    records = run_ranks(find_launcher(), 3, {"rounds": 2, "approaches": [approach]}, 20.0, WORKER)
     assert [r["kind"] for r in records] == ["start", "sample"]
 
 
@@ -56,7 +57,7 @@ def test_a_wrong_sum_ends_all_ranks_with_one_line(tmp_path: Path) -> None:
     )
     approach = {"name": "broken", "ring": True, "messages": [[8]]}
     with pytest.raises(MeasurementError, match="wrong sum: broken, 2 ranks"):
-        run_ranks(find_mpirun(), 2, {"rounds": 1, "approaches": [approach]}, 20.0, broken)
+        run_ranks(find_launcher(), 2, {"rounds": 1, "approaches": [approach]}, 20.0, broken)
 
 
 def test_every_round_has_other_data_and_an_old_sum_is_wrong() -> None:

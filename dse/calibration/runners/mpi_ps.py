@@ -11,7 +11,7 @@ from dse.calibration.experiment import Experiment, Measurement, usable_cores
 from dse.calibration.runners.budget import Progress, server_budget
 from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.mpi_library import find_launcher, library_of
-from dse.calibration.runners.mpirun import run_ranks, terminable
+from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.parameter_servers import measure_servers
 from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.ps_plan import PsPlan, ps_samples
@@ -54,30 +54,29 @@ def measure_ps(
     extra = hosts.options(launcher.library) if hosts else []
     samples: list[Measurement] = []
     budget = server_budget(plan.starts(), budget_s, usable_cores(), progress)
-    with terminable():
-        for run, (workers, servers), share_s in budget.turns():
-            cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
-            task = {
-                "workers": workers,
-                "cells": cells,
-                "seconds": share_s,
-                "min_repetitions": MIN_REPETITIONS,
-            }
-            began = time.monotonic()
-            records = run_ranks(launcher, workers + servers, task, share_s, WORKER, extra)
-            budget.spent((workers, servers), time.monotonic() - began, records)
-            on_a_node = min(workers, hosts.ranks_per_node if hosts else workers)
-            about = {
-                **_library(records),
-                "transport": "mpi",
-                "run": run,
-                "ranks": workers,
-                "ranks_per_node": on_a_node,
-                "nodes": -(-workers // on_a_node),
-                "link": link,
-                "link_bytes_per_s": link_bytes_per_s,
-            }
-            samples += ps_samples(records, cells, plan.algorithm, servers, about)
+    for run, (workers, servers), share_s in budget.turns():
+        cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
+        task = {
+            "workers": workers,
+            "cells": cells,
+            "seconds": share_s,
+            "min_repetitions": MIN_REPETITIONS,
+        }
+        began = time.monotonic()
+        records = run_ranks(launcher, workers + servers, task, share_s, WORKER, extra)
+        budget.spent((workers, servers), time.monotonic() - began, records)
+        on_a_node = min(workers, hosts.ranks_per_node if hosts else workers)
+        about = {
+            **_library(records),
+            "transport": "mpi",
+            "run": run,
+            "ranks": workers,
+            "ranks_per_node": on_a_node,
+            "nodes": -(-workers // on_a_node),
+            "link": link,
+            "link_bytes_per_s": link_bytes_per_s,
+        }
+        samples += ps_samples(records, cells, plan.algorithm, servers, about)
     return samples
 
 

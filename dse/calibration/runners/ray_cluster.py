@@ -22,9 +22,9 @@ from dse.calibration.runners.budget import (
     run_costs,
     run_text,
 )
-from dse.calibration.runners.mpirun import PACKAGES
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan, allreduce_plan
+from dse.calibration.runners.processes import PACKAGES
 from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment

@@ -16,14 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners import budget, grpc_ps, mpi_ps, mpirun, ps_plan
+from dse.calibration.runners import budget, grpc_ps, mpi_ps, ps_plan
 from dse.calibration.runners.grpc_ps import Host
+from dse.calibration.runners.processes import PACKAGES
 from dse.calibration.runners.ps_plan import PsPlan, assign, largest_shard_bytes
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, interrupt, left, text, until
 
-ROOT = str(mpirun.PACKAGES)
+ROOT = str(PACKAGES)
 RUNNERS = {"grpc": grpc_ps.measure_ps, "mpi": mpi_ps.measure_ps}
 NEEDS_GRPC = pytest.mark.skipif(
     importlib.util.find_spec("grpc") is None, reason="grpcio is not installed"

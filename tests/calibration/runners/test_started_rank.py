@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import read_experiment
-from dse.calibration.runners.mpirun import find_mpirun
+from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.started_rank import Started, started
 from dse.calibration.runners.world import about, stride
 from dse.errors import MeasurementError
@@ -73,7 +73,7 @@ def test_pairs_cross_the_nodes_however_the_ranks_were_dealt() -> None:
 
 def under_mpirun(*options: str, ranks: int = 4) -> subprocess.CompletedProcess[str]:
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    mpirun = [find_mpirun(), "--oversubscribe", "-n", str(ranks)]
+    mpirun = [find_launcher().path, "--oversubscribe", "-n", str(ranks)]
     return subprocess.run(
         [*mpirun, sys.executable, "-m", "dse", "calibrate", "run", *options],
         capture_output=True,

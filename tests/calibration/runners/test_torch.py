@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from dse.calibration.runners import network_interfaces, processes, timing, torch_plan
-from dse.calibration.runners.mpirun import session_members
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.torch_distributed import (
@@ -289,7 +288,7 @@ def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
         pytest.raises(MeasurementError, match="rank 1 of 3 was killed by SIGKILL"),
     ):
         run_long()
-    assert session_members(hosts[0]) == []
+    assert processes.session_members(hosts[0]) == []
 
 
 @pytest.mark.slow
