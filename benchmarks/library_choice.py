@@ -15,6 +15,7 @@ from statistics import median
 
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.request import Request
 
 TABLE = Path(__file__).parent / "data" / "library_choice.csv"
 COLUMNS = ("library", "version", "ranks", "bytes", "algorithm", "median_s")
@@ -28,7 +29,7 @@ def rows(mpiexec: str | None) -> list[tuple[str, ...]]:
     """One row per (ranks, bytes, algorithm)."""
     algorithms = ("recursive-doubling", "ring", "halving-doubling", "auto")
     plan = MeasurePlan(algorithms, (2, 3, 4, 8), SIZES, primitives=(), local=False)
-    found = measure(plan, BUDGET_S, mpirun=mpiexec)
+    found = measure(plan, Request(BUDGET_S, mpi=mpiexec))
     runs: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for s in found.samples:
         key = (s.library, s.version, str(s.ranks), str(s.bytes), s.algorithm)

@@ -367,19 +367,20 @@ def calibrate(
     >>> profile.error("ring")  # median, relative, on rank counts it was not fitted on
     ... # doctest: +SKIP
     """
-    from dse.calibration import calibrate_here, read_profile
+    from dse.calibration import read_profile, session
     from dse.calibration.runners import registry
-    from dse.calibration.session import whereabouts
 
-    where = whereabouts(
-        registry.find_runner(runner), mpi=mpi,
+    chosen, folder = registry.find_runner(runner), Path(out)
+    request = session.requested(
+        chosen, budget_s, name, ranks, mpi=mpi,
         hostfile=None if hostfile is None else Path(hostfile),
         ranks_per_node=ranks_per_node, interface=interface, link=link,
         link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
         workload=workload,
     )  # fmt: skip
-    found = calibrate_here(Path(out), budget_s, ranks, name, where=where, runner=runner)
-    return read_profile(found[1])
+    session.check_folder(folder, name)
+    session.calibrate(chosen, request, folder)
+    return read_profile(folder / f"{name}.yaml")
 
 
 def rebuild_report(folder: File) -> Path:

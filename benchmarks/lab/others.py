@@ -22,9 +22,12 @@ from benchmarks.lab.measure import (
 )
 from benchmarks.lab.network import INTERFACE, Lab, network
 from dse.calibration.experiment import Experiment, this_machine, today
-from dse.calibration.runners import grpc_ps, torch_distributed
+from dse.calibration.runners.grpc_ps import measure_ps
 from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.processes import Host
 from dse.calibration.runners.ps_plan import PsPlan
+from dse.calibration.runners.request import Request
+from dse.calibration.runners.torch_distributed import measure_torch
 from dse.version import __version__
 
 GLOO = "gloo"  # of the names of its files
@@ -56,18 +59,10 @@ def measure_gloo(start: Start, folder: Path = RESULTS) -> Experiment:
 
 def gloo(lab: Lab, plan: MeasurePlan, budget_s: float, name: str = GLOO) -> Experiment:
     """Measure allreduce by torch and gloo, one rank a host."""
-    hosts = [torch_distributed.Host(tuple(lab.prefix(i)), lab.address(i)) for i in range(lab.hosts)]
-    found = torch_distributed.measure_torch(
-        plan,
-        budget_s,
-        name,
-        hosts=hosts,
-        ranks_per_node=1,
-        link=LINK,
-        link_bytes_per_s=lab.rate_bytes_per_s,
-        device="cpu",
-        interface=INTERFACE,
+    request = Request(
+        budget_s, name, link=LINK, link_bytes_per_s=lab.rate_bytes_per_s, device="cpu"
     )
+    found = measure_torch(plan, request, _places(lab, range(lab.hosts)), 1, INTERFACE)
     return emulated(found)
 
 
@@ -86,12 +81,8 @@ def parameter_server(
     """
     began = time.monotonic()
 
-    def places(hosts: Sequence[int]) -> list[grpc_ps.Host]:
-        return [grpc_ps.Host(tuple(lab.prefix(i)), lab.address(i)) for i in hosts]
-
-    samples = grpc_ps.measure_ps(
-        plan, budget_s, places(servers), places(workers), LINK, lab.rate_bytes_per_s
-    )
+    request = Request(budget_s, link=LINK, link_bytes_per_s=lab.rate_bytes_per_s)
+    samples = measure_ps(plan, request, _places(lab, servers), _places(lab, workers))
     return Experiment(
         name="grpc",
         date=today(),
@@ -104,3 +95,7 @@ def parameter_server(
         shared_cores=True,
         notes=NOTES,
     )
+
+
+def _places(lab: Lab, hosts: Sequence[int]) -> list[Host]:
+    return [Host(tuple(lab.prefix(host)), lab.address(host)) for host in hosts]

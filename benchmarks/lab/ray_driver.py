@@ -2,8 +2,8 @@
 
 Started as ``python -m benchmarks.lab.ray_driver``. Its first line of standard input is a task as
 JSON: ``address`` of the cluster, and either ``members``, the addresses of the nodes to wait for,
-with ``limit_s``, or the fields of a ``plan``, more ``arguments`` of measure_ray, and ``out``, the
-measurement file to write.
+with ``limit_s``, or the fields of a ``plan`` and of a ``request``, and ``out``, the measurement
+file to write. One rank is placed on each node.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dse.calibration.experiment import write_experiment
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_cluster import measure_ray
 from dse.calibration.runners.ray_session import ray_session
+from dse.calibration.runners.request import Request
 from dse.errors import DseError
 
 Task = dict[str, Any]
@@ -37,7 +38,8 @@ def measure(task: Task) -> None:
     """Measure across the cluster and write what was found."""
     lists = {key: tuple(value) for key, value in task["plan"].items() if isinstance(value, list)}
     plan = MeasurePlan(**{**task["plan"], **lists})
-    found = measure_ray(plan, address=task["address"], **task["arguments"])
+    request = Request(address=task["address"], **task["request"])
+    found = measure_ray(plan, request, ranks_per_node=1)
     write_experiment(found, task["out"])
 
 

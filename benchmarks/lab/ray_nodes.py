@@ -220,16 +220,15 @@ def measure_ray_inside(lab: Lab, plan: MeasurePlan, budget_s: float) -> Experime
 
 def measure_ray_on(cluster: RayCluster, plan: MeasurePlan, budget_s: float) -> Experiment:
     """Measure allreduce of gloo ranks that a running cluster places, one on each host."""
-    arguments = {
+    request = {
         "budget_s": budget_s,
         "name": "ray",
-        "ranks_per_node": 1,
         "link": LINK,
         "link_bytes_per_s": cluster.lab.rate_bytes_per_s,
         "device": "cpu",
     }
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "ray.json")
-        task = {"plan": dataclasses.asdict(plan), "arguments": arguments, "out": str(out)}
+        task = {"plan": dataclasses.asdict(plan), "request": request, "out": str(out)}
         cluster.run(task, 3 * budget_s + START_S + DRIVER_S)
         return emulated(read_experiment(out))

@@ -1,8 +1,8 @@
-"""Measure allreduce here, fit what one message costs, and predict with it.
+"""Fit what one message costs, and predict with it.
 
->>> from dse.calibration import calibrate_here, predict, read_profile
->>> measurements, path = calibrate_here("calibrations", budget_s=60)      # doctest: +SKIP
->>> seconds, low, high, in_range = predict(read_profile(path), "ring", 4, 2**20)  # doctest: +SKIP
+>>> from dse.calibration import predict, read_profile
+>>> profile = read_profile("calibrations/this-machine.yaml")             # doctest: +SKIP
+>>> seconds, low, high, in_range = predict(profile, "ring", 4, 2**20)    # doctest: +SKIP
 
 Everything is imported on first use: importing this package costs nothing.
 """
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from dse.calibration.prediction import predict
     from dse.calibration.profile import Profile, read_profile, write_profile
     from dse.calibration.profile_tables import profile_data, show_profile
-    from dse.calibration.session import calibrate_here
 
 __all__ = [
     "Profile",
-    "calibrate_here",
     "fit_measurements",
     "import_logs",
     "predict",
@@ -33,7 +31,6 @@ __all__ = [
 
 _HOMES = {
     "Profile": "profile",
-    "calibrate_here": "session",
     "fit_measurements": "fitting.profile",
     "import_logs": "importers.logs",
     "predict": "prediction",

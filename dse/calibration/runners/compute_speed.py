@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -29,8 +28,7 @@ LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 def run(request: Request) -> Experiment:
     """The runner 'compute': matrix products and training steps on one device."""
-    where = request.where
-    return measure_speed(request.budget_s, request.name, where.device or "cpu", where.workload)
+    return measure_speed(request.budget_s, request.name, request.device or "cpu", request.workload)
 
 
 def measure_speed(
@@ -48,22 +46,14 @@ def measure_speed(
     """
     block = None if workload is None else block_of(workload)
     began, busy = time.monotonic(), busy_core_seconds()
-    records = _records(budget_s, device, block)
+    local_s = LOCAL_SHARE * budget_s
+    records = _run(
+        {"device": device, "seconds": budget_s, "local_seconds": local_s, "block": block}
+    )
     speeds = speeds_of(records)
     if not speeds:
         raise MeasurementError("nothing was measured; give a larger --budget")
     return experiment(name, this_machine(), budget_s, began, busy, records, (), (), speeds)
-
-
-def _records(budget_s: float, device: str, block: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """What the worker printed."""
-    if device not in ("cpu", "cuda"):
-        raise MeasurementError(f"unknown device '{device}'; use cpu or cuda")
-    if not 0 < budget_s < math.inf:
-        raise MeasurementError("the budget must be positive; write for example 20 s")
-    local_s = LOCAL_SHARE * budget_s
-    task = {"device": device, "seconds": budget_s, "local_seconds": local_s, "block": block}
-    return _run(task)
 
 
 def measure_local(budget_s: float) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
-from dse.calibration.runners.budget import Budget, Progress, affordable_counts, rank_costs
-from dse.calibration.runners.hosts import Hosts, check_reachable
+from dse.calibration.runners.budget import Budget, affordable_counts, rank_costs
+from dse.calibration.runners.hosts import check_reachable
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.placement import Placement
@@ -26,59 +26,38 @@ LOCAL_SHARE = 0.25  # of the first start
 
 def run(request: Request) -> Experiment:
     """The runner 'mpi': allreduce on this machine or on hosts; by default at all their ranks."""
-    where, hosts = request.where, request.where.hosts
+    hosts = request.hosts
     usual = counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS
-    return measure(
-        allreduce_plan(request.ranks, request.sizes_bytes, usual),
-        request.budget_s,
-        request.name,
-        request.progress,
-        where.mpi,
-        where.link,
-        where.link_bytes_per_s,
-        hosts,
-    )
+    return measure(allreduce_plan(request.ranks, usual), request)
 
 
-def measure(
-    plan: MeasurePlan,
-    budget_s: float,
-    name: str = "this-machine",
-    progress: Progress | None = None,
-    mpirun: str | None = None,
-    link: str | None = None,
-    link_bytes_per_s: float | None = None,
-    hosts: Hosts | None = None,
-) -> Experiment:
-    """Measure ``plan`` within ``budget_s`` seconds of wall clock, starts included.
+def measure(plan: MeasurePlan, request: Request) -> Experiment:
+    """Measure ``plan``, which stands in place of the ranks of the request.
 
     One start measures all algorithms at one rank count; all rank counts are gone through once,
     then again as often as the budget allows, because two starts of the same thing differ more
     than its repetitions do. What is left of the budget is shared out again before each start, in
-    proportion to the contention. ``progress(done, total, text)`` is called before each.
-    mpirun: see :func:`find_launcher`. hosts: where to start the ranks, and how many on each; None
-    is this machine. link, link_bytes_per_s: between the nodes.
+    proportion to the contention.
     Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
     """
-    began = time.monotonic()
-    launcher = find_launcher(mpirun)
+    began, hosts = time.monotonic(), request.hosts
+    launcher = find_launcher(request.mpi)
     machine, used_before = this_machine(), busy_core_seconds()
     cores = machine.cores
-    counts, passes = affordable_counts(plan, budget_s, cores)
-    place, extra = Placement(None, None, link, link_bytes_per_s), list[str]()
-    if hosts is not None:
-        place = Placement(hosts.ranks_per_node, len(hosts.hosts), link, link_bytes_per_s)
-        extra = hosts.options(launcher.library)
-    place.nodes_of(max(counts))
+    counts, passes = affordable_counts(plan, request.budget_s, cores)
+    each, nodes = (hosts.ranks_per_node, len(hosts.hosts)) if hosts else (max(counts), 1)
+    place = Placement(each, nodes, request.link, request.link_bytes_per_s)
+    used = place.nodes_of(max(counts))
+    extra = hosts.options(launcher.library) if hosts else []
     if hosts is not None:
         check_reachable(hosts)
     budget = Budget(
         counts,
         passes,
-        budget_s,
+        request.budget_s,
         rank_costs(cores),
         lambda run, ranks: f"{ranks} ranks, run {run} of {passes}",
-        progress,
+        request.progress,
         began,
     )
     everything: list[dict[str, Any]] = []
@@ -90,8 +69,8 @@ def measure(
         budget.spent(ranks, time.monotonic() - start_began, records)
         everything += records
         samples += samples_of(records, run, ranks, place.about(ranks))
-    busy = used_before if place.nodes_of(max(counts)) == 1 else None
-    return experiment(name, machine, budget_s, began, busy, everything, samples)
+    busy = used_before if used == 1 else None
+    return experiment(request.name, machine, request.budget_s, began, busy, everything, samples)
 
 
 def task_of(

@@ -103,16 +103,6 @@ def find_launcher(wanted: str | None = None) -> Mpirun:
     raise MeasurementError(f"{of} was not found; {_install(wanted or OPENMPI)}")
 
 
-def library_of(text: str) -> tuple[str, str]:
-    """Short name and version of an MPI library, from its own description.
-
-    'Open MPI v5.0.11' -> ('openmpi', '5.0.11'); 'MPICH Version:      5.0.2' -> ('mpich', '5.0.2').
-    """
-    name, _, version = text.strip().rpartition(" ")
-    name = (name or text).lower().replace("version:", "").replace(" ", "")
-    return name, version.removeprefix("v")
-
-
 def _programs() -> list[str]:
     wheels = [Path(sys.executable).parent / name for name in PROGRAMS]
     found = [str(path) for path in wheels if path.exists()]

@@ -1,42 +1,51 @@
-"""Runs of parameter servers over any transport: what to measure, and the experiment."""
+"""Runs of parameter servers over any transport: what to measure, the starts, the experiment."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
-from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
+from dse.calibration.experiment import (
+    Experiment,
+    Measurement,
+    busy_core_seconds,
+    this_machine,
+    usable_cores,
+)
 from dse.calibration.runners import compute_speed
-from dse.calibration.runners.hosts import Hosts, check_reachable
-from dse.calibration.runners.ps_plan import DEFAULT_SIZES, PsPlan
-from dse.calibration.runners.records import experiment
+from dse.calibration.runners.budget import server_budget
+from dse.calibration.runners.hosts import check_reachable
+from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.ps_plan import ALGORITHM, PsPlan
+from dse.calibration.runners.records import experiment, fields_of, library_of
 from dse.calibration.runners.request import Request
 from dse.errors import ArgumentError
 
 MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
 LOCAL_S = 1.0  # for reductions and copies
 
+Task = dict[str, Any]
+Start = Callable[[Task, float], list[dict[str, Any]]]
 
-def server_plan(
-    workers: Sequence[int] | None,
-    servers: Sequence[int] | None,
-    sizes_bytes: Sequence[int] | None,
-    hosts: Hosts | None,
-) -> PsPlan:
+
+def server_plan(request: Request) -> PsPlan:
     """The plan of a measurement: the counts asked for, else as many as the hosts take, one each.
 
     Raises StudyError where that is too little to fit, or more than the hosts take.
     """
+    hosts = request.hosts
     if hosts is not None and hosts.ranks_per_node > 1:
         problem = "a worker or server wants a host of its own"
         raise ArgumentError("--ranks-per-node", problem, "give --ranks-per-node 1")
     room = hosts.ranks if hosts is not None else None
-    p = tuple(servers or (s for s in DEFAULT_SERVERS if room is None or s <= max(room - 2, 1)))
+    usual = (s for s in DEFAULT_SERVERS if room is None or s <= max(room - 2, 1))
+    p = tuple(request.servers or usual)
     most = MOST_WORKERS if room is None else max(room - max(p), 1)
-    m = tuple(workers or range(1, most + 1))
+    m = tuple(request.ranks or range(1, most + 1))
     for option, counts in (("--ranks", m), ("--servers", p)):
-        if not counts or min(counts) < 1:
+        if min(counts) < 1:
             listed = ",".join(map(str, counts))
             raise ArgumentError(option, f"'{listed}' is no count", "give for example 1,2")
     if len(set(product(m, p))) < 2:
@@ -45,23 +54,68 @@ def server_plan(
     if room is not None and max(m) + max(p) > room:
         problem = f"{max(m)} workers and {max(p)} servers want more than the {room} hosts"
         raise ArgumentError("--ranks, --servers", problem, "give fewer, or more hosts")
-    return PsPlan(m, p, tuple(sizes_bytes) if sizes_bytes else DEFAULT_SIZES)
+    return PsPlan(m, p)
 
 
 def measure_servers(
-    request: Request, measure_ps: Callable[[PsPlan], list[Measurement]]
+    request: Request, measure_ps: Callable[[PsPlan, Request], list[Measurement]]
 ) -> Experiment:
     """Parameter servers as ``measure_ps`` measures a plan over its transport, here or on hosts;
     then, beyond the budget, how fast one thread sums and copies.
 
     Raises StudyError for a plan that cannot be right, and MeasurementError.
     """
-    where = request.where
-    plan = server_plan(request.ranks, where.servers, request.sizes_bytes, where.hosts)
+    plan = server_plan(request)
     began, busy = time.monotonic(), busy_core_seconds()
-    if where.hosts is not None:
-        check_reachable(where.hosts)
-    samples = measure_ps(plan)
+    if request.hosts is not None:
+        check_reachable(request.hosts)
+    samples = measure_ps(plan, request)
     local = compute_speed.measure_local(LOCAL_S)
-    before = busy if where.hosts is None else None
+    before = busy if request.hosts is None else None
     return experiment(request.name, this_machine(), request.budget_s, began, before, local, samples)
+
+
+def samples_of_starts(
+    plan: PsPlan, request: Request, start: Start, transport: str, link: str, hosts: int
+) -> list[Measurement]:
+    """Seconds to send all gradients to P servers and get their sums, of the slowest of M workers.
+
+    One start of the processes measures all sizes with one (M, P); all are gone through once, then
+    again as often as the budget allows. start: runs a task, of which it knows what its workers
+    need besides, for a share of seconds. hosts: that workers are on. In a sample ``ranks`` are the
+    workers and ``nodes`` the hosts that have workers. Raises MeasurementError.
+    """
+    samples: list[Measurement] = []
+    budget = server_budget(plan.starts(), request.budget_s, usable_cores(), request.progress)
+    for run, (workers, servers), share_s in budget.turns():
+        cells, nodes = plan.cells(servers), min(workers, hosts)
+        task = {
+            "workers": workers,
+            "servers": servers,
+            "cells": cells,
+            "seconds": share_s,
+            "min_repetitions": MIN_REPETITIONS,
+        }
+        began = time.monotonic()
+        records = start(task, share_s)
+        budget.spent((workers, servers), time.monotonic() - began, records)
+        library, version = library_of(records)
+        for record in (record for record in records if record["kind"] == "sample"):
+            shards = [size for _, size in cells[record["index"]]]
+            about = {
+                "transport": transport,
+                "library": library,
+                "version": version,
+                "run": run,
+                "algorithm": ALGORITHM,
+                "ranks": workers,
+                "ranks_per_node": -(-workers // nodes),
+                "nodes": nodes,
+                "link": request.link or link,
+                "link_bytes_per_s": request.link_bytes_per_s,
+                "bytes": sum(shards),
+                "servers": servers,
+                "largest_shard_bytes": max(shards),
+            }
+            samples.append(Measurement(**fields_of(Measurement, {**record, **about})))
+    return samples

@@ -11,26 +11,24 @@ from dse.errors import MeasurementError
 
 @dataclass(frozen=True)
 class Placement:
-    """Where ranks are: ``ranks_per_node`` (None: all on one node) on at most ``nodes`` nodes.
+    """Where ranks are: ``ranks_per_node`` on each of at most ``nodes`` nodes, in order.
 
     link: the tier between the nodes by name; link_bytes_per_s: its speed in one direction per node.
     """
 
-    ranks_per_node: int | None = None
-    nodes: int | None = None
+    ranks_per_node: int
+    nodes: int = 1
     link: str | None = None
     link_bytes_per_s: float | None = None
 
     def on_each(self, ranks: int) -> int:
         """The ranks on a full node."""
-        if self.ranks_per_node is None:
-            return math.ceil(ranks / (self.nodes or 1))
         return min(self.ranks_per_node, ranks)
 
     def nodes_of(self, ranks: int) -> int:
         """The nodes that ``ranks`` fill; raises MeasurementError if there are fewer."""
         count = math.ceil(ranks / self.on_each(ranks))
-        if self.nodes is not None and count > self.nodes:
+        if count > self.nodes:
             room = f"{self.nodes} node{'s' * (self.nodes != 1)} of {self.ranks_per_node} ranks"
             raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
         return count
@@ -41,10 +39,16 @@ class Placement:
 
     def about(self, ranks: int) -> dict[str, Any]:
         """The fields of a Measurement that say where its ranks were."""
-        nodes = self.nodes_of(ranks)
-        return {
-            "ranks_per_node": self.on_each(ranks),
-            "nodes": nodes,
-            "link": (self.link or "network") if nodes > 1 else "shared-memory",
-            "link_bytes_per_s": self.link_bytes_per_s if nodes > 1 else None,
-        }
+        return about(self.on_each(ranks), self.nodes_of(ranks), self.link, self.link_bytes_per_s)
+
+
+def about(
+    ranks_per_node: int, nodes: int, link: str | None, link_bytes_per_s: float | None
+) -> dict[str, Any]:
+    """The fields of a Measurement for ranks on so many nodes, joined by this link."""
+    return {
+        "ranks_per_node": ranks_per_node,
+        "nodes": nodes,
+        "link": (link or "network") if nodes > 1 else "shared-memory",
+        "link_bytes_per_s": link_bytes_per_s if nodes > 1 else None,
+    }

@@ -66,11 +66,9 @@ def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
 
 
 def allreduce_plan(
-    ranks: Sequence[int] | None,
-    sizes_bytes: Sequence[int] | None,
-    usual: Sequence[int] = DEFAULT_RANKS,
+    ranks: Sequence[int] | None, usual: Sequence[int] = DEFAULT_RANKS
 ) -> MeasurePlan:
-    """The plan for these rank counts and sizes; ``usual`` counts and DEFAULT_SIZES where None.
+    """The plan for these rank counts, the ``usual`` ones where None.
 
     Raises StudyError where the counts are too few to fit and to check the fit.
     """
@@ -79,6 +77,4 @@ def allreduce_plan(
         listed = ",".join(str(count) for count in counts)
         problem = f"'{listed}' is too little to fit and to check the fit"
         raise ArgumentError("--ranks", problem, "give two or more counts from 2, as 2,3,4,8")
-    return MeasurePlan(
-        ranks=counts, sizes_bytes=DEFAULT_SIZES if sizes_bytes is None else tuple(sizes_bytes)
-    )
+    return MeasurePlan(ranks=counts)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,21 @@ TELLING = ("wrong ", "was killed", "this MPI", " ranks were started")
 TAIL_LINES = 3
 
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where processes run.
+
+    prefix: what starts a command there, such as ('ip', 'netns', 'exec', 'host2'); empty: here.
+    address: on which it listens, and at which all others reach it.
+    """
+
+    prefix: tuple[str, ...] = ()
+    address: str = "127.0.0.1"
+
+
+HERE = Host()
 Processes = list[subprocess.Popen[str]]
 
 

@@ -16,7 +16,6 @@ from dse.calibration.experiment import Experiment, Machine
 from dse.calibration.runners.budget import (
     LEAST_GROUP_S,
     Budget,
-    Progress,
     affordable_groups,
     limit_s,
     run_costs,
@@ -40,56 +39,34 @@ TASK = dict[str, Any]
 
 def run(request: Request) -> Experiment:
     """The runner 'ray': allreduce by gloo or NCCL over a Ray cluster, or Ray on this machine."""
-    where = request.where
-    return measure_ray(
-        allreduce_plan(request.ranks, request.sizes_bytes),
-        request.budget_s,
-        request.name,
-        request.progress,
-        where.address,
-        link=where.link,
-        link_bytes_per_s=where.link_bytes_per_s,
-    )
+    return measure_ray(allreduce_plan(request.ranks), request)
 
 
 def measure_ray(
-    plan: MeasurePlan,
-    budget_s: float,
-    name: str = "this-cluster",
-    progress: Progress | None = None,
-    address: str | None = None,
-    nodes: int | None = None,
-    ranks_per_node: int | None = None,
-    link: str | None = None,
-    link_bytes_per_s: float | None = None,
-    device: str = "auto",
+    plan: MeasurePlan, request: Request, ranks_per_node: int | None = None
 ) -> Experiment:
-    """Measure ``plan`` on a Ray cluster within ``budget_s`` seconds, its start included.
+    """Measure ``plan``, which stands in place of the ranks of the request, on all nodes.
 
-    address: None starts Ray on this machine; else a cluster ("auto", "host:6379",
-    "ray://host:10001"). nodes: how many of it to use, all by default, each with ``ranks_per_node``
-    ranks. link, link_bytes_per_s: the network between the nodes. Raises ClusterError where there is
-    no such cluster, and MeasurementError; the actors are gone whatever happens.
+    ranks_per_node: of a full node; None spreads the ranks evenly. Raises ClusterError where there
+    is no such cluster, and MeasurementError; the actors are gone whatever happens.
     """
     began = time.monotonic()
+    address, budget_s, progress = request.address, request.budget_s, request.progress
     counts, runs = affordable_groups(plan, budget_s, START_S)
     package = str(PACKAGES / "dse")
     with ray_session(address, {"py_modules": [package]} if address else None) as ray:
         there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        used = nodes or len(there)
-        if used > len(there):
-            count = f"{len(there)} node{'s' * (len(there) != 1)}"
-            raise MeasurementError(f"the Ray cluster has only {count}, and {used} are needed")
-        each = ranks_per_node or -(-max(counts) // used)
-        place = Placement(each, used, link or ("network" if used > 1 else None), link_bytes_per_s)
+        each = ranks_per_node or -(-max(counts) // len(there))
+        place = Placement(each, len(there), request.link, request.link_bytes_per_s)
         used = place.nodes_of(max(counts))
         if progress:
             progress(0, runs, f"placing {max(counts)} ranks on {used} Ray nodes")
-        with _actors(ray, there, max(counts), each, used, device) as (actors, gpus):
+        with _actors(ray, there, max(counts), each, used, request.device) as (actors, gpus):
             about = _ask(ray, [actor.about.remote() for actor in actors], ROOM_S)
             if not all(node["torch"] for node in about):
                 raise MeasurementError(f"torch is missing on the nodes of the cluster; {INSTALL}")
-            fleet = Fleet(place, str(about[0]["address"]), device if gpus else "cpu")
+            device = (request.device or "auto") if gpus else "cpu"
+            fleet = Fleet(place, str(about[0]["address"]), device)
             task = fleet.task(plan, counts, 1, 0.0, about[0]["cores"])
             if gpus:  # Ray shows an actor no GPU but its own
                 task |= {"local_ranks": 1, "local_rank": 0}
@@ -103,7 +80,8 @@ def measure_ray(
                 records += _run(ray, actors, task)
         notes = (f"ranks placed by Ray {ray.__version__}", "load by other processes not recorded")
     machine = Machine(**about[0]["machine"]) if about[0]["machine"] else None
-    return experiment(name, machine, budget_s, began, None, records, fleet.samples(records), notes)
+    samples = fleet.samples(records)
+    return experiment(request.name, machine, budget_s, began, None, records, samples, notes)
 
 
 @contextmanager
@@ -113,14 +91,14 @@ def _actors(
     ranks: int,
     each: int,
     nodes: int,
-    device: str,
+    device: str | None,
 ) -> Iterator[tuple[list[Any], bool]]:
     """The actors in the order of their ranks, and whether each has a GPU; ended at the end."""
     from ray.util.placement_group import placement_group, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
     have = sorted((node["Resources"].get("GPU", 0) for node in there), reverse=True)
-    gpus = device == "cuda" or (device == "auto" and have[nodes - 1] >= each)
+    gpus = device != "cpu" and have[nodes - 1] >= each
     cpus = min(each, *(int(node["Resources"]["CPU"]) for node in there))
     bundle = {"CPU": float(cpus), **({"GPU": float(each)} if gpus else {})}
     group = placement_group([bundle] * nodes, "STRICT_SPREAD" if nodes > 1 else "STRICT_PACK")

@@ -16,7 +16,6 @@ from dse.calibration.experiment import (
     busy_core_seconds,
     today,
 )
-from dse.calibration.runners.mpi_library import library_of
 from dse.errors import MeasurementError
 from dse.version import __version__
 
@@ -29,12 +28,27 @@ Record = Mapping[str, Any]
 def samples_of(
     records: Sequence[Record], run: int, ranks: int, where: Mapping[str, Any]
 ) -> list[Measurement]:
-    """The samples of one start. where: nodes, ranks_per_node, link, link_bytes_per_s."""
-    said = next((str(record["library"]) for record in records if record["kind"] == "start"), "")
-    library, version = library_of(said or "unknown")
+    """The samples of one start over MPI. where: nodes, ranks_per_node, link, link_bytes_per_s."""
+    library, version = library_of(records)
     about = {"transport": "mpi", "library": library, "version": version, "run": run, "ranks": ranks}
     mine = [record for record in records if record["kind"] == "sample"]
-    return [Measurement(**_known(Measurement, {**record, **about, **where})) for record in mine]
+    return [Measurement(**fields_of(Measurement, {**record, **about, **where})) for record in mine]
+
+
+def library_of(records: Sequence[Record]) -> tuple[str, str]:
+    """Short name and version of the library of a start, from its own description.
+
+    'Open MPI v5.0.11' -> ('openmpi', '5.0.11'); 'MPICH Version:      5.0.2' -> ('mpich', '5.0.2').
+    """
+    text = next(str(record["library"]) for record in records if record["kind"] == "start")
+    name, _, version = text.strip().rpartition(" ")
+    name = (name or text).lower().replace("version:", "").replace(" ", "")
+    return name, version.removeprefix("v")
+
+
+def fields_of(kind: type[Any], record: Record) -> dict[str, Any]:
+    """What of a record is a field of the dataclass."""
+    return {key: record[key] for key in kind.__dataclass_fields__ if key in record}
 
 
 def experiment(
@@ -59,7 +73,7 @@ def experiment(
         raise MeasurementError("the ranks reported no measurement; give a larger --budget")
     wall_s = time.monotonic() - began
     local = tuple(
-        LocalSpeed(**_known(LocalSpeed, record)) for record in records if record["kind"] in LOCAL
+        LocalSpeed(**fields_of(LocalSpeed, record)) for record in records if record["kind"] in LOCAL
     )
     return Experiment(
         name=name,
@@ -82,10 +96,6 @@ def _background(before: tuple[float, float], wall_s: float) -> float:
     """Cores that processes other than the ranks kept busy, on average over ``wall_s``."""
     everyone, ours = (now - then for now, then in zip(busy_core_seconds(), before, strict=True))
     return round(max(0.0, everyone - ours) / wall_s, 2)
-
-
-def _known(kind: type[Any], record: Record) -> dict[str, Any]:
-    return {key: record[key] for key in kind.__dataclass_fields__ if key in record}
 
 
 def _speed(local: Sequence[LocalSpeed], kind: str) -> float:

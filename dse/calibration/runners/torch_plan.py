@@ -11,6 +11,7 @@ from dse.calibration.experiment import Measurement
 from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MIN_REPETITIONS, MeasurePlan
+from dse.calibration.runners.records import fields_of
 from dse.errors import MeasurementError
 
 INSTALL = (
@@ -30,10 +31,6 @@ class Fleet:
     place: Placement
     address: str = "127.0.0.1"
     device: str = "auto"
-
-    def __post_init__(self) -> None:
-        if self.device not in ("auto", "cpu", "cuda"):
-            raise MeasurementError(f"unknown device '{self.device}'; use auto, cpu or cuda")
 
     def task(
         self, plan: MeasurePlan, counts: Sequence[int], runs: int, seconds: float, cores: int
@@ -78,7 +75,9 @@ class Fleet:
             if about["nodes"] == 1:
                 about["link"] = "loopback" if start["transport"] == "gloo" else "intra-node"
             about |= {key: start[key] for key in ("transport", "version", "device")}
-            found.append(Measurement(library="torch", **_known(Measurement, {**record, **about})))
+            found.append(
+                Measurement(library="torch", **fields_of(Measurement, {**record, **about}))
+            )
         return found
 
 
@@ -86,7 +85,3 @@ def need_torch() -> None:
     """Raise MeasurementError unless this Python has torch."""
     if importlib.util.find_spec("torch") is None:
         raise MeasurementError(f"torch is not installed; {INSTALL}")
-
-
-def _known(kind: type[Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: record[key] for key in kind.__dataclass_fields__ if key in record}

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, this_machine
-from dse.calibration.runners.budget import Budget, Progress, rank_costs
+from dse.calibration.runners.budget import Budget, rank_costs
 from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import SETTINGS
-from dse.calibration.runners.plan import MeasurePlan, allreduce_plan, counts_up_to
+from dse.calibration.runners.placement import about
+from dse.calibration.runners.plan import allreduce_plan, counts_up_to
 from dse.calibration.runners.records import experiment, samples_of
 from dse.calibration.runners.request import Request
 from dse.calibration.runners.started_rank import Started
@@ -22,38 +23,16 @@ WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it 
 
 
 def run_as_rank(request: Request, me: Started) -> Experiment | None:
-    """The runner 'mpi' among ranks that a launcher started; by default at all counts up to them."""
-    plan = allreduce_plan(request.ranks, request.sizes_bytes, counts_up_to(me.ranks))
-    where = request.where
-    return measure_world(
-        plan,
-        request.budget_s,
-        request.name,
-        request.progress,
-        me,
-        where.link,
-        where.link_bytes_per_s,
-    )
+    """The runner 'mpi' among ranks that a launcher started; the Experiment on rank 0 alone.
 
-
-def measure_world(
-    plan: MeasurePlan,
-    budget_s: float,
-    name: str,
-    progress: Progress | None,
-    me: Started,
-    link: str | None = None,
-    link_bytes_per_s: float | None = None,
-) -> Experiment | None:
-    """Measure ``plan`` among the ranks there are; the Experiment on rank 0, None on the others.
-
-    Every rank must call this, once, with the same arguments. The rank counts are those of the plan
-    that there are ranks for: each is measured among the first so many, while the rest wait without
-    using a core. One start is one run, so the profile's intervals do not hold what differs from
-    start to start; measure again and fit both files for that.
+    Every rank must call this, once, with the same request. The rank counts are those asked for that
+    there are ranks for, by default all up to them: each is measured among the first so many, while
+    the rest wait without using a core. One start is one run, so the profile's intervals do not hold
+    what differs from start to start; measure again and fit both files for that.
     Raises MeasurementError; MPI is then not shut down cleanly, so that the launcher notices.
     """
     began = time.monotonic()
+    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks))
     counts = sorted({count for count in plan.ranks if count <= me.ranks})
     if not counts:
         raise MeasurementError(f"{me.by} started {me.ranks} ranks, fewer than --ranks asks for")
@@ -68,10 +47,10 @@ def measure_world(
     budget = Budget(
         counts,
         1,
-        budget_s,
+        request.budget_s,
         rank_costs(machine.cores, started=True),
         lambda _, ranks: f"{ranks} of {me.ranks} ranks",
-        progress if me.rank == 0 else None,
+        request.progress if me.rank == 0 else None,
         began,
     )
     everything: list[dict[str, Any]] = []
@@ -87,13 +66,18 @@ def measure_world(
                 raise MeasurementError(str(failure)) from None
             part.Free()
             everything += records
-            samples += samples_of(records, 1, ranks, about(nodes[:ranks], link, link_bytes_per_s))
+            on_each = Counter(nodes[:ranks])
+            link = request.link, request.link_bytes_per_s
+            where = about(max(on_each.values()), len(on_each), *link)
+            samples += samples_of(records, 1, ranks, where)
         _wait(comm)
     MPI.Finalize()
     if me.rank:
         return None
     notes = (f"one start of {me.ranks} ranks by {me.by}, measured in parts of it",)
-    return experiment(name, machine, budget_s, began, None, everything, samples, notes)
+    return experiment(
+        request.name, machine, request.budget_s, began, None, everything, samples, notes
+    )
 
 
 def stride(nodes: Sequence[str]) -> int:
@@ -102,18 +86,6 @@ def stride(nodes: Sequence[str]) -> int:
     nodes: the node of every rank. Ranks may fill one node after the other, or be dealt out.
     """
     return next((rank for rank, node in enumerate(nodes) if node != nodes[0]), 1)
-
-
-def about(nodes: Sequence[str], link: str | None, link_bytes_per_s: float | None) -> dict[str, Any]:
-    """The fields of a Measurement that say where its ranks were; nodes: that of every rank."""
-    on_each = Counter(nodes)
-    several = len(on_each) > 1
-    return {
-        "ranks_per_node": max(on_each.values()),
-        "nodes": len(on_each),
-        "link": (link or "network") if several else "shared-memory",
-        "link_bytes_per_s": link_bytes_per_s if several else None,
-    }
 
 
 def _mpi() -> tuple[Any, Any]:

@@ -74,21 +74,20 @@ def run(
     torchrun, with the ranks that these started.
     """
     from dse.calibration import arguments
-    from dse.calibration.runners.request import Request
-    from dse.calibration.session import calibrate, calibrate_as_rank, check, whereabouts
+    from dse.calibration.session import calibrate, check_folder, requested
 
     me = started(os.environ)
     launcher = me.by if me else None
     leads = me is None or me.rank == 0
     try:
         found = registry.find_runner(runner, launcher)
-        where = whereabouts(
-            found, launcher, mpi=mpi, hostfile=hostfile, ranks_per_node=ranks_per_node,
-            interface=interface, link=link, link_bandwidth=link_bandwidth, address=address,
+        request = requested(
+            found, budget, name, _counts(ranks), _run_progress, launcher, mpi=mpi,
+            hostfile=hostfile, ranks_per_node=ranks_per_node, interface=interface, link=link,
+            link_bandwidth=link_bandwidth, address=address,
             servers=None if servers is None else arguments.counts(servers, "--servers"),
             device=device, workload=workload,
         )  # fmt: skip
-        request = Request(budget, name, _counts(ranks), None, _run_progress, where)
     except DseError:
         if leads:
             raise
@@ -97,11 +96,9 @@ def run(
         raise SystemExit(0) from None
     try:
         if leads:
-            check(found, request, out)
+            check_folder(out, name)
             _say_begun(found, request, out, me)
-        written = (
-            calibrate_as_rank(found, request, out, me) if me else calibrate(found, request, out)
-        )
+        written = calibrate(found, request, out, me)
     except (DseError, KeyboardInterrupt) as error:
         if leads:  # and says it, once
             raise
@@ -115,14 +112,13 @@ def _say_begun(runner: Runner, request: Request, out: Path, me: Started | None) 
     """What is replaced, what is measured, and where."""
     if os.path.exists(out / f"{request.name}.yaml"):
         print(f"{out / request.name}.yaml will be replaced; to keep it, choose another --name")
-    where = request.where
     at = "this machine"
     if me is not None:
         at = f"the {me.ranks} ranks that {me.by} started"
-    elif where.hosts is not None:
-        at = f"{len(where.hosts.hosts)} hosts"
-    elif where.address is not None:
-        at = f"the cluster at {where.address}"
+    elif request.hosts is not None:
+        at = f"{len(request.hosts.hosts)} hosts"
+    elif request.address is not None:
+        at = f"the cluster at {request.address}"
     print(f"measuring {runner.what} on {at} for {request.budget_s:g} s", flush=True)
 
 

@@ -19,7 +19,7 @@ from dse.calibration.fitting.servers import (
     wire_s,
 )
 from dse.calibration.fitting.step_cost import relative_error
-from dse.calibration.runners.ps_plan import PsPlan, equal_tensors, largest_shard_bytes
+from dse.calibration.runners.ps_plan import messages
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import WORK_FROM
 
@@ -38,8 +38,7 @@ def sample(
     run: int = 1,
 ) -> Measurement:
     """What a system of these costs would have measured."""
-    messages = PsPlan().messages(equal_tensors(size, 12), servers)
-    shard = largest_shard_bytes(messages, servers)
+    shard = max(bytes_ for _, bytes_ in messages(size, servers))
     wire = 1.0 / link if link else 0.0
     one = PsRows(*(np.array([float(v)]) for v in (workers, servers, size, shard, wire, 1, 0)))
     seconds = float(predict_ps(one, math.inf, CORES, coefficients)[0])

@@ -24,12 +24,6 @@ from dse.errors import MeasurementError
 from tests.processes import children, disturbed
 
 
-@pytest.mark.parametrize("bad", [{"device": "tpu"}, {"budget_s": 0.0}, {"budget_s": float("nan")}])
-def test_bad_arguments_are_refused_before_anything_starts(bad: dict[str, object]) -> None:
-    with pytest.raises(MeasurementError, match=r"write for example 20|use cpu or cuda"):
-        measure_speed(**{"budget_s": 5.0, "name": "here", **bad})
-
-
 def test_speed_is_work_over_the_median_time() -> None:
     record = {"kind": "matmul", "name": "matmul", "library": "numpy", "version": "2", "threads": 1}
     times = timing.summary([1.0, 2.0, 4.0])

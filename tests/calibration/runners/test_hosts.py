@@ -13,7 +13,8 @@ from dse.calibration.runners.hosts import Host, Hosts, check_reachable, read_hos
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.registry import find_runner
-from dse.calibration.session import whereabouts
+from dse.calibration.runners.request import Request
+from dse.calibration.session import requested
 from dse.errors import MeasurementError, StudyError
 
 
@@ -83,10 +84,9 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
         ({"link_bandwidth": "0 Gbps"}, "link_bandwidth: the speed must be positive"),
     ):
         with pytest.raises(StudyError, match=said):
-            whereabouts(find_runner(None), **arguments)
-    found = whereabouts(
-        find_runner(None), hostfile=path, interface="lo,10.0.0.0/8", link_bandwidth="25 Gbps"
-    )
+            requested(find_runner(None), 60.0, "here", **arguments)
+    given = {"hostfile": path, "interface": "lo,10.0.0.0/8", "link_bandwidth": "25 Gbps"}
+    found = requested(find_runner(None), 60.0, "here", **given)
     assert found.link_bytes_per_s == 25e9 / 8
 
 
@@ -119,7 +119,7 @@ def test_hosts_that_do_not_answer_are_named(
 def test_a_host_that_does_not_exist_stops_the_measurement() -> None:
     gone = Hosts((Host("no-such-host.invalid", 1), Host("localhost", 1)), 1)
     with pytest.raises(MeasurementError, match=r"no-such-host\.invalid"):
-        measure(MeasurePlan(ranks=(2,)), 20.0, hosts=gone)
+        measure(MeasurePlan(ranks=(2,)), Request(20.0, hosts=gone))
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_ranks_run_on_the_hosts_of_the_file(
     monkeypatch.setenv("PRTE_MCA_plm_ssh_agent", agent)
     hosts = read_hosts(written(tmp_path, "here1 slots=1\nhere2 slots=1\n"))
     plan = MeasurePlan(ranks=(2,), sizes_bytes=(64, 4096), local=False)
-    found = measure(plan, 5.0, hosts=hosts, link="loop", link_bytes_per_s=1e9)
+    found = measure(plan, Request(5.0, hosts=hosts, link="loop", link_bytes_per_s=1e9))
     assert {s.collective for s in found.samples} == {"allreduce", "exchange", "ping-pong"}
     assert {(s.nodes, s.ranks_per_node, s.link) for s in found.samples} == {(2, 1, "loop")}
     assert {s.link_bytes_per_s for s in found.samples} == {1e9}

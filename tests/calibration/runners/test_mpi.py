@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration import calibrate_here, read_profile
-from dse.calibration.experiment import read_experiment
-from dse.calibration.runners import plan as planning
+import dse
+from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.runners.mpi import measure
-from dse.calibration.runners.mpi_library import find_launcher, library_of
+from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MeasurePlan, counts_up_to
+from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan, counts_up_to
+from dse.calibration.runners.records import library_of
+from dse.calibration.runners.request import Request
 from dse.errors import ArgumentError, DseError, MeasurementError, OutputError
 
 SMALL = (64, 4096, 262144)
@@ -20,7 +21,7 @@ SMALL = (64, 4096, 262144)
 
 def test_a_hopeless_budget_is_refused_before_anything_starts() -> None:
     with pytest.raises(MeasurementError, match="budget_s"):
-        measure(MeasurePlan(), 2.0)
+        measure(MeasurePlan(), Request(2.0))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,6 @@ def test_a_placement_tells_where_the_ranks_are() -> None:
     assert two.about(4) == {"ranks_per_node": 2, "nodes": 2, "link": "net", "link_bytes_per_s": 1e9}
     with pytest.raises(MeasurementError, match="7 ranks do not fit on 3 nodes of 2"):
         two.about(7)
-    assert Placement(nodes=2).on_each(5) == 3
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,16 @@ def test_a_placement_tells_where_the_ranks_are() -> None:
 )
 def test_without_its_mpirun_it_says_what_to_do(wanted: str, said: str) -> None:
     with pytest.raises(DseError, match=said):
-        measure(MeasurePlan(), 60.0, mpirun=wanted)
+        measure(MeasurePlan(), Request(60.0, mpi=wanted))
 
 
 def test_a_library_is_known_by_what_it_says() -> None:
-    assert library_of("Open MPI v5.0.11") == ("openmpi", "5.0.11")
-    assert library_of("MPICH Version:      5.0.2") == ("mpich", "5.0.2")
+    for said, known in (
+        ("Open MPI v5.0.11", ("openmpi", "5.0.11")),
+        ("MPICH Version:      5.0.2", ("mpich", "5.0.2")),
+        ("grpcio 1.76.0", ("grpcio", "1.76.0")),
+    ):
+        assert library_of([{"kind": "start", "library": said}]) == known
     assert find_launcher().library == "openmpi"
 
 
@@ -108,7 +112,7 @@ def test_bad_arguments_are_named_and_write_nothing(
     tmp_path: Path, arguments: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ArgumentError) as found:
-        calibrate_here(tmp_path / "out", **arguments)
+        dse.calibrate(tmp_path / "out", **arguments)
     assert str(found.value).startswith(said)
     assert not (tmp_path / "out").exists()
 
@@ -116,20 +120,18 @@ def test_bad_arguments_are_named_and_write_nothing(
 def test_an_output_that_is_a_file_is_found_out_before_measuring(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("in the way")
     with pytest.raises(OutputError, match="choose another out"):
-        calibrate_here(tmp_path / "out")
+        dse.calibrate(tmp_path / "out")
 
 
 @pytest.mark.slow
-def test_real_ranks_end_to_end(tmp_path: Path) -> None:
+def test_real_ranks_are_measured_and_verified() -> None:
     told: list[tuple[int, int, str]] = []
-    measured, profile_path = calibrate_here(
-        tmp_path, 8.0, (2, 3), "here", SMALL, lambda *step: told.append(step)
-    )
-    found = read_experiment(measured)
+    plan = MeasurePlan(ranks=(2, 3), sizes_bytes=SMALL)
+    found = measure(plan, Request(8.0, progress=lambda *step: told.append(step)))
     assert all(sample.verified and sample.repetitions >= 5 for sample in found.samples)
     allreduce = [s for s in found.samples if s.collective == "allreduce"]
     cells = {(s.algorithm, s.ranks, s.bytes) for s in allreduce}
-    assert cells == {(a, n, m) for a in planning.OPENMPI_ALGORITHMS for n in (2, 3) for m in SMALL}
+    assert cells == {(a, n, m) for a in OPENMPI_ALGORITHMS for n in (2, 3) for m in SMALL}
     assert all(0 < s.min_s <= s.median_s <= s.p95_s for s in found.samples)
     others = {(s.collective, s.ranks) for s in found.samples if s.collective != "allreduce"}
     assert others == {("exchange", 2), ("exchange", 3), ("ping-pong", 2)}
@@ -137,11 +139,6 @@ def test_real_ranks_end_to_end(tmp_path: Path) -> None:
     assert found.gamma_s_per_byte > 0
     assert found.machine.cores >= 1
     assert (told[0][0], told[-1][0]) == (0, told[-1][1])
-    profile = read_profile(profile_path)
-    assert profile.library == "openmpi"
-    assert profile.ranks == (2, 3)
-    assert set(profile.measured_algorithms) == set(planning.OPENMPI_ALGORITHMS)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "here.measurements.json",
-        "here.yaml",
-    ]
+    profile = fit_experiments([found], "here")
+    assert (profile.library, profile.ranks) == ("openmpi", (2, 3))
+    assert set(profile.measured_algorithms) == set(OPENMPI_ALGORITHMS)

@@ -110,7 +110,8 @@ def test_hung_ranks_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 DRIVER = """
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
-measure(MeasurePlan(ranks=(2,), sizes_bytes=(64, 2**24)), 60.0)
+from dse.calibration.runners.request import Request
+measure(MeasurePlan(ranks=(2,), sizes_bytes=(64, 2**24)), Request(60.0))
 """
 
 

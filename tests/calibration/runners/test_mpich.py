@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,8 +12,10 @@ from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher
 from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 from tests.calibration.runners.test_mpi_faults import ENDING_S, LONG, kill_a_rank, running
+from tests.calibration.runners.test_started_rank import started_by
 from tests.processes import disturbed
 
 
@@ -30,7 +30,7 @@ def mpich() -> Mpirun:
 @pytest.mark.slow
 def test_mpich_measures_all_algorithms(mpich: Mpirun) -> None:
     plan = MeasurePlan(ranks=(2, 3), sizes_bytes=(64, 4096), algorithms=("auto", "ring"))
-    found = measure(plan, 8.0, mpirun=mpich.path)
+    found = measure(plan, Request(8.0, mpi=mpich.path))
     assert {s.library for s in found.samples} == {"mpich"}
     assert all(s.version[0].isdigit() and s.verified for s in found.samples)
     allreduce = {(s.algorithm, s.ranks) for s in found.samples if s.collective == "allreduce"}
@@ -39,15 +39,9 @@ def test_mpich_measures_all_algorithms(mpich: Mpirun) -> None:
 
 @pytest.mark.slow
 def test_under_mpiexec_the_ranks_there_are_do_the_measuring(mpich: Mpirun, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [mpich.path, "-n", "3", sys.executable, "-m", "dse", "calibrate", "run",
-         "--budget", "5", "--out", str(tmp_path), "--name", "here"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env={**os.environ, **mpich.environment(100)},
-        check=False,
-    )  # fmt: skip
+    asked = ["--budget", "5", "--out", str(tmp_path), "--name", "here"]
+    launcher = [mpich.path, "-n", "3", sys.executable]
+    done = started_by(launcher, *asked, **mpich.environment(100))
     assert "2/2 done" in done.stdout, done.stderr
     found = read_experiment(tmp_path / "here.measurements.json")
     assert {(s.library, s.ranks) for s in found.samples} == {("mpich", 2), ("mpich", 3)}

@@ -13,6 +13,7 @@ import pytest
 from dse.calibration.runners import ray_worker
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_cluster import measure_ray
+from dse.calibration.runners.request import Request
 from dse.errors import DseError, MeasurementError
 from tests.processes import command, disturbed
 from tests.ray_head import beside_a_head
@@ -34,7 +35,7 @@ def ray() -> Iterator[Any]:
 
 def test_actors_are_measured_and_verified(ray: Any) -> None:
     told: list[tuple[int, int, str]] = []
-    found = measure_ray(PLAN, 15.0, "cluster", lambda *step: told.append(step))
+    found = measure_ray(PLAN, Request(15.0, progress=lambda *step: told.append(step)))
     assert all(sample.verified for sample in found.samples)
     assert {(s.transport, s.library, s.nodes) for s in found.samples} == {("gloo", "torch", 1)}
     cells = {(s.collective, s.ranks, s.bytes) for s in found.samples}
@@ -62,15 +63,13 @@ def test_an_actor_that_dies_is_an_error_and_none_is_left(ray: Any) -> None:
         disturbed(measuring, lambda found: os.kill(found[1], signal.SIGKILL), ending_s=30.0),
         pytest.raises(MeasurementError, match=r"rank \d of 3: its Ray actor died"),
     ):
-        measure_ray(PLAN, 120.0)
+        measure_ray(PLAN, Request(120.0))
 
 
 def test_more_than_the_cluster_has_is_refused(ray: Any) -> None:
     assert ray.is_initialized()
-    with pytest.raises(MeasurementError, match="has only 1 node, and 2 are needed"):
-        measure_ray(PLAN, 60.0, nodes=2)
     with pytest.raises(MeasurementError, match="do not fit on 1 node"):
-        measure_ray(PLAN, 60.0, nodes=1, ranks_per_node=2)
+        measure_ray(PLAN, Request(60.0), ranks_per_node=2)
 
 
 def test_nodes_without_torch_are_told_what_to_install(
@@ -85,12 +84,12 @@ def test_nodes_without_torch_are_told_what_to_install(
 
     monkeypatch.setattr("dse.calibration.runners.ray_cluster.RankActor", Bare)
     with pytest.raises(MeasurementError, match="pip install torch"):
-        measure_ray(PLAN, 60.0)
+        measure_ray(PLAN, Request(60.0))
 
 
 def test_no_cluster_at_the_address_is_one_line() -> None:
     with pytest.raises(DseError, match=r"no Ray on 127\.0\.0\.1:1"):
-        measure_ray(PLAN, 60.0, address="127.0.0.1:1")
+        measure_ray(PLAN, Request(60.0, address="127.0.0.1:1"))
 
 
 @pytest.mark.evidence
@@ -100,8 +99,10 @@ def test_a_running_cluster_is_joined_by_its_address() -> None:
     code = (
         "import sys; from dse.calibration.runners.plan import MeasurePlan; "
         "from dse.calibration.runners.ray_cluster import measure_ray; "
-        "found = measure_ray(MeasurePlan(ranks=(2,), sizes_bytes=(64,)), 14.0, "
-        "address=sys.argv[1]); print(len(found.samples), found.samples[0].transport)"
+        "from dse.calibration.runners.request import Request; "
+        "plan = MeasurePlan(ranks=(2,), sizes_bytes=(64,)); "
+        "found = measure_ray(plan, Request(14.0, address=sys.argv[1])); "
+        "print(len(found.samples), found.samples[0].transport)"
     )
     count, transport = beside_a_head(code, cpus=2).split()
     assert int(count) >= 3

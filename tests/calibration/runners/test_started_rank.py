@@ -7,36 +7,40 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dse.calibration.experiment import read_experiment
 from dse.calibration.runners.mpi_library import find_launcher
+from dse.calibration.runners.request import Request
 from dse.calibration.runners.started_rank import Started, started
-from dse.calibration.runners.world import about, stride
+from dse.calibration.runners.torch_distributed import run_as_rank
+from dse.calibration.runners.world import stride
 from dse.errors import MeasurementError
 
 OPENMPI = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"}
 HYDRA = {"PMI_RANK": "0", "PMI_SIZE": "4"}
 BATCH = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "16"}
-SRUN = {**BATCH, "SLURM_STEP_ID": "0", "SLURM_PROCID": "15"}
-TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "node1", "MASTER_PORT": "29500"}
+SRUN = {**BATCH, "SLURM_STEP_ID": "0", "SLURM_PROCID": "15", "SLURM_NTASKS_PER_NODE": "4"}
+TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "MASTER_ADDR": "node1", "MASTER_PORT": "29500"}
+ON_NODE = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"}
 
 
 @pytest.mark.parametrize(
     ("environment", "found"),
     [
         ({}, None),
-        (OPENMPI, Started("mpirun", 3, 8)),
-        (HYDRA, Started("mpirun", 0, 4)),
+        (OPENMPI, Started("mpirun", 3, 8, 3, 8)),
+        (HYDRA, Started("mpirun", 0, 4, 0, 4)),
         (BATCH, None),
-        (SRUN, Started("srun", 15, 16)),
+        (SRUN, Started("srun", 15, 16, 3, 4)),
         ({**SRUN, "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, None),
-        (TORCHRUN, Started("torchrun", 1, 2)),
+        ({**TORCHRUN, **ON_NODE}, Started("torchrun", 5, 8, 1, 4)),
         ({"RANK": "1", "WORLD_SIZE": "2"}, None),
-        ({**SRUN, **HYDRA, **TORCHRUN}, Started("srun", 15, 16)),
-        ({**BATCH, **OPENMPI, **TORCHRUN}, Started("mpirun", 3, 8)),
+        ({**SRUN, **HYDRA, **TORCHRUN}, Started("srun", 15, 16, 3, 4)),
+        ({**BATCH, **OPENMPI, **TORCHRUN}, Started("mpirun", 3, 8, 3, 8)),
     ],
 )
 def test_the_launcher_is_told_by_the_environment(
@@ -50,7 +54,7 @@ def test_the_launcher_is_told_by_the_environment(
     [
         ({**OPENMPI, "OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"}, "one rank"),
         ({**HYDRA, "PMI_RANK": "x"}, "PMI_RANK=x and PMI_SIZE=4 are not two numbers"),
-        ({**TORCHRUN, "RANK": "2"}, "RANK=2 is beyond WORLD_SIZE=2"),
+        ({**TORCHRUN, "RANK": "8"}, "RANK=8 is beyond WORLD_SIZE=8"),
     ],
 )
 def test_a_contradiction_is_said(environment: dict[str, str], said: str) -> None:
@@ -62,32 +66,39 @@ def test_pairs_cross_the_nodes_however_the_ranks_were_dealt() -> None:
     assert stride(["a", "a", "b", "b"]) == 2
     assert stride(["a", "b", "a", "b"]) == 1
     assert stride(["a", "a"]) == 1
-    assert about(["a", "a", "b"], "net", 1e9) == {
-        "ranks_per_node": 2,
-        "nodes": 2,
-        "link": "net",
-        "link_bytes_per_s": 1e9,
-    }
-    assert about(["a", "a"], "net", 1e9)["link"] == "shared-memory"
 
 
-def under_mpirun(*options: str, ranks: int = 4) -> subprocess.CompletedProcess[str]:
+def test_a_rank_of_torch_that_does_not_know_where_rank_0_is_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    with pytest.raises(MeasurementError, match="set MASTER_ADDR"):
+        run_as_rank(Request(10.0), Started("srun", 1, 3, 1, 3))
+
+
+def started_by(
+    launcher: Sequence[str], *options: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """`dse calibrate run OPTIONS` as each of the ranks of a launcher."""
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    mpirun = [find_launcher().path, "--oversubscribe", "-n", str(ranks)]
     return subprocess.run(
-        [*mpirun, sys.executable, "-m", "dse", "calibrate", "run", *options],
+        [*launcher, "-m", "dse", "calibrate", "run", *options],
         capture_output=True,
         text=True,
         timeout=160,
-        env={**os.environ, **allowed},
+        env={**os.environ, **allowed, **variables},
         check=False,
     )
+
+
+def mpirun(ranks: int) -> list[str]:
+    return [find_launcher().path, "--oversubscribe", "-n", str(ranks), sys.executable]
 
 
 @pytest.mark.evidence
 @pytest.mark.slow
 def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> None:
-    done = under_mpirun("--budget", "6", "--out", str(tmp_path), "--name", "here")
+    done = started_by(mpirun(4), "--budget", "6", "--out", str(tmp_path), "--name", "here")
     found = read_experiment(tmp_path / "here.measurements.json")
     assert {s.ranks for s in found.samples if s.collective == "allreduce"} == {2, 3, 4}
     assert {s.ranks for s in found.samples if s.collective == "exchange"} == {2, 3, 4}
@@ -108,25 +119,25 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
 @pytest.mark.evidence
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_under_mpirun_the_runner_that_is_named_measures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("launcher", ["mpirun", "torchrun"])
+def test_the_runner_that_is_named_measures(tmp_path: Path, launcher: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
-    monkeypatch.setenv("MASTER_PORT", str(port))
+        port = str(free.getsockname()[1])
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node=3"]
+    words = mpirun(3) if launcher == "mpirun" else [sys.executable, "-m", *torchrun]
     asked = ["--runner", "torch", "--budget", "10", "--out", str(tmp_path), "--name", "here"]
-    done = under_mpirun(*asked, ranks=3)
+    done = started_by(words, *asked, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
     found = read_experiment(tmp_path / "here.measurements.json")
     assert {s.transport for s in found.samples} <= {"gloo", "nccl"}
-    begun = "measuring allreduce over gloo or NCCL on the 3 ranks that mpirun started for 10 s"
+    assert {s.ranks for s in found.samples} == {2, 3}
+    begun = f"measuring allreduce over gloo or NCCL on the 3 ranks that {launcher} started for 10 s"
     assert done.stdout.splitlines().count(begun) == 1
 
 
 @pytest.mark.slow
 def test_a_runner_of_its_own_processes_is_refused_under_mpirun() -> None:
-    done = under_mpirun("--runner", "ray", ranks=2)
+    done = started_by(mpirun(2), "--runner", "ray")
     said = "'ray' cannot measure with the ranks that mpirun started; start it without mpirun, or"
     assert done.stderr.count(said) == 1
     assert done.returncode != 0
@@ -137,25 +148,17 @@ def test_a_runner_of_its_own_processes_is_refused_under_mpirun() -> None:
 def test_an_error_under_mpirun_is_said_once_and_ends_all_ranks(tmp_path: Path) -> None:
     blocked = tmp_path / "out"
     blocked.write_text("in the way")
-    done = under_mpirun("--out", str(blocked), ranks=3)
+    done = started_by(mpirun(3), "--out", str(blocked))
     assert done.returncode != 0
     assert done.stderr.count("choose another --out") == 1
     assert "Traceback" not in done.stderr
-    asked = under_mpirun("--hostfile", str(blocked), ranks=2)
+    asked = started_by(mpirun(2), "--hostfile", str(blocked))
     assert asked.returncode != 0
     assert "Traceback" not in asked.stderr
 
 
-def test_what_the_launcher_has_chosen_cannot_be_chosen_again(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dse", "calibrate", "run", "--mpi", "openmpi"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env={**os.environ, **TORCHRUN, "RANK": "0"},
-        cwd=tmp_path,
-        check=False,
-    )
+def test_what_the_launcher_has_chosen_cannot_be_chosen_again() -> None:
+    done = started_by([sys.executable], "--mpi", "openmpi", **{**TORCHRUN, "RANK": "0"})
     assert done.returncode == 2
     assert "--mpi: torchrun has chosen the hosts and the MPI already; leave it out" in done.stderr
     assert done.stderr.count("\n") == 1

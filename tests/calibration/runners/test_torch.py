@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,30 +15,15 @@ import pytest
 from dse.calibration.runners import network_interfaces, processes, timing, torch_plan
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.torch_distributed import (
-    WORKER,
-    Host,
-    Launched,
-    measure_as_rank,
-    measure_torch,
-    ranks_from_environment,
-)
+from dse.calibration.runners.processes import Host
+from dse.calibration.runners.request import Request
+from dse.calibration.runners.torch_distributed import WORKER, measure_torch
 from dse.calibration.runners.torch_plan import Fleet
 from dse.errors import MeasurementError
 from tests.processes import children, disturbed, interrupt, left, until
 
 SIZES = (64, 1024, 16384)
 PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
-TORCHRUN = """
-import sys
-from dse.calibration.experiment import write_experiment
-from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.torch_distributed import measure_as_rank
-plan = MeasurePlan(ranks=(2, 3), sizes_bytes=(64, 256))
-found = measure_as_rank(plan, 4.0, "ranks")
-if found:
-    write_experiment(found, sys.argv[1])
-"""
 LIAR = """
 from dse.calibration.runners import timing, torch_bench, torch_worker
 honest = timing.pattern
@@ -75,56 +58,16 @@ def test_samples_say_where_their_ranks_were() -> None:
     assert (one.nodes, one.link, one.link_bytes_per_s) == (1, "loopback", None)
 
 
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(MeasurementError, match="use auto, cpu or cuda"):
-        Fleet(Placement(), device="tpu")
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, None),
-        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
-        (
-            {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"},
-            Launched(5, 8, 1, 4, "h", 29500),
-        ),
-        (
-            {"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "1"},
-            Launched(1, 2, 0, 1, "h", 29500),
-        ),
-        (
-            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"},
-            Launched(1, 2, 1, 2, "h", 29500),
-        ),
-    ],
-)
-def test_what_the_launcher_said(environment: Mapping[str, str], expected: object) -> None:
-    place = {"MASTER_ADDR": "h", "MASTER_PORT": "29500"}
-    assert ranks_from_environment({**place, **environment}) == expected
-
-
-def test_a_rank_that_does_not_know_where_rank_0_is_says_what_to_set() -> None:
-    with pytest.raises(MeasurementError, match="set MASTER_ADDR"):
-        ranks_from_environment({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"})
-
-
-def test_without_a_launcher_there_is_no_rank_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RANK", raising=False)
-    with pytest.raises(MeasurementError, match="torchrun or srun"):
-        measure_as_rank(PLAN, 10.0)
-
-
 def test_more_ranks_than_the_hosts_hold_are_refused() -> None:
     pytest.importorskip("torch")
     with pytest.raises(MeasurementError, match="do not fit"):
-        measure_torch(PLAN, 60.0, hosts=(Host(), Host()), ranks_per_node=1)
+        measure_torch(PLAN, Request(60.0), (Host(), Host()), 1)
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_plan.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MeasurementError, match="pip install torch"):
-        measure_torch(PLAN, 60.0)
+        measure_torch(PLAN, Request(60.0))
 
 
 def test_the_interface_that_leads_to_this_host_is_the_loopback() -> None:
@@ -191,7 +134,7 @@ def test_ranks_that_follow_run_what_rank_0_decides() -> None:
 def test_real_ranks_are_measured_and_verified() -> None:
     pytest.importorskip("torch")
     told: list[tuple[int, int, str]] = []
-    found = measure_torch(PLAN, 6.0, "here", lambda *step: told.append(step))
+    found = measure_torch(PLAN, Request(6.0, progress=lambda *step: told.append(step)))
     assert all(sample.verified and sample.repetitions >= 5 for sample in found.samples)
     assert {(s.transport, s.link, s.nodes) for s in found.samples} == {("gloo", "loopback", 1)}
     cells = {(s.collective, s.ranks, s.bytes) for s in found.samples}
@@ -208,36 +151,16 @@ def test_several_hosts_are_reached_through_their_prefixes() -> None:
     """The prefix is a real command: here one that says so in the environment."""
     pytest.importorskip("torch")
     hosts = [Host(("env", f"HOST_NUMBER={number}")) for number in range(3)]
-    found = measure_torch(PLAN, 6.0, hosts=hosts, link="test-net", link_bytes_per_s=1e9)
+    found = measure_torch(PLAN, Request(6.0, link="test-net", link_bytes_per_s=1e9), hosts)
     assert {(s.nodes, s.ranks_per_node, s.link) for s in found.samples} == {
         (2, 1, "test-net"),
         (3, 1, "test-net"),
     }
 
 
-@pytest.mark.evidence
-@pytest.mark.slow
-def test_torchrun_may_start_the_ranks(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    script, out = tmp_path / "calibrate.py", tmp_path / "found.json"
-    script.write_text(TORCHRUN)
-    done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3",
-         str(script), str(out)],
-        capture_output=True, text=True, timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text())
-    assert {(s["ranks"], s["bytes"]) for s in found["samples"]} == {
-        (ranks, size) for ranks in (2, 3) for size in (64, 256)
-    }
-    assert "launcher" in found["notes"][0]
-
-
 def long_task(ranks: int = 3) -> dict[str, object]:
     plan = MeasurePlan(ranks=(ranks,), sizes_bytes=(64, 2**20))
-    task = Fleet(Placement(), device="cpu").task(plan, [ranks], 1, 60.0, 2)
+    task = Fleet(Placement(ranks), device="cpu").task(plan, [ranks], 1, 60.0, 2)
     return {**task, "min_repetitions": 10**6, "mine": list(range(ranks))}
 
 
@@ -326,7 +249,7 @@ def test_hung_ranks_are_ended() -> None:
 def test_a_host_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     with pytest.raises(MeasurementError, match="cannot run"):
-        measure_torch(PLAN, 6.0, hosts=[Host(), Host((str(tmp_path / "no-ssh"), "host"))])
+        measure_torch(PLAN, Request(6.0), [Host(), Host((str(tmp_path / "no-ssh"), "host"))])
     dead = Host(("sh", "-c", "echo 'ssh: no route to host' >&2; exit 255"))
     with pytest.raises(MeasurementError, match=r"ranks on host 2 failed: .*no route"):
-        measure_torch(PLAN, 6.0, hosts=[Host(), dead])
+        measure_torch(PLAN, Request(6.0), [Host(), dead])

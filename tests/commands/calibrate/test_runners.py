@@ -91,7 +91,7 @@ def test_python_measures_with_any_runner(tmp_path: Path, monkeypatch: pytest.Mon
     found = dse.calibrate(tmp_path, 3, (2, 3), "paper", "made-up", link="string")
     assert found.name == "paper"
     asked = ASKED.pop()
-    assert (asked.ranks, asked.where.link) == ((2, 3), "string")
+    assert (asked.ranks, asked.link) == ((2, 3), "string")
 
 
 def test_a_runner_of_one_more_row_is_offered_and_measures(
@@ -108,7 +108,7 @@ def test_a_runner_of_one_more_row_is_offered_and_measures(
     assert (status, err) == (0, "")
     assert told.startswith("measuring allreduce on paper on this machine for 3 s\n")
     asked = ASKED.pop()
-    assert (asked.budget_s, asked.name, asked.ranks, asked.where.link) == (
+    assert (asked.budget_s, asked.name, asked.ranks, asked.link) == (
         3,
         "paper",
         None,
