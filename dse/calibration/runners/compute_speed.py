@@ -27,33 +27,32 @@ LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
 def run(request: Request) -> Experiment:
-    """The runner 'compute': matrix products and training steps on one device."""
-    return measure_speed(request.budget_s, request.name, request.device or "cpu", request.workload)
+    """The runner 'compute': matrix products and training steps on one device, by default the CPU,
+    in about the budget; and how fast one thread sums and copies.
 
-
-def measure_speed(
-    budget_s: float, name: str, device: str = "cpu", workload: str | None = None
-) -> Experiment:
-    """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds,
-    and how fast one thread sums and copies.
-
-    workload: of which a block is timed as well, see :mod:`.workload_block`; needs torch. Half of
-    that time, but at most 30 s in each precision, goes to one large product again and again, a
+    Of a workload a block is timed as well, see :mod:`.workload_block`; that needs torch. Half of
+    the time, but at most 30 s in each precision, goes to one large product again and again, a
     fifth to the block. Runs in a process of its own, on all its cores; importing torch comes on top
     of the budget. What does not fit the budget is left out, the largest first. Without torch:
     matrix products by numpy, on the CPU. Raises MeasurementError; the process is gone whatever
     happens.
     """
+    budget_s, workload = request.budget_s, request.workload
     block = None if workload is None else block_of(workload)
     began, busy = time.monotonic(), busy_core_seconds()
     local_s = LOCAL_SHARE * budget_s
     records = _run(
-        {"device": device, "seconds": budget_s, "local_seconds": local_s, "block": block}
+        {
+            "device": request.device or "cpu",
+            "seconds": budget_s,
+            "local_seconds": local_s,
+            "block": block,
+        }
     )
     speeds = speeds_of(records)
     if not speeds:
         raise MeasurementError("nothing was measured; give a larger --budget")
-    return experiment(name, this_machine(), budget_s, began, busy, records, (), (), speeds)
+    return experiment(request.name, this_machine(), budget_s, began, busy, records, (), (), speeds)
 
 
 def measure_local(budget_s: float) -> list[dict[str, Any]]:

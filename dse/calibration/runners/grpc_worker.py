@@ -33,7 +33,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from dse.calibration.runners import timing
+from dse.calibration.runners import forks, timing
 from dse.calibration.runners.grpc_server import (
     EMPTY,
     HEADER,
@@ -44,11 +44,10 @@ from dse.calibration.runners.grpc_server import (
     calls_of,
 )
 
-ORPHAN_STATUS = 4
 LEAVE_S = 5.0  # for the last replies to arrive
 
 
-async def serve(task: dict[str, Any]) -> None:
+async def serve(task: dict[str, Any], starter: forks.Input) -> None:
     """Serve until told to stop; server 0 prints the results."""
     server, state = grpc.aio.server(options=OPTIONS), Server(task)
     methods = {name: grpc.unary_unary_rpc_method_handler(getattr(state, name)) for name in METHODS}
@@ -64,8 +63,8 @@ async def serve(task: dict[str, Any]) -> None:
         timing.emit({"kind": "start", "library": f"grpcio {grpc.__version__}"})
         await state.register(mine, None)
     else:
-        await calls_of(line()["address"])["register"](mine)
-    end_with_input()
+        await calls_of(starter.line()["address"])["register"](mine)
+    end_with_input(starter)
     await state.stopped.wait()
     await server.stop(LEAVE_S)
     for index, cell in enumerate(state.cells if task["index"] == 0 else ()):
@@ -126,10 +125,10 @@ class Worker:
         self.weights[place] = np.frombuffer(await calls["pull"](header), dtype=np.float32)
 
 
-async def work(task: dict[str, Any]) -> None:
+async def work(task: dict[str, Any], starter: forks.Input) -> None:
     """Run the batches that server 0 asks for; worker 0 then stops the servers."""
-    first = calls_of(line()["address"])
-    end_with_input()
+    first = calls_of(starter.line()["address"])
+    end_with_input(starter)
     others = json.loads(await first["servers"](EMPTY))[1:]
     servers = [first, *map(calls_of, others)]
     worker, seconds = Worker(task, servers), list[float]()
@@ -143,33 +142,22 @@ async def work(task: dict[str, Any]) -> None:
         await server["stop"](EMPTY)
 
 
-def line() -> dict[str, Any]:
-    """One JSON line of standard input, read unbuffered: the rest is the watcher's."""
-    text = b""
-    while not text.endswith(b"\n"):
-        byte = os.read(0, 1)
-        if not byte:
-            sys.exit(ORPHAN_STATUS)
-        text += byte
-    return dict(json.loads(text))
-
-
-def end_with_input() -> None:
+def end_with_input(starter: forks.Input) -> None:
     """End this process as soon as nobody holds the other end of its standard input."""
 
     def watch() -> None:
-        while os.read(0, 4096):
-            pass
-        os._exit(ORPHAN_STATUS)
+        while True:
+            starter.more()
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:
     """Do what standard input says."""
-    task, status = line(), 0
+    starter, status = forks.Input(), 0
+    task = starter.line()
     try:
-        asyncio.run(serve(task) if task["role"] == "server" else work(task))
+        asyncio.run((serve if task["role"] == "server" else work)(task, starter))
     except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr)
         status = timing.WRONG_SUM_STATUS

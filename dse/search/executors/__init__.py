@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dse.search.executors.executor import Executor, Finished
-from dse.search.executors.local import LocalExecutor
+from dse.search.executors.executor import Executor, Finished, LocalExecutor
 from dse.search.executors.ray_executor import RayExecutor
 
 __all__ = ["Executor", "Executors", "Finished", "LocalExecutor", "RayExecutor"]

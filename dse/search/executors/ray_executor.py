@@ -20,7 +20,7 @@ from dse.errors import ClusterError
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.executors.executor import Finished
-from dse.search.executors.ray_lots import Begun, Lots, Nodes, Waiting
+from dse.search.executors.ray_lots import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import Lot, lot_task
 from dse.search.fingerprint import installation
 from dse.search.pareto import Front
@@ -38,6 +38,7 @@ class RayExecutor:
     name = "ray"
     IN_FLIGHT_PER_CPU = 2  # lots: one is searched, one waits
     ATTEMPTS = 5  # of one unit; then something is wrong with it
+    WAIT_S = 60.0  # until any work is done, before the user is told: workers have to start first
     LOOK_S = 1.0  # between looks at the cluster: is its head there, and how many CPUs has it
     # A head that is started again in this time is the same cluster still. Ray itself ends this
     # process, without a word that is ours, when it has not reached the head for a minute.
@@ -68,15 +69,19 @@ class RayExecutor:
         task = ray.remote(max_retries=0)(lot_task())  # begun again, and counted, here
         lots = Lots(units, exhaustive.units(problem.space))
         flying: dict[Any, list[Begun]] = {}
-        nodes, looked, waiting = Nodes(ray), -math.inf, Waiting(time.monotonic())
+        nodes, looked, told_s = Nodes(ray), -math.inf, time.monotonic() + self.WAIT_S
         while True:
             if time.monotonic() - looked >= self.LOOK_S:
                 self._check_head()
                 for reference in nodes.look(flying, lots.longest_s):
                     lots.lost(flying.pop(reference))
                 looked = time.monotonic()
-                if line := waiting.told(nodes.cpus, looked):
-                    self._say(line)
+                if looked > told_s:
+                    told_s = math.inf
+                    self._say(
+                        f"waiting: none of the {nodes.cpus:,} CPUs of the Ray cluster has finished "
+                        "any work; other jobs may hold them (ray status tells)"
+                    )
             cpus = max(1, nodes.cpus)  # of a cluster that has none yet some are to be wanted
             while len(flying) < cpus * self.IN_FLIGHT_PER_CPU and (lot := lots.next(cpus)):
                 flying[task.remote(held, [begun.unit for begun in lot], rival)] = lot
@@ -90,7 +95,7 @@ class RayExecutor:
                     lots.lost(lot)
                     continue
                 lots.took(done.searched_s, len(lot))
-                waiting.over()
+                told_s = math.inf
                 found = [tally.front for tally in done.tallies if len(tally.front)]
                 if found:
                     front = pareto.merge([front, *found])

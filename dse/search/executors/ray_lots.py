@@ -86,35 +86,3 @@ class Nodes:
         given_up = [task for task, since_s in doubtful.items() if since_s <= oldest_s]
         self._doubtful = {task: since_s for task, since_s in doubtful.items() if since_s > oldest_s}
         return given_up
-
-
-class Waiting:
-    """What to say where nobody takes up the first lot: a cluster without a CPU may be scaled up,
-    and one whose CPUs are taken may be given back to us, but it may also be a mistake.
-    """
-
-    NODE_S = 5.0  # without any CPU
-    BUSY_S = 60.0  # with CPUs, of which none has done a lot: they may have to start first
-
-    def __init__(self, begun_s: float) -> None:
-        self._begun_s = begun_s
-        self._told: set[bool] = set()
-        self._over = False
-
-    def told(self, cpus: int, now_s: float) -> str:
-        """The line to say at this time, each once; empty where there is nothing to say."""
-        some = cpus > 0
-        patience_s = self.BUSY_S if some else self.NODE_S
-        if self._over or some in self._told or now_s - self._begun_s < patience_s:
-            return ""
-        self._told.add(some)
-        if some:
-            return (
-                f"waiting: none of the {cpus:,} CPUs of the Ray cluster has finished any work; "
-                "other jobs may hold them (ray status tells)"
-            )
-        return "waiting for a node: the Ray cluster has no CPU that could search"
-
-    def over(self) -> None:
-        """Work has come back."""
-        self._over = True

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dse.calibration.runners import compute_speed, compute_worker, timing
-from dse.calibration.runners.compute_speed import ComputeSpeed, measure_speed
+from dse.calibration.runners.compute_speed import ComputeSpeed
 from dse.calibration.runners.compute_work import (
     SHAPES,
     TOLERANCE,
@@ -20,6 +20,7 @@ from dse.calibration.runners.compute_work import (
     matmul_about,
     matmul_error,
 )
+from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 from tests.processes import children, disturbed
 
@@ -128,7 +129,7 @@ def test_long_products_take_half_of_the_time_and_no_more_than_they_need() -> Non
 @pytest.mark.slow
 def test_this_machine_is_measured() -> None:
     pytest.importorskip("torch")
-    found = measure_speed(3.0, "here").compute
+    found = compute_speed.run(Request(3.0)).compute
     assert {(speed.library, speed.device) for speed in found} == {("torch", "cpu")}
     assert {speed.name for speed in found} == {"matmul", "small-cnn", "transformer-block"}
     assert [speed.precision for speed in found if speed.kind == "sustained"] == ["fp32"]
@@ -147,7 +148,7 @@ def test_a_gpu_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # hides those that there are
     with pytest.raises(MeasurementError, match="there is no GPU that torch can use"):
-        measure_speed(5.0, "here", "cuda")
+        compute_speed.run(Request(5.0, device="cuda"))
 
 
 @pytest.mark.slow
@@ -164,4 +165,4 @@ def test_a_killed_worker_is_an_error_and_leaves_no_process(
         disturbed(fork, lambda found: os.kill(found[1], signal.SIGKILL)),
         pytest.raises(MeasurementError, match="was killed by SIGKILL"),
     ):
-        measure_speed(60.0, "here")
+        compute_speed.run(Request(60.0))

@@ -8,7 +8,8 @@ import pytest
 
 from dse import catalog
 from dse.calibration.fitting.profile import fit_experiments
-from dse.calibration.runners.compute_speed import measure_speed
+from dse.calibration.runners.compute_speed import run
+from dse.calibration.runners.request import Request
 from dse.calibration.runners.workload_block import block_of, usual_batch
 from dse.errors import ArgumentError, DseError
 from tests.calibration.test_compute_part import experiment, product
@@ -103,7 +104,7 @@ def test_a_timed_block_is_a_rate_of_plain_code_on_the_nearest_accelerator() -> N
 @pytest.mark.slow
 def test_this_machine_times_a_block_where_there_is_torch() -> None:
     pytest.importorskip("torch")
-    found = measure_speed(20.0, "here", workload="transformer-base").compute
+    found = run(Request(20.0, workload="transformer-base")).compute
     (block,) = (speed for speed in found if speed.kind == "block")
     assert (block.name, block.batch, block.device) == ("transformer-base", 1, "cpu")
     assert block.layers
@@ -112,4 +113,4 @@ def test_this_machine_times_a_block_where_there_is_torch() -> None:
 
 def test_a_wrong_workload_is_refused_before_anything_starts() -> None:
     with pytest.raises(ArgumentError, match="no block of gnmt-v2"):
-        measure_speed(5.0, "here", workload="gnmt-v2")
+        run(Request(5.0, workload="gnmt-v2"))
