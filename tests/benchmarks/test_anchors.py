@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import computing
-from benchmarks.anchors import page
 from benchmarks.anchors.__main__ import main
 from benchmarks.anchors.accelerators import CONSUMER
 from benchmarks.anchors.fit import (
@@ -25,7 +24,6 @@ from benchmarks.anchors.fit import (
     posterior,
 )
 from benchmarks.anchors.held_out import (
-    Predicted,
     accelerator_of,
     comparable,
     leaving_out,
@@ -262,23 +260,6 @@ def test_sources_left_out_are_predicted_by_others_alone(training: Training) -> N
     by_source = leaving_out(training, source_of)
     same = by_source.part(np.isin(by_source.rows, alone.rows))
     np.testing.assert_allclose(same.ratio[np.argsort(same.rows)], alone.ratio)
-
-
-def test_the_table_marks_groups_whose_intervals_hold_too_few_or_too_many() -> None:
-    rows = [
-        Row(source, known("resnet50"), "h100-sxm", "bf16", "vendor", 8, 100)
-        for source, count in (("few", 20), ("right", 20), ("small", 19))
-        for _ in range(count)
-    ]
-    held = np.array([True] * 10 + [False] * 10 + [True] * 18 + [False] * 2 + [False] * 19)
-    ones = np.ones(len(rows))
-    found = Predicted(np.arange(len(rows)), ones, np.where(held, 0.9, 1.1), 2 * ones)
-    said = page.table(Training(rows), {"source": found}, "rows", (source_of,)).splitlines()
-    assert said[0].endswith("| rows | source left out |")
-    assert said[2] == "| few | 20 | 0% / 0% / +0% / 50% missed |"
-    assert said[3] == "| right | 20 | 0% / 0% / +0% / 90% |"
-    assert said[4] == "| small | 19 | 0% / 0% / +0% / - |"
-    assert " in 1 of the 2 groups of 20 rows or more" in said[-1]
 
 
 def test_pairs_differ_in_the_accelerator_alone(training: Training) -> None:

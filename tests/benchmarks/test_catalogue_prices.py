@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.catalogue_prices import CLASSES, MPI_SYSTEMS, SYSTEMS, Row, rows, table
+from benchmarks.accuracy.catalogue_prices import CLASSES, MPI_SYSTEMS, SYSTEMS, rows
 from benchmarks.accuracy.public_logs import TABLE
 from dse import catalog
 from dse.calibration.importers.logs import import_logs
@@ -39,15 +39,3 @@ def test_mpi_is_as_far_off_as_its_transport_says() -> None:
     spread = float(np.sqrt(np.mean([np.mean(error**2) for error in errors])))
     assert spread == pytest.approx(catalog.transport("mpi").log_spread, abs=0.01)
     assert all(abs(np.median(error)) < np.log(1.3) for error in errors)
-
-
-def test_the_table_counts_what_is_within_the_factor_wanted() -> None:
-    small, *_, large = (size.title for size in CLASSES)
-    lines = table([
-        Row("a", {small: np.array([0.5, 1.0, 3.0]), large: np.array([1.2, 1.4])}),
-        Row("b", {small: np.array([1.0]), large: np.array([0.9])}),
-        *(Row("c", {size.title: np.array([1.0])}) for size in CLASSES[1:-1]),
-    ]).splitlines()  # fmt: skip
-    assert lines[2] == "| a | 1.00 (0.50-3.00), 67% within |  |  | 1.30 (1.20-1.40), 50% within |"
-    assert lines[3] == "| b | 1.00 (1.00-1.00), 100% within |  |  | 0.90 (0.90-0.90), 100% within |"
-    assert lines[-1].startswith("| all | median factor 1.41, 75% within; the median of 2 of 2 ")

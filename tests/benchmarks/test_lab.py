@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,14 +23,12 @@ from benchmarks.lab.measure import (
 from benchmarks.lab.network import (
     NAMESPACES,
     PREFIX,
-    Lab,
     hosts_command_prefix,
     network,
     remove_stale,
     unavailable,
 )
 from dse.calibration.experiment import Measurement, read_experiment
-from dse.errors import MeasurementError
 
 RATE_BYTES_PER_S = 12.5e6  # 100 Mbps
 
@@ -139,13 +136,6 @@ def test_runs_of_gloo_are_numbered_on(tmp_path: Path) -> None:
     assert next_run(start, tmp_path, others.GLOO) in (2, 3)
 
 
-def test_a_pass_over_gloo_is_six_minutes_of_every_layout() -> None:
-    starts = others.gloo_pass()
-    assert sum(start.seconds for start in starts) < 300.0  # and a minute for their starts
-    layouts = {(start.mbps, start.hosts) for start in starts}
-    assert layouts == {(mbps, n) for mbps in (100.0, 200.0, 400.0) for n in (2, 3, 4, 6, 8)}
-
-
 def test_the_wire_of_parameter_servers() -> None:
     """A push and a pull; three workers on one server share its link."""
     sample = Measurement(
@@ -153,24 +143,6 @@ def test_the_wire_of_parameter_servers() -> None:
     )
     assert compare.wire_s(sample) == pytest.approx(6.0)
     assert compare.wire_s(replace(sample, servers=3)) == pytest.approx(2.0)
-
-
-def test_a_lab_has_at_least_one_host() -> None:
-    with pytest.raises(MeasurementError, match="1 to 64 hosts, not 0"), network(0, 1e7):
-        pass
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root is told something else")
-def test_unavailable_says_which_tool_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert "needs ip, tc, nsenter, unshare" in unavailable()
-
-
-def test_names_and_addresses_of_hosts() -> None:
-    lab = Lab("dselab.1.0", 3, 1e7)
-    assert lab.namespace(2) == "dselab.1.0-h2"
-    assert lab.address(2).endswith(".3")
-    assert hosts_command_prefix(lab, 2)[:2] == ["nsenter", "--net=/run/netns/dselab.1.0-h2"]
 
 
 def test_buckets_hold_all_gradients_and_are_ready_in_order() -> None:

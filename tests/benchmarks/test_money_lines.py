@@ -85,12 +85,3 @@ def test_half_of_every_line_is_predicted_within_three_fifths(lines: list[Line]) 
     assert len(lines) == 14
     for line in lines:
         assert line.median < 0.6, line.data
-
-
-def test_the_text_names_lines_that_hold_too_few() -> None:
-    good = Line("good", "dse", np.ones(10), np.ones(10, dtype=bool))
-    poor = Line("poor", "dse", np.ones(4), np.array([True, False, True, False]))
-    text = money.text([good, poor])
-    assert "hold 86% of these 14 held-out values" in text
-    assert text.endswith("poor (50% of 4).")
-    assert money.text([good]).endswith("none.")

@@ -48,16 +48,6 @@ def test_the_file_keeps_what_was_said(tmp_path: Path) -> None:
     assert DATE in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("cell", "broken"), [("1.25,", "a lot,"), (",no,", ",maybe,")])
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, cell: str, broken: str) -> None:
-    path = tmp_path / "rates.csv"
-    write([answers("one", 1.25)], path, DATE)
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace(cell, broken), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"rates\.csv, line 2: .*benchmarks\.peers accuracy"):
-        read(path)
-
-
 def test_the_answers_that_are_shipped_are_rates() -> None:
     kept = read(PREDICTED)
     assert {one.peer for one in kept} == {peer.name for peer in PEERS}

@@ -13,12 +13,9 @@ import pytest
 from benchmarks.lab.measure import LINK, NOTES
 from benchmarks.lab.network import NAMESPACES, Lab, network, unavailable
 from benchmarks.lab.ray_nodes import RayCluster, measure_ray_on, ray_cluster
-from benchmarks.lab.waiting import until
 from dse.calibration.runners.plan import MeasurePlan
-from dse.errors import MeasurementError
 from tests.processes import command, left
 
-pytestmark = pytest.mark.slow
 RATE_BYTES_PER_S = 25e6
 REASON = unavailable()
 if REASON:
@@ -95,28 +92,6 @@ def test_nodes_come_and_go(cluster: RayCluster) -> None:
     assert cluster.hosts == [0]
 
 
-def test_a_host_has_one_node_and_the_head_stays(cluster: RayCluster) -> None:
-    with pytest.raises(MeasurementError, match="host 2 has no Ray node"):
-        cluster.stop(2)
-    with pytest.raises(MeasurementError, match="host 0 has a Ray node already"):
-        cluster.add(0)
-    with pytest.raises(MeasurementError, match="host 0 has the head"):
-        cluster.stop(0)
-
-
-def test_a_node_that_does_not_start_says_why_and_none_is_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("benchmarks.lab.ray_nodes.STORE_BYTES", 1)
-    with network(1, RATE_BYTES_PER_S) as other:
-        with (
-            pytest.raises(MeasurementError, match=r"node of host 0 did not start: .*memory"),
-            ray_cluster(other),
-        ):
-            pass
-        assert inside(other) == []
-
-
 def test_a_terminated_program_takes_its_nodes_along() -> None:
     program = (
         "import sys\n"
@@ -138,14 +113,3 @@ def test_a_terminated_program_takes_its_nodes_along() -> None:
     assert started.returncode == 128 + signal.SIGTERM
     assert left([int(pid) for pid in pids]) == []
     assert not list(NAMESPACES.glob(f"{token}-*"))
-
-
-def test_the_head_is_on_host_0(lab: Lab) -> None:
-    with pytest.raises(MeasurementError, match="that of host 0"), ray_cluster(lab, hosts=(1,)):
-        pass
-
-
-def test_what_does_not_come_about_is_told() -> None:
-    assert until(lambda: 7, 0.0, "never") == 7
-    with pytest.raises(MeasurementError, match=r"^pigs fly: not within 0 s$"):
-        until(lambda: False, 0.0, "pigs fly")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.site import gallery, links, reference, sources
-from benchmarks.site.docstrings import in_markdown
 from dse.study.quantities import QUANTITIES
 from tests.report.browser import chromium, needs_chromium
 
@@ -98,13 +97,6 @@ def test_every_quantity_and_every_key_is_told() -> None:
         assert f"| `{key}` |" in page
     for anchor in re.findall(r"\]\(#([a-z-]+)\)", page):
         assert f"## {anchor.capitalize().replace('-', ' ')}\n" in page
-
-
-def test_references_of_docstrings_are_links() -> None:
-    found = in_markdown("See :class:`dse.Prices`, :mod:`dse.units`.\n\n>>> 1\n1\n>>> 2\n2\n\nEnd.")
-    assert found == (
-        "See [`dse.Prices`][dse.Prices], `dse.units`.\n\n```pycon\n>>> 1\n1\n>>> 2\n2\n```\n\nEnd."
-    )
 
 
 def test_the_gallery_has_every_study_that_ships() -> None:

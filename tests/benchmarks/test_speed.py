@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.peers import PEERS, Peer, PeerMissing, ask, install
-from benchmarks.peers.rate import CALLS, one_core, rate
 from benchmarks.speed import evaluations, filters, scaling, sweeps
-from benchmarks.speed.apart import apart, side_by_side
+from benchmarks.speed.apart import apart
 from dse.pricing.load import load, shipped_studies
 from dse.search import bounds
 
@@ -60,40 +57,12 @@ def test_a_search_prices_fewer_points_than_there_are(monkeypatch: pytest.MonkeyP
     assert 0 < sweeps.sweep(problem) < problem.space.size  # some need not be priced
 
 
-def test_a_rate_counts_what_was_called() -> None:
-    numbers: list[int] = []
-    found = rate(numbers.append, 0.0, 3)
-    assert found["calls"] == 3 * CALLS
-    assert numbers == [*range(CALLS), *range(3 * CALLS)]  # the first ones only warm up
-
-
-def test_one_core_is_given_back() -> None:
-    before = os.sched_getaffinity(0)
-    with one_core():
-        assert len(os.sched_getaffinity(0)) == 1
-    assert os.sched_getaffinity(0) == before
-
-
 def test_filters_keep_the_same_points_and_all_have_a_time() -> None:
     found = filters.measure(sizes=(50, 200), repeats=1)
     assert len(found) == 2 * 2 * len(filters.KINDS)
     assert {tuple(line["cpu_s"]) for line in found} == {("dse", "moocore", "Optuna")}
     assert all(s is not None and s >= 0 for line in found for s in line["cpu_s"].values())
     assert all(0 < line["front"] <= line["points"] for line in found)
-
-
-def test_filters_that_disagree_are_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(filters.METHODS, "all", lambda points: lambda: np.arange(len(points)))
-    with pytest.raises(RuntimeError, match="different fronts of 50 points"):
-        filters.measure(sizes=(50,), repeats=1)
-
-
-def test_points_with_ties_have_ties() -> None:
-    points = filters.points_of("correlated, ties", 2, 20_000)
-    assert len(np.unique(points, axis=0)) < len(points)
-    free = filters.points_of("correlated", 2, 20_000)
-    assert len(np.unique(free, axis=0)) == len(free)
-    assert np.corrcoef(-free[:, 0], free[:, 1])[0, 1] > 0.9
 
 
 def broken(tmp_path: Path, script: str = "") -> Peer:
@@ -103,11 +72,6 @@ def broken(tmp_path: Path, script: str = "") -> Peer:
     asked = tmp_path / "script.py"
     asked.write_text(script, encoding="utf-8")
     return Peer("broken", wanted, ("--no-index",), asked, asked)
-
-
-def test_a_peer_that_is_not_installed_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PeerMissing, match="not installed: make peers"):
-        ask(broken(tmp_path), {}, 0.0, 1, tmp_path)
 
 
 def test_a_peer_that_cannot_be_installed_says_why_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -149,14 +113,6 @@ def test_processes_side_by_side_search_the_whole_space(question: Path) -> None:
     found = scaling.processes(str(question), 2, 1)
     assert found["points"] == load(question).space.size
     assert found["wall_s"] > 0
-
-
-def test_what_fails_apart_is_told() -> None:
-    with pytest.raises(RuntimeError, match="no-such-study"):
-        apart(scaling.part, "no-such-study", 0, 1)
-    assert [one["points"] for one in side_by_side(scaling.part, [("ps-vs-allreduce", 0, 1)])] == [
-        load(Path("ps-vs-allreduce")).space.size
-    ]
 
 
 @pytest.mark.slow

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.speed import evaluations, filters, scaling, sweeps
-from benchmarks.speed.__main__ import summary
+from benchmarks.speed import evaluations, scaling, sweeps
 from benchmarks.speed.table import Table, at_least, at_most, number
 from dse.search.executors.ray_lots import Lots
 
@@ -16,18 +15,6 @@ def cells(table: Table, first: str) -> list[str]:
     """The row that begins so."""
     (row,) = [row for row in table.rows if row[0] == first]
     return list(row)
-
-
-def test_a_table_is_markdown_with_aligned_columns() -> None:
-    lines = Table("Title", ("a", "long"), [("1", "2"), ("wide cell", "3")], "A note.").text()
-    assert lines.splitlines() == [
-        "## Title", "",
-        "| a         | long |",
-        "| --------- | ---- |",
-        "| 1         | 2    |",
-        "| wide cell | 3    |",
-        "", "A note.",
-    ]  # fmt: skip
 
 
 def test_targets_say_whether_they_are_met() -> None:
@@ -84,26 +71,6 @@ def test_the_fastest_peer_has_the_target_as_it_comes_and_without_its_text() -> N
     assert cells(table, "a, its text left out")[3:] == ["500 x", ">= 1,000, missed"]
 
 
-def test_points_together_have_a_target_of_their_own() -> None:
-    assert cells(evaluations.table(FOUND), evaluations.TOGETHER)[4] == ">= 1,000,000, met"
-
-
-def test_a_peer_without_numbers_is_a_row_with_its_reason() -> None:
-    assert cells(evaluations.table(FOUND), "c")[1] == "could not be installed: no such version"
-    alone = {**FOUND, "others": {"c": FOUND["others"]["c"]}}
-    assert evaluations.fastest(alone) is None
-    assert len(evaluations.table(alone).rows) == 4
-
-
-def test_the_summary_names_every_ratio_there_is() -> None:
-    said = summary({"evaluations": FOUND}, "a machine")
-    assert said.startswith(
-        "One core prices 5.0 M design points of BERT-large a second: 1,250 times a"
-    )
-    assert "50,000 times b" in said
-    assert "c" not in said.split("(a machine)")[0].split()
-
-
 def test_a_tasks_share_counts_the_time_of_all_workers() -> None:
     found = {
         "units": 10,
@@ -137,11 +104,3 @@ def test_sweeps_stand_beside_their_targets() -> None:
     assert cells(table, "dse --help")[2] == "< 0.5 s, missed"
     kept = [row for row in table.rows if row[0] == "its memory at most"]
     assert [row[2] for row in kept] == ["< 500 MB, missed", "< 1,000 MB, met"]
-
-
-def test_filters_are_told_as_multiples_of_dse() -> None:
-    line = {"kind": "correlated", "objectives": 3, "points": 1000, "front": 20,
-            "cpu_s": {"dse": 0.002, "moocore": 0.001, "Optuna": None}}  # fmt: skip
-    assert filters.table([line]).rows == [
-        ["3, correlated", "1,000", "20", "2 ms", "1 ms, 0.5 x", "too long"],
-    ]

@@ -13,9 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from dse.search import exhaustive
-from dse.search.executors import RayExecutor
-from dse.search.executors.ray_lots import Lots
 from tests.commands.command import dse
 
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
@@ -106,16 +103,3 @@ def test_one_version_of_ray_is_spoken_of() -> None:
     versions |= set(re.findall(r"ray\[client\]==([\d.]+)", TEXT))
     versions.add(job()["spec"]["rayClusterSpec"]["rayVersion"])
     assert len(versions) == 1
-
-
-def test_the_numbers_are_those_of_the_code() -> None:
-    assert exhaustive.CHUNK_POINTS == 2**21
-    assert "A unit of work is 2^21 points" in TEXT
-    assert exhaustive.MOST_UNITS == 1024
-    assert "at most 1,024 units" in TEXT
-    assert (Lots.LOT_S, Lots.LOT_S_PER_CPU) == (0.25, 0.005)
-    assert "a quarter of a\nsecond (with more than 50 CPUs, 5 ms for each CPU" in TEXT
-    assert RayExecutor.IN_FLIGHT_PER_CPU == 2
-    assert "Each CPU has two lots under way" in TEXT
-    assert RayExecutor.ATTEMPTS == 5
-    assert "| a unit of work, five times |" in TEXT

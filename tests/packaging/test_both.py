@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from benchmarks.lab.waiting import until
 
 ROOT = Path(__file__).parents[2]
 # Seventeen times pytest is started here; hypothesis is what it takes most of its time for.
@@ -24,27 +20,6 @@ def test_slow():
 
 def test_other():
     assert {other}
-"""
-
-WAITING = """\
-import pathlib, signal, time
-import pytest
-
-HERE = pathlib.Path(__file__).parent
-
-@pytest.fixture
-def cluster(request):
-    (HERE / f"begun-{request.node.name}").touch()
-    yield
-    time.sleep(1)  # cleaning up takes longer than subprocess.call waits on Ctrl-C: 0.25 s
-    (HERE / f"cleaned-{request.node.name}").touch()
-
-@pytest.mark.slow
-def test_slow(cluster):
-    signal.pause()
-
-def test_other(cluster):
-    signal.pause()
 """
 
 
@@ -78,16 +53,3 @@ def test_a_choice_of_ones_own_is_for_pytest(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("-m is for one process: python -m pytest -p no:cacheprovider")
     assert done.stderr.endswith(f" -m slow {tmp_path}\n")
-
-
-@pytest.mark.evidence
-def test_an_interrupt_lets_both_clean_up(tmp_path: Path) -> None:
-    (tmp_path / "test_given.py").write_text(WAITING, encoding="utf-8")
-    command = [*TESTS, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True,
-                          start_new_session=True) as running:  # fmt: skip
-        until(lambda: len(list(tmp_path.glob("begun-*"))) == 2, 60.0, "both have begun")
-        os.killpg(running.pid, signal.SIGINT)
-        said = running.communicate(timeout=60)[0]
-    assert running.returncode == 130, said
-    assert len(list(tmp_path.glob("cleaned-*"))) == 2, said

@@ -154,34 +154,3 @@ def test_every_page_with_commands_has_a_test_that_runs_them() -> None:
     for page in sorted(DOCS.rglob("*.md")):
         if any(pages.stages(page.read_text(encoding="utf-8"))) and page.name not in NAMES:
             assert f'"{page.name}"' in tests, f"{page}: no test runs its commands"
-
-
-def test_the_tutorial_quotes_what_it_speaks_of() -> None:
-    (tutorial,) = (page for page in PAGES if page.name == "tutorial.md")
-    assert sum(len(stage.quoted) for stage in tutorial.stages()) > 10
-
-
-def test_a_block_of_another_section_is_no_quotation() -> None:
-    text = (
-        "```bash\na\n```\n\n```text\nb\n```\n\n    dse c \\\n        d\n\n# E\n\n```text\nf\n```\n"
-    )
-    first, second = pages.stages(text)
-    assert (first.script, first.quoted) == ("a\n", ("b",))
-    assert (second.script, second.quoted) == ("dse c \\\n    d\n", ())
-
-
-def test_a_quotation_may_go_on_in_the_next_line() -> None:
-    long = "word " * 20
-    block = f"Recommended: {long.strip()}\n    and more.\n    a table's row\nEnd\n"
-    first, second, third = pages.quotations(block)
-    assert pages.plain(first) == f"Recommended: {pages.plain(long)} and more."
-    assert (second, third) == ("    a table's row", "End")
-
-
-def test_what_is_printed_now_takes_the_place_of_a_quotation() -> None:
-    out = "Speed   3   4\nPrice   7   9\nIt runs 29x as fast as the baseline (8 x A), and costs.\n"
-    assert pages.instead("It runs 28x as fast as the baseline", out) == (
-        "It runs 29x as fast as the baseline"
-    )
-    assert pages.instead("Price   7   8", out) == "Price   7   9"
-    assert pages.instead("Nothing like it at all", out) is None

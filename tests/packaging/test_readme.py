@@ -38,11 +38,6 @@ RUN.sort(key=lambda line: not line.startswith("dse calibrate run"))
 MENTIONED = sorted(set(re.findall(r"`(make [a-z]+)`", README)))
 
 
-def test_there_is_something_to_test() -> None:
-    assert {"make demo", "make test"} <= set(MADE)
-    assert len(RUN) >= 5
-
-
 @pytest.mark.parametrize("command", sorted({*MADE, *MENTIONED}))
 def test_what_is_made_exists(command: str) -> None:
     done = subprocess.run(
@@ -82,9 +77,3 @@ def test_the_studies_shown_run(number: int, tmp_path: Path) -> None:
     done = dse("run", "study.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert " your baseline" in done.stdout
-
-
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", README):
-        if not target.startswith(("http:", "https:")):
-            assert (ROOT / target).exists(), target

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from benchmarks.approaches import judge
-from benchmarks.papers import figures, tf_piz_daint
+from benchmarks.papers import figures
 from benchmarks.papers.pai_assumptions import assumptions
-from benchmarks.papers.tf_table import ablation_s
 from dse import fleet
 
 JOBS = 2_000
@@ -39,25 +37,6 @@ def test_the_assumptions_are_drawn_as_computed(drawn: dict[str, Figure]) -> None
     gains = [row.gain for row in assumptions(recipe, JOBS, 0) if row.gain is not None]
     (bars,) = drawn["pai"].axes[3].containers
     assert [bar.get_width() for bar in bars] == pytest.approx(gains)
-
-
-def test_an_allreduce_is_drawn_with_and_without_its_terms(drawn: dict[str, Figure]) -> None:
-    lines = {line.get_label(): line.get_ydata() for line in drawn["tf-aggregation"].axes[1].lines}
-    for name, seconds in ablation_s(figures.SIZES_BYTES).items():
-        assert lines[name] == pytest.approx(1e6 * seconds)
-    assert (lines["with neither"] > lines["as proposed"]).all()
-
-
-def test_measured_rates_are_drawn_as_they_are(drawn: dict[str, Figure]) -> None:
-    lines = {line.get_label(): line.get_ydata() for line in drawn["tf-aggregation"].axes[2].lines}
-    found = tf_piz_daint.horovod()
-    per_node = found.measured / found.nodes
-    assert lines["Horovod-MPI, ResNet-50, measured"] == pytest.approx(per_node / per_node[0])
-
-
-def test_all_that_the_lab_measured_is_drawn(drawn: dict[str, Figure]) -> None:
-    points = sum(len(line.get_xdata()) for line in drawn["tf-aggregation"].axes[3].lines[:2])
-    assert points == len(judge.committed().seconds)
 
 
 @pytest.mark.parametrize("name", ["pai", "tf-aggregation"])

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,11 +21,11 @@ from ray import cloudpickle
 
 import dse
 from dse.catalog.facts import Fact
-from dse.errors import ClusterError, DseError
+from dse.errors import ClusterError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
-from dse.search.executors import Executors, LocalExecutor, RayExecutor, ray_executor
+from dse.search.executors import Executors, LocalExecutor, RayExecutor
 from dse.search.executors.ray_lots import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import fingerprint
@@ -280,46 +279,6 @@ def test_a_running_cluster_is_joined_by_its_address(
     assert printed.split() == [str(len(expected.front)), str(expected.tally.feasible)]
 
 
-@pytest.mark.slow
-def test_a_ray_client_that_loses_its_server_while_it_looks_at_the_nodes_is_one_line(
-    beside: Callable[..., str], tmp_path: Path
-) -> None:
-    """Ray lets the error of gRPC through there."""
-    printed = beside(LOSING_THE_SERVER, str(studies.written(tmp_path)))
-    assert re.fullmatch(r"Ray failed: failed to connect.*; continue with resume\n", printed), (
-        printed
-    )
-
-
-LOSING_THE_SERVER = """
-import sys
-import grpc
-from dse.errors import DseError
-from dse.pricing.load import load
-from dse.search.executors import RayExecutor
-from dse.search.executors.ray_lots import Nodes
-from dse.search.run import run
-
-def look(*_):
-    grpc.insecure_channel("127.0.0.1:1").unary_unary("/nodes", lambda _: b"", lambda _: None)(None)
-
-Nodes.look = look
-where = RayExecutor(sys.argv[1])
-try:
-    run(load(sys.argv[2]), "exhaustive", where, None, lambda *_: None, 0, 0)
-except DseError as error:
-    print(error)
-finally:
-    where.close()
-"""
-
-
-@pytest.mark.slow
-def test_no_cluster_at_the_address_is_one_line() -> None:
-    with pytest.raises(DseError, match=r"no Ray on 127\.0\.0\.1:1"):
-        RayExecutor("127.0.0.1:1")
-
-
 def boxes_of(space: Space) -> list[Box]:
     units = range(exhaustive.units(space))
     return [box for unit in units for box in exhaustive.unit_boxes(space, unit)]
@@ -409,13 +368,6 @@ def cluster(executors: Executors) -> RayExecutor:
 
 
 @pytest.mark.slow
-def test_studies_that_ask_alike_share_one_ray(executors: Executors) -> None:
-    first = executors.get("ray", None)
-    assert isinstance(first, RayExecutor)
-    assert executors.get("ray", None) is first
-
-
-@pytest.mark.slow
 def test_ray_finds_the_same_front(cluster: RayExecutor, tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path))
     alone = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
@@ -472,22 +424,3 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
     # A worker keeps its title for a moment after it has sent its result: such a one loses nothing.
     assert found.repeated_units >= 3
     assert expected.repeated_units == 0
-
-
-def test_a_thread_that_watches_a_closed_channel_ends_in_silence_and_no_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As gRPC's does where the head of a cluster is lost: what dse says is one line."""
-    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
-    ray_executor._silence_closed_channels()
-
-    def fails(message: str) -> None:
-        raise ValueError(message)
-
-    for message in ("Cannot monitor channel state: Channel closed!", "something else"):
-        watching = threading.Thread(target=fails, args=(message,))
-        watching.start()
-        watching.join()
-    said = capsys.readouterr().err
-    assert "Channel closed" not in said
-    assert "ValueError: something else" in said

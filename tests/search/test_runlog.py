@@ -284,14 +284,6 @@ def test_the_log_of_another_version_is_refused(
         RunLog(whole, {**fingerprint(problem, "exhaustive"), group: now}, True)
 
 
-def test_many_differences_are_counted(problem: Problem, whole: Path) -> None:
-    search = fingerprint(problem, "exhaustive")
-    search["study"] = {f"key{number}": number for number in range(10)}
-    differences = 10 + len(fingerprint(problem, "exhaustive")["study"])
-    with pytest.raises(DseError, match=f"; and {differences - 3} more; without resume"):
-        RunLog(whole, search, True)
-
-
 def test_every_unit_is_on_the_disk_before_it_counts(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,47 +351,26 @@ def test_code_that_decides_prices_is_part_of_the_version(tmp_path: Path, name: s
     assert changed.stdout.startswith(f"{dse.__version__} (code ")
 
 
-def test_one_folder_has_one_run(problem: Problem, tmp_path: Path) -> None:
-    path = tmp_path / "run.log"
-    first = logged(problem, path, False)
-    searched(problem, first)
-    content = path.read_bytes()
-    for resume in (False, True):
-        with pytest.raises(DseError) as caught:
-            logged(problem, path, resume)
-        assert str(caught.value) == (
-            f"{tmp_path}: another run (process {os.getpid()}) is writing here; "
-            "wait for it or use out"
-        )
-    assert path.read_bytes() == content
-    first.close()
-    second = logged(problem, path, True)
-    first.discard()  # too late: the log is the second run's
-    assert path.exists()
-    second.discard()
-    assert not path.exists()
-
-
 HOLDER = """
 import sys
 from pathlib import Path
 from dse.search.runlog import RunLog
-log = RunLog(Path(sys.argv[1]), {}, len(sys.argv) > 2)
+log = RunLog(Path(sys.argv[1]), {}, True)
 print("held", flush=True)
 sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("resume",)])
-def test_the_lock_goes_with_its_process(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_one_folder_has_one_run_and_the_lock_goes_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     RunLog(path, {}, False).close()
-    command = [sys.executable, "-c", HOLDER, str(path), *arguments]
+    command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(DseError, match=rf"another run \(process {holder.pid}\) is writing"):
-            RunLog(path, {}, True)
+        for resume in (False, True):
+            with pytest.raises(DseError, match=rf"another run \(process {holder.pid}\) is writing"):
+                RunLog(path, {}, resume)
         holder.kill()
         holder.wait()
         RunLog(path, {}, True).close()  # the file is there still, and no lock

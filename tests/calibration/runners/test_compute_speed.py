@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Callable
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 from dse.calibration.runners import compute_speed, compute_worker, timing
-from dse.calibration.runners.compute_speed import ComputeSpeed
 from dse.calibration.runners.compute_work import (
     SHAPES,
     TOLERANCE,
@@ -22,14 +19,6 @@ from dse.calibration.runners.compute_work import (
 )
 from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
-from tests.processes import children, disturbed
-
-
-def test_speed_is_work_over_the_median_time() -> None:
-    record = {"kind": "matmul", "name": "matmul", "library": "numpy", "version": "2", "threads": 1}
-    times = timing.summary([1.0, 2.0, 4.0])
-    shape = {"device": "cpu", "precision": "fp32", "shape": (1, 2, 3), "batch": 1, "flops": 12}
-    assert ComputeSpeed(**{**record, **times, **shape, "error": 0.0}).flop_per_s == 6.0
 
 
 def test_a_product_is_counted_and_checked() -> None:
@@ -149,20 +138,3 @@ def test_a_gpu_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # hides those that there are
     with pytest.raises(MeasurementError, match="there is no GPU that torch can use"):
         compute_speed.run(Request(5.0, device="cuda"))
-
-
-@pytest.mark.slow
-def test_a_killed_worker_is_an_error_and_leaves_no_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(compute_speed, "MIN_REPETITIONS", 10**9)
-
-    def fork() -> list[int]:
-        below = ([child, *children(child)] for child in children(os.getpid()))
-        return next((found for found in below if len(found) == 2), [])
-
-    with (
-        disturbed(fork, lambda found: os.kill(found[1], signal.SIGKILL)),
-        pytest.raises(MeasurementError, match="was killed by SIGKILL"),
-    ):
-        compute_speed.run(Request(60.0))

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.runners import budget
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.mpirun import run_ranks
 from dse.errors import MeasurementError
-from tests.processes import children, command, descendants, disturbed, interrupt, left, until
+from tests.processes import children, command, descendants, disturbed, left, until
 
 LONG = {
     "ranks": 2,
@@ -61,12 +60,6 @@ def test_ranks_of_another_mpi_than_the_launchers_are_told_apart() -> None:
         run_ranks(find_launcher(), 2, {**SHORT, "ranks": 3}, 1.0)
 
 
-@pytest.mark.slow
-def test_an_algorithm_the_library_lacks_is_an_error() -> None:
-    with pytest.raises(MeasurementError, match="the ranks failed"):
-        run_ranks(find_launcher(), 2, {**LONG, "cells": [["ring", 99, 64]]}, 1.0)
-
-
 def ranks(members: list[int]) -> list[int]:
     """Of an mpirun and all below it: the ranks, which mpirun itself names too."""
     return [pid for pid in members[1:] if "mpi_worker.py" in command(pid)]
@@ -89,22 +82,6 @@ def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
         pytest.raises(MeasurementError, match="the ranks failed"),
     ):
         run_ranks(find_launcher(), 2, LONG, 60.0)
-
-
-@pytest.mark.slow
-def test_an_interrupt_leaves_no_process() -> None:
-    with disturbed(running, interrupt, ENDING_S), pytest.raises(KeyboardInterrupt):
-        run_ranks(find_launcher(), 2, LONG, 60.0)
-
-
-@pytest.mark.slow
-def test_hung_ranks_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "GRACE_S", 3.0)
-    with (
-        disturbed(running, lambda _: None, ENDING_S),
-        pytest.raises(MeasurementError, match="did not finish within"),
-    ):
-        run_ranks(find_launcher(), 2, LONG, 0.0)
 
 
 DRIVER = """

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners import budget, grpc_ps, mpi_ps
+from dse.calibration.runners import grpc_ps, mpi_ps
 from dse.calibration.runners.processes import PACKAGES, Host
 from dse.calibration.runners.ps_plan import TENSORS, PsPlan, messages
 from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import shard_imbalance
-from tests.processes import command, descendants, disturbed, interrupt, left, text, until
+from tests.processes import command, descendants, disturbed, left, text, until
 
 ROOT = str(PACKAGES)
 RUNNERS = {"grpc": grpc_ps.measure_ps, "mpi": mpi_ps.measure_ps}
@@ -186,13 +186,6 @@ def test_a_killed_process_ends_the_measurement_and_leaves_none(transport: str, w
 
 @pytest.mark.slow
 @BOTH
-def test_an_interrupt_leaves_no_process(transport: str) -> None:
-    with disturbed(at_work, interrupt), pytest.raises(KeyboardInterrupt):
-        RUNNERS[transport](LONG, Request(60.0))
-
-
-@pytest.mark.slow
-@BOTH
 def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
     code = (
         f"from dse.calibration.runners import {transport}_ps as runner\n"
@@ -209,14 +202,3 @@ def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
         status = driver.wait(60)
     assert status != 0
     assert left(seen, 30.0) == []  # over gRPC they end by themselves, when they notice
-
-
-@pytest.mark.slow
-@NEEDS_GRPC
-def test_a_hung_worker_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "GRACE_S", 2.0)
-    with (
-        disturbed(up, lambda found: os.kill(found[-1], signal.SIGSTOP)),
-        pytest.raises(MeasurementError, match="did not finish within"),
-    ):
-        grpc_ps.measure_ps(LONG, Request(3.4))

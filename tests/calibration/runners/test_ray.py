@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from dse.calibration.runners import ray_worker
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_cluster import measure_ray
 from dse.calibration.runners.request import Request
-from dse.errors import DseError, MeasurementError
+from dse.errors import MeasurementError
 from tests.processes import command, disturbed
 from tests.ray_head import beside_a_head
 
-pytestmark = pytest.mark.slow
 SIZES = (64, 512)
 PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
 
@@ -70,26 +68,6 @@ def test_more_than_the_cluster_has_is_refused(ray: Any) -> None:
     assert ray.is_initialized()
     with pytest.raises(MeasurementError, match="do not fit on 1 node"):
         measure_ray(PLAN, Request(60.0), ranks_per_node=2)
-
-
-def test_nodes_without_torch_are_told_what_to_install(
-    ray: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An actor that says so, as one on a node without torch does."""
-    assert ray.is_initialized()
-
-    class Bare(ray_worker.RankActor):
-        def about(self) -> dict[str, Any]:
-            return {"torch": False}
-
-    monkeypatch.setattr("dse.calibration.runners.ray_cluster.RankActor", Bare)
-    with pytest.raises(MeasurementError, match="pip install torch"):
-        measure_ray(PLAN, Request(60.0))
-
-
-def test_no_cluster_at_the_address_is_one_line() -> None:
-    with pytest.raises(DseError, match=r"no Ray on 127\.0\.0\.1:1"):
-        measure_ray(PLAN, Request(60.0, address="127.0.0.1:1"))
 
 
 @pytest.mark.evidence

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +15,6 @@ from dse.calibration.runners.registry import RUNNERS, Runner, command_for, find_
 from dse.calibration.runners.started_rank import MPIRUN, SRUN, TORCHRUN
 from dse.commands.calibrate.run import run as command
 from dse.errors import StudyError
-from tests.architecture.test_imports import HEAVY
 from tests.calibration import library_profiles, server_profiles
 
 DOCS = Path(__file__).parents[3] / "docs" / "calibration.md"
@@ -30,10 +27,6 @@ def parameters(function: str) -> list[str]:
     module, name = function.split(":")
     found = getattr(import_module(module, registry.__package__), name)
     return list(inspect.get_annotations(found))
-
-
-def test_names_are_given_once() -> None:
-    assert len({one.name for one in RUNNERS}) == len(RUNNERS)
 
 
 @EVERY
@@ -58,20 +51,6 @@ def test_the_help_and_the_docs_name_every_runner(runner: Runner) -> None:
     options = " ".join(f"`{option}`" for option in runner.options)
     row = f"| `{runner.name}` | {runner.what} | {options} | {', '.join(runner.launchers)} |"
     assert row.replace("|  |", "| |") in DOCS.read_text(encoding="utf-8").splitlines()
-
-
-def test_no_runner_is_imported_before_it_measures() -> None:
-    code = (
-        "import sys, dse.calibration.runners.registry as registry; registry.help_text()\n"
-        "registry.find_runner('ray')\n"
-        "rooms = [m for m in sys.modules if m.startswith('dse.calibration.runners.')]\n"
-        f"print(sorted({HEAVY!r} & set(sys.modules)), sorted(rooms))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
-    ours = [f"dse.calibration.runners.{name}" for name in ("registry", "started_rank")]
-    assert done.stdout.strip() == f"[] {ours}"
 
 
 @pytest.mark.parametrize(
