@@ -67,7 +67,7 @@ class Budget(Generic[Turn]):
         ``progress`` is called before every turn and at the end.
         """
         self.end = (time.monotonic() if began is None else began) + budget_s
-        self.passes, self._costs, self._text = passes, costs, text
+        self._costs, self._text = costs, text
         self._tell: Progress = progress or (lambda *_: None)
         self._slowness = 1.0
         self._all = [(run, one) for run in range(1, passes + 1) for one in turns]
