@@ -99,7 +99,7 @@ def run_processes(
             for record in _printed(output.fileno())[len(records) :]:
                 records.append(record)
                 heard(record)
-                if record["kind"] == PASS_ON:
+                if record.get("kind") == PASS_ON:
                     for process in processes[1:]:
                         _tell(process, record)
             if running:
