@@ -60,13 +60,6 @@ def test_a_host_has_its_own_name_and_address_and_all_is_removed() -> None:
 
 
 @needs_lab
-def test_what_an_error_inside_leaves_is_removed() -> None:
-    with pytest.raises(ValueError, match="inside"), network(1, RATE_BYTES_PER_S) as lab:
-        raise ValueError("inside")
-    assert not spaces(lab.token)
-
-
-@needs_lab
 def test_the_next_lab_removes_what_a_killed_one_left() -> None:
     program = (
         "import os, signal\n"

@@ -19,10 +19,3 @@ def test_what_is_between_the_markers_of_that_name_is_replaced(tmp_path: Path) ->
         "a\n<!-- one: begin -->\nnewer\n<!-- one: end -->\nb\n"
         "<!-- two: begin -->\nkept\n<!-- two: end -->\n"
     )
-
-
-def test_a_page_without_markers_stays_as_it_is(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("text\n")
-    assert not put(page, "one", "new")
-    assert page.read_text() == "text\n"

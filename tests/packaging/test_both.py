@@ -46,10 +46,3 @@ def test_one_that_fails_is_enough(tmp_path: Path, slow: bool, other: bool, statu
 @pytest.mark.evidence
 def test_no_test_at_all_is_no_success(tmp_path: Path) -> None:
     assert both(str(tmp_path)).returncode == 5  # as pytest has it
-
-
-def test_a_choice_of_ones_own_is_for_pytest(tmp_path: Path) -> None:
-    done = both("-m", "slow", str(tmp_path))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("-m is for one process: python -m pytest -p no:cacheprovider")
-    assert done.stderr.endswith(f" -m slow {tmp_path}\n")

@@ -69,14 +69,6 @@ def test_how_input_is_spread_moves_the_gain() -> None:
     assert gains == pytest.approx([0.555, 0.583, 0.637], abs=0.006)
 
 
-def test_a_recipe_without_input_has_no_rows_of_its_spread() -> None:
-    recipe = read_recipe(population_path("pai-ps-worker"))
-    (own,) = recipe.classes
-    means = dict(own.mean_shares) | {"data": 0.0, "weights": 0.65}
-    other = replace(recipe, classes=(replace(own, mean_shares=means),))
-    assert not any(row.assumption.startswith("input takes") for row in assumptions(other, 1000, 0))
-
-
 @pytest.mark.parametrize("gbps", [10, 25, 100, 400])
 def test_weights_over_ethernet_alone_gain_what_the_links_say(gbps: int) -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))

@@ -20,7 +20,7 @@ from dse.calibration.runners.request import Request
 from dse.calibration.runners.torch_distributed import WORKER, measure_torch
 from dse.calibration.runners.torch_plan import Fleet
 from dse.errors import MeasurementError
-from tests.processes import children, disturbed, interrupt, left, until
+from tests.processes import children, disturbed, left, until
 
 SIZES = (64, 1024, 16384)
 PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
@@ -212,13 +212,6 @@ def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
     ):
         run_long()
     assert processes.session_members(hosts[0]) == []
-
-
-@pytest.mark.slow
-def test_an_interrupt_leaves_no_process() -> None:
-    pytest.importorskip("torch")
-    with disturbed(working, interrupt), pytest.raises(KeyboardInterrupt):
-        run_long()
 
 
 @pytest.mark.slow
