@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import least_squares
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -51,7 +51,8 @@ LARGEST_SHARING = 1.0  # then all nodes share the link of one
 TYPICAL, NETWORK_TYPICAL = 0.03, 0.1  # residuals up to which an error counts in full, of logarithms
 FREEDOM = 3.0  # of Student's t: single runs hold outliers
 START = np.log([0.02, 0.06, 0.5, 0.05])  # spread, varying_spread, slowdown, sharing
-FIRST_STEP = 0.2  # of the search, in logarithms
+STEP = 0.01  # over which derivatives are taken, of logarithms
+FOUND = 1e-6  # relative change that ends the search
 SECANTS, SOLVED = 30, 1e-6  # steps at most, and the relative error that ends them
 QUANTILE = float(norm.ppf(0.95))  # at either end of a 90 % interval
 LEAST_SHARING = 0.02  # below, a network counts as shared by nobody
@@ -270,6 +271,8 @@ def _one(values: Any) -> float:
 def fit(series: Iterable[Series], networks: Iterable[Shared], start: Terms | None = None) -> Terms:
     """The medians by the least error, a series and a network counting one each.
 
+    The error is the mean negative logarithm of Student's t over the counts of each. Its slope over
+    sharing is small, so that it is followed by derivatives: a simplex stops wherever it began.
     Sharing is LEAST_SHARING at least: that no network known is shared says little of the next, and
     a logarithm's spread around none would be none. start: where the search begins; of a similar fit
     it makes it quicker.
@@ -279,28 +282,31 @@ def fit(series: Iterable[Series], networks: Iterable[Shared], start: Terms | Non
     for network in networks:
         systems.setdefault(network.system, []).append(network)
 
-    def error(logs: Array) -> float:
+    def residuals(logs: Array) -> list[Array]:
         terms = Terms(*np.exp(logs))
-        total = sum(
-            _surprise(np.log(of.predicted(terms.scale(of.varying)) / of.measured) / TYPICAL)
-            for of in known
-        )
-        for rows in systems.values():
-            missed = [row.lost + terms.sharing * row.doublings for row in rows]
-            total += _surprise(np.concatenate(missed) / NETWORK_TYPICAL)
-        return total
+        return [
+            *(np.log(of.predicted(terms.scale(of.varying)) / of.measured) / TYPICAL
+              for of in known),
+            *(np.concatenate([row.lost + terms.sharing * row.doublings for row in rows])
+              / NETWORK_TYPICAL for rows in systems.values()),
+        ]  # fmt: skip
 
     begin = START if start is None else np.log([*vars(start).values()][: len(START)])
-    corners = begin + FIRST_STEP * np.vstack([np.zeros(len(begin)), np.eye(len(begin))])
-    options = {"xatol": 0.03, "fatol": 0.02, "maxiter": 160, "initial_simplex": corners}
-    found = minimize(error, begin, method="Nelder-Mead", options=options)
+    sizes = [len(part) for part in residuals(begin)]
+    weights = (FREEDOM + 1) / FREEDOM / np.repeat(sizes, sizes)
+
+    def surprise(squares: Array) -> Array:
+        """Twice the error of each residual, of its square over FREEDOM, and two derivatives."""
+        return weights * np.array([np.log1p(squares), 1 / (1 + squares), -((1 + squares) ** -2)])
+
+    most = np.array([np.inf, np.inf, np.inf, np.log(LARGEST_SHARING)])
+    found = least_squares(
+        lambda logs: np.concatenate(residuals(logs)), np.minimum(begin, most - STEP),
+        bounds=(-np.inf, most), loss=surprise, f_scale=np.sqrt(FREEDOM), diff_step=STEP,
+        ftol=FOUND, xtol=FOUND, gtol=FOUND,
+    )  # fmt: skip
     terms = Terms(*map(float, np.exp(found.x)))
     return replace(terms, sharing=max(terms.sharing, LEAST_SHARING))
-
-
-def _surprise(residuals: Array) -> float:
-    """Mean negative logarithm of Student's t."""
-    return float(np.mean((FREEDOM + 1) / 2 * np.log1p(residuals**2 / FREEDOM)))
 
 
 @dataclass(frozen=True)
