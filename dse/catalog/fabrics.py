@@ -13,6 +13,7 @@ from dse.catalog.store import find
 
 TIERS = ("inter-node", "intra-node")
 PARTS = ("nic", "switch_port", "cable")
+CARD_PATHS = (PCIE_SWITCH, HOST_BRIDGE) = ("pcie-switch", "host-bridge")
 UPLINK = "uplink"  # a cable between switches, which costs what a cable does unless a list says
 
 
@@ -25,7 +26,7 @@ class Fabric:
     rdma stands for a direct copy between devices) and lacks the protocols not known.
     ``prices_usd`` are for one of each of :data:`PARTS`: a NIC, a port of a switch, a cable with its
     optics. ``medium`` is ``pcie`` where accelerators of a node meet over the bus of their host,
-    else empty.
+    else empty. ``card_path``: of :data:`CARD_PATHS`, where a card meets the accelerators.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Fabric:
     switch_radix: int | None
     notes: str
     medium: str
+    card_path: str
     facts: tuple[Fact, ...]
 
 
@@ -69,6 +71,11 @@ def read_fabric(path: Path) -> Fabric:
     entry.numbers("fat_tree_switches", "count")
     notes = entry.text("notes", "")
     medium = entry.text("medium", "")
+    card_path = entry.word("card_path").text if entry.has("card_path") else PCIE_SWITCH
+    if card_path not in CARD_PATHS:
+        raise entry.wrong(
+            f"card_path '{card_path}'", f"write {' or '.join(CARD_PATHS)}", "card_path"
+        )
     entry.finish()
     return Fabric(
         name=name,
@@ -80,5 +87,6 @@ def read_fabric(path: Path) -> Fabric:
         switch_radix=None if radix is None else int(radix),
         notes=notes,
         medium=medium,
+        card_path=card_path,
         facts=tuple(entry.facts),
     )

@@ -23,7 +23,7 @@ from dse.catalog import (
     Tier,
     Transport,
 )
-from dse.catalog.fabrics import UPLINK
+from dse.catalog.fabrics import HOST_BRIDGE, UPLINK
 from dse.errors import DseError
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
@@ -188,7 +188,10 @@ def _links(device: Accelerator) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Wiring:
-    """One link as a transport meets it, with its prices and watts; NaN where not known."""
+    """One link as a transport meets it, with its prices and watts; NaN where not known.
+
+    through_host: whether bytes pass the bridge of the host between a card and an accelerator.
+    """
 
     bytes_per_s: float
     latency_s: float
@@ -198,6 +201,7 @@ class Wiring:
     uplink_usd: UnitPrice
     switch_radix: float
     watts: LinkWatts
+    through_host: bool = False
 
     def prices_usd(self) -> dict[str, UnitPrice]:
         """The prices under the names that a study gives them by."""
@@ -242,6 +246,7 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         price(UPLINK),
         number(fabric.switch_radix) if fabric.switch_radix else DEFAULT_RADIX,
         catalog.link_power().watts(fabric.bytes_per_s),
+        fabric.card_path == HOST_BRIDGE,
     )
 
 
@@ -257,6 +262,7 @@ def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> 
         _asked("cable", wire.cable_usd, base.uplink_usd),
         base.switch_radix,
         catalog.link_power().watts(wire.bytes_per_s),
+        base.through_host,
     )
 
 

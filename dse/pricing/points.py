@@ -318,6 +318,11 @@ class Points:
         return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
 
     @cached_property
+    def through_host(self) -> Mask:
+        """Whether bytes pass the bridge of the host between a network card and an accelerator."""
+        return self.wire(lambda w: w.through_host) > 0
+
+    @cached_property
     def oversubscription(self) -> Array:
         """Ports down over ports up of a leaf switch."""
         return self.numbers("oversubscription", 1.0)

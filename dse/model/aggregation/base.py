@@ -38,7 +38,8 @@ class Layout(Protocol):
     colocated: parameter servers, and whether they live on the workers' nodes. fusion_buffer_bytes,
     fusion_cycle_s: NaN where the study leaves them to the approach. generation: NCCL's, a position
     in :data:`.nccl_tuner.GENERATIONS`, or UNKNOWN_GENERATION. own_links: whether the accelerators
-    of a node meet over links of their own, else over PCIe. sharing: see
+    of a node meet over links of their own, else over PCIe. through_host: whether bytes pass the
+    bridge of the host between a network card and an accelerator. sharing: see
     :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf switches; None where none are.
     """
 
@@ -71,6 +72,8 @@ class Layout(Protocol):
     @property
     def own_links(self) -> Mask: ...
     @property
+    def through_host(self) -> Mask: ...
+    @property
     def sharing(self) -> ArrayLike: ...
     @property
     def leaf(self) -> Leaf | None: ...
@@ -95,6 +98,7 @@ class Cluster:
         default_factory=lambda: np.full((), UNKNOWN_GENERATION, dtype=np.int64)
     )
     own_links: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
+    through_host: Mask = field(default_factory=lambda: np.zeros((), dtype=bool))
     sharing: ArrayLike = 0.0
     leaf: Leaf | None = None
 

@@ -5,11 +5,11 @@ and for NVLS (NVLSTree between nodes), where a switch adds. :mod:`.nccl` prices 
 
 What NCCL reads from the machine is not known here, so it is assumed (unverified): an Intel host; as
 many channels as the bus has links of the GPU's kind, two at least; card and GPU near enough for
-LL128 where the network reaches the GPU's memory; a tree of the balanced pattern wherever a node has
-several GPUs, though from Hopper on NCCL's search may end with the plain one; a switch that adds in
-nodes of NVLS_FROM_RANKS or more GPUs with NVLink, from Hopper on. Left out: CollNet, which is off
-by default; and the tuner's own estimates, whose least is 0.6 of the time that was measured on 15
-systems from 1 to 64 MiB (median), where that of :mod:`.nccl` is 0.8.
+LL128 unless the layout says that the host is between them; a tree of the balanced pattern wherever
+a node has several GPUs, though from Hopper on NCCL's search may end with the plain one; a switch
+that adds in nodes of NVLS_FROM_RANKS or more GPUs with NVLink, from Hopper on. Left out: CollNet,
+which is off by default; and the tuner's own estimates, whose least is 0.6 of the time that was
+measured on 15 systems from 1 to 64 MiB (median), where that of :mod:`.nccl` is 0.8.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ class Nccl:
 
     generation: position in GENERATIONS. nvlink: whether the GPUs of a node meet over NVLink, else
     over PCIe. inside_bytes_per_s, between_bytes_per_s: of one GPU to the others of its node, and of
-    all network cards of a node, as NCCL reaches them. direct: whether the network reaches the GPUs'
-    memory.
+    all network cards of a node, as NCCL reaches them. direct: whether these reach the GPUs' memory
+    without passing the host, be it its memory or its bridge.
     """
 
     generation: ArrayLike
     nvlink: ArrayLike
     inside_bytes_per_s: ArrayLike
     between_bytes_per_s: ArrayLike
-    direct: bool = True
+    direct: ArrayLike = True
 
     def adds(self, local: Array) -> Mask:
         """Whether a switch adds in nodes of so many GPUs."""
@@ -81,8 +81,8 @@ class Nccl:
 
     def allowed(self, protocol: int, nodes: Array, local: Array) -> Mask:
         """LL128 needs Volta or later, NVLink where a node has several GPUs (``local``), and between
-        nodes a card that reaches the GPU past the host: without GPUDirect all goes through it
-        (src/graph/paths.cc)."""
+        nodes a card that reaches the GPU past the host, at most over PCIe switches (PATH_PXB): 128
+        bytes that pass the bridge of the host, or its memory, may arrive out of order."""
         if protocol != LL128:
             return np.asarray(True)
         old = np.asarray(self.generation) < GENERATIONS.index("volta")
@@ -159,5 +159,5 @@ def tuner_of(layout: Layout, copy_s_per_byte: float = 0.0) -> Nccl:
         layout.own_links,
         layout.inside.bytes_per_s,
         card * layout.rails,
-        not copy_s_per_byte,
+        ~np.asarray(layout.through_host) & (not copy_s_per_byte),
     )

@@ -166,12 +166,20 @@ SCALAR = {"ring": ring_s, "tree": tree_s, "hierarchical": hierarchical_s}
 
 
 def layout(
-    n: Any, g: Any, gpu: str, nvlink: bool, speeds: tuple[Any, Any], wire_s: Any, rails: float = 1.0
+    n: Any,
+    g: Any,
+    gpu: str,
+    nvlink: bool,
+    speeds: tuple[Any, Any],
+    wire_s: Any,
+    rails: float = 1.0,
+    bridged: bool = False,
 ) -> Cluster:
     return Cluster(
         np.asarray(n, dtype=np.float64), np.asarray(g, dtype=np.float64), Link(0.0, speeds[0]),
         Link(wire_s, np.asarray(speeds[1]) / rails), rails,
         generation=np.full((), GENERATIONS.index(gpu)), own_links=np.full((), nvlink),
+        through_host=np.full((), bridged),
     )  # fmt: skip
 
 
@@ -187,16 +195,17 @@ SPEEDS = st.tuples(st.floats(1e9, 1e12), st.floats(1e8, 1e12))
     n=st.integers(1, 40) | st.sampled_from([64, 1000]), g=st.integers(1, 12), m=SIZES,
     gpu=st.sampled_from(GENERATIONS), nvlink=st.booleans(), speeds=SPEEDS,
     wire_s=st.sampled_from([0.0, 2e-6, 75e-6]), rails=st.sampled_from([1.0, 4.0]),
-    copied=st.booleans(),
+    copied=st.booleans(), bridged=st.booleans(),
 )  # fmt: skip
 @pytest.mark.parametrize("name", SCALAR)
 def test_every_algorithm_is_its_scalar_formula(
     name: str, n: int, g: int, m: float, gpu: str, nvlink: bool, speeds: tuple[float, float],
-    wire_s: float, rails: float, copied: bool,
+    wire_s: float, rails: float, copied: bool, bridged: bool,
 ) -> None:  # fmt: skip
-    there = layout(n, g, gpu, nvlink, speeds, wire_s, rails)
+    there = layout(n, g, gpu, nvlink, speeds, wire_s, rails, bridged)
     found = float(message_s(name, m, there, 1e-15 if copied else 0.0))
-    slow = SCALAR[name](Spot(n, g, gpu, nvlink, speeds, wire_s, not copied), m) if n > 1 else 0.0
+    spot = Spot(n, g, gpu, nvlink, speeds, wire_s, not (copied or bridged))
+    slow = SCALAR[name](spot, m) if n > 1 else 0.0
     assert found == pytest.approx(slow, rel=1e-9)
 
 

@@ -130,3 +130,20 @@ def test_a_study_has_no_faster_network_that_takes_longer(tmp_path: Path) -> None
         comm_s = np.reshape(study.price(points)["comm_s"], (3, 4))
         assert np.all(np.diff(comm_s, axis=0) <= 1e-12 * comm_s[1:])
         assert np.all(np.diff(comm_s, axis=1) <= 1e-12 * comm_s[:, 1:])
+
+
+def test_ll128_does_not_pass_the_bridge_of_the_host(tmp_path: Path) -> None:
+    """Slingshot's cards, also of a link with its name, against as fast a link of no fabric."""
+    rates = "bandwidth: 200 Gbps, latency: 2 us"
+    links = f"[{{{rates}}}, {{fabric: slingshot-11, {rates}}}, slingshot-11]"
+    text = FASTER.replace(
+        "{bandwidth: [50 Gbps, 100 Gbps, 200 Gbps, 400 Gbps], latency: 2 us}", links
+    )
+    studies.written(tmp_path, text)
+    study = dse.load_study(tmp_path / "study.yaml")
+    point = {"accelerator": "a100-sxm4-80gb", "gpus": 64, "nics_per_node": 2, "bucket": "1 MiB"}
+    near, inline, named = (
+        study.price({**point, "aggregation": "ring-nccl", "inter_node": link})["comm_s"]
+        for link in study.problem.study.values("inter_node")
+    )
+    assert near < inline == named
