@@ -68,19 +68,19 @@ class System:
 
 
 _SLINGSHOT = {"inter_node": "slingshot-11"}
-# Of Polaris 2 cards of 200 Gbps and of Alps 4 are recalled; Alps' GH200 counts as an H100 with the
+# Of Alps 4 cards of 200 Gbps are recalled; its GH200 counts as an H100 with the
 # links of one. cluster01 does not name its network: 400 Gbps for each GPU used is what it reaches.
 SYSTEMS = (
     System("Polaris, NCCL 2.18, OFI", {"system": "polaris", "library": "nccl-2.18", "link": "ofi"},
-           {"accelerator": "a100-sxm4-40gb", "nics_per_node": 2, **_SLINGSHOT}),
+           {"node": "alcf-polaris"}),
     System("Polaris, NCCL 2.21, OFI", {"system": "polaris", "library": "nccl-2.21", "link": "ofi"},
-           {"accelerator": "a100-sxm4-40gb", "nics_per_node": 2, **_SLINGSHOT}),
+           {"node": "alcf-polaris"}),
     System("Alps GH200, CXI", {"system": "alps", "link": "slingshot-cxi"},
            {"accelerator": "h100-sxm", "nics_per_node": 4, **_SLINGSHOT}),
     System("AWS p4de", {"system": "aws-p4de"},
-           {"accelerator": "a100-sxm4-80gb", "nics_per_node": 4, "inter_node": "aws-efa-v1"}),
+           {"node": "aws-p4de.24xlarge"}),
     System("AWS p5", {"system": "aws-p5", "link": "efa"},
-           {"accelerator": "h100-sxm", "nics_per_node": 32, "inter_node": "aws-efa-v2"}),
+           {"node": "aws-p5.48xlarge"}),
     System("cluster01, 10 nodes of H100", {"system": "cluster01", "link": "network"},
            {"accelerator": "h100-sxm", "inter_node": "ib-ndr"}),
     System("one node of A100", {"system": "aic-a100"}, {"accelerator": "a100-sxm4-80gb"}),
@@ -92,7 +92,7 @@ SYSTEMS = (
            {"accelerator": "h100-sxm"}),
     System("one node of L40S, PCIe", {"system": "aic-l40s"}, {"accelerator": "l40s"}),
     System("Polaris, TCP", {"system": "polaris", "link": "tcp"},
-           {"accelerator": "a100-sxm4-40gb", "nics_per_node": 2, **_SLINGSHOT}, "nccl-tcp"),
+           {"node": "alcf-polaris"}, "nccl-tcp"),
     System("Alps GH200, sockets", {"system": "alps", "link": "slingshot-sockets"},
            {"accelerator": "h100-sxm", "nics_per_node": 4, **_SLINGSHOT}, "nccl-tcp"),
 )  # fmt: skip
@@ -114,8 +114,9 @@ def priced_s(
 
     name: of the aggregation. points: axes of a study other than the accelerators' counts.
     """
-    space = {"nics_per_node": per_node, "inter_node": "ib-ndr", "batch_per_gpu": 1, **points,
-             "gpus": ranks, "gpus_per_node": per_node, "aggregation": [name]}  # fmt: skip
+    network = {} if "node" in points else {"nics_per_node": per_node, "inter_node": "ib-ndr"}
+    space = {**network, "batch_per_gpu": 1, **points, "gpus": ranks, "gpus_per_node": per_node,
+             "aggregation": [name]}  # fmt: skip
     problem = load_study({
         "study": "catalogue", "workload": "resnet50", "space": space,
         "objectives": {"maximize": "throughput", "minimize": "power"},

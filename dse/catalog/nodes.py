@@ -10,6 +10,8 @@ from dse.catalog.facts import Fact, latest
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
 
+HOSTS = (INTEL, AMD, ARM) = ("intel", "amd", "arm")
+
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -20,7 +22,8 @@ class Node:
     is what an accelerator sends to one other, where that is not as its own file says.
     ``purchase_usd`` and ``hourly_usd`` are the most recent prices of the whole machine (see
     :func:`dse.catalog.facts.latest`). ``power_w`` is what the whole machine draws at most, its
-    accelerators and cards included; ``rack_units`` its height.
+    accelerators and cards included; ``rack_units`` its height. ``host`` is of :data:`HOSTS`, the
+    maker of its processors, or empty.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Node:
     pair_bytes_per_s: float | None = None
     power_w: float | None = None
     rack_units: float | None = None
+    host: str = ""
 
 
 def node(name: str) -> Node:
@@ -59,6 +63,9 @@ def read_node(path: Path) -> Node:
         pair = entry.number("pair_bandwidth", "bytes_per_s").value
     power = entry.number("power", "watt").value if entry.has("power") else None
     units = entry.positive("rack_units", "count") if entry.has("rack_units") else None
+    host = entry.word("host").text if entry.has("host") else ""
+    if host and host not in HOSTS:
+        raise entry.wrong(f"host '{host}'", f"write {', '.join(HOSTS)}", "host")
     prices = entry.section("prices")
     purchase = latest(prices.series("purchase", "usd"))
     hourly = latest(prices.series("hourly", "usd_per_hour"))
@@ -80,4 +87,5 @@ def read_node(path: Path) -> Node:
         pair_bytes_per_s=pair,
         power_w=power,
         rack_units=units,
+        host=host,
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
+from dse.catalog.nodes import AMD
 from dse.model import compute, decoding, overlap, precision
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
@@ -319,8 +320,13 @@ class Points:
 
     @cached_property
     def through_host(self) -> Mask:
-        """Whether bytes pass the bridge of the host between a network card and an accelerator."""
+        """True where network cards and accelerators meet at the bridge of the host."""
         return self.wire(lambda w: w.through_host) > 0
+
+    @cached_property
+    def amd_host(self) -> Mask:
+        """True where AMD made the host, as far as a node type says."""
+        return self.machine(lambda m: m.node is not None and m.node.host == AMD) > 0
 
     @cached_property
     def oversubscription(self) -> Array:

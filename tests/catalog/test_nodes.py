@@ -34,3 +34,8 @@ def test_the_cores_of_a_host_may_be_unknown() -> None:
     server = node("mi300x-8")
     assert server.cores is None
     assert next(f for f in server.facts if f.name == "cores").status == "unknown"
+
+
+def test_the_maker_of_a_host_is_said_where_it_is_known() -> None:
+    assert node("aws-p5.48xlarge").host == node("dgx-a100-80gb").host == "amd"
+    assert node("mi300x-8").host == ""

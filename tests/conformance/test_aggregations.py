@@ -311,21 +311,23 @@ FASTER = st.sampled_from([1.0, 1.001, 2.0]) | st.floats(1, 100)
                          ids=lambda case: case.name)  # fmt: skip
 @settings(max_examples=30)
 @example(rates=(234e9, 90e9), faster=(1.0, 4.0), waits=(2e-6, 2e-6), log_scale=0.5, generation=2,
-         own_links=True, bridged=False, rails=1.0, sharing=0.0)  # fmt: skip  # a tree's channels
+         own_links=True, hosts=(False, False), rails=1.0, sharing=0.0)  # fmt: skip
 @given(
     rates=st.tuples(RATES, RATES), faster=st.tuples(FASTER, FASTER),
     waits=st.sampled_from([(2e-6, 2e-6), (2e-5, 1e-6)]), log_scale=st.floats(-5, 4),
-    generation=st.integers(0, len(GENERATIONS) - 1), own_links=st.booleans(), bridged=st.booleans(),
-    rails=st.sampled_from([1.0, 4.0]), sharing=st.sampled_from([0.0, 0.3]),
+    generation=st.integers(0, len(GENERATIONS) - 1), own_links=st.booleans(),
+    hosts=st.tuples(st.booleans(), st.booleans()), rails=st.sampled_from([1.0, 4.0]),
+    sharing=st.sampled_from([0.0, 0.3]),
 )  # fmt: skip
 def test_a_faster_link_never_costs_more(
     case: Case, rates: tuple[float, float], faster: tuple[float, float],
-    waits: tuple[float, float], log_scale: float, generation: int, own_links: bool, bridged: bool,
-    rails: float, sharing: float,
+    waits: tuple[float, float], log_scale: float, generation: int, own_links: bool,
+    hosts: tuple[bool, bool], rails: float, sharing: float,
 ) -> None:  # fmt: skip
     """Inside a node or between nodes, also where it changes what the library takes.
 
-    Left out are frameworks that fuse what is ready: of messages that arrive sooner fewer join.
+    The example gives a tree more channels. hosts: through_host and amd_host. Left out are
+    frameworks that fuse what is ready: of messages that arrive sooner fewer join.
     """
     found = []
     for (inside, between), wait in zip(
@@ -334,7 +336,7 @@ def test_a_faster_link_never_costs_more(
         there = clusters(
             between, inside=Link(0.0, inside), across=Link(wait, np.asarray(between)),
             generation=np.asarray(generation), own_links=np.asarray(own_links),
-            through_host=np.asarray(bridged),
+            through_host=np.asarray(hosts[0]), amd_host=np.asarray(hosts[1]),
             rails=np.asarray(rails), sharing=np.asarray(sharing),
         )  # fmt: skip
         found.append(on_all(summed(case, scaled(10.0**log_scale), there)))

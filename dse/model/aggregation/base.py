@@ -39,8 +39,9 @@ class Layout(Protocol):
     fusion_cycle_s: NaN where the study leaves them to the approach. generation: NCCL's, a position
     in :data:`.nccl_tuner.GENERATIONS`, or UNKNOWN_GENERATION. own_links: whether the accelerators
     of a node meet over links of their own, else over PCIe. through_host: whether bytes pass the
-    bridge of the host between a network card and an accelerator. sharing: see
-    :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf switches; None where none are.
+    bridge of the host between a network card and an accelerator. amd_host: whether AMD made the
+    processors of the host. sharing: see :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf
+    switches; None where none are.
     """
 
     @property
@@ -74,6 +75,8 @@ class Layout(Protocol):
     @property
     def through_host(self) -> Mask: ...
     @property
+    def amd_host(self) -> Mask: ...
+    @property
     def sharing(self) -> ArrayLike: ...
     @property
     def leaf(self) -> Leaf | None: ...
@@ -99,6 +102,7 @@ class Cluster:
     )
     own_links: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
     through_host: Mask = field(default_factory=lambda: np.zeros((), dtype=bool))
+    amd_host: Mask = field(default_factory=lambda: np.zeros((), dtype=bool))
     sharing: ArrayLike = 0.0
     leaf: Leaf | None = None
 

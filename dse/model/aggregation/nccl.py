@@ -34,11 +34,11 @@ of a profile (:class:`NcclRules`): so a faster link, inside or between nodes, is
 Oversubscribed leaf switches (:mod:`dse.model.leaves`) slow the bytes between nodes, by what of a
 ring or a tree leaves a leaf; NCCL counts its channels as if they did not.
 
-What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; small messages'
-fewer channels; and that Simple halves a tree's chunk down to 32 KiB while a message has few of them
-(src/enqueue.cc). Without a cost per chunk, of which nothing is
-published, that takes 0.4 to 0.6 of the measured time from 1 to 64 MiB between the nodes of three
-clusters, where whole chunks take 0.6 to 0.9.
+What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; small messages' fewer
+channels; and that Simple halves a tree's chunk down to 32 KiB while a message has few of them
+(src/enqueue.cc). Without a cost per chunk, of which nothing is published, that takes 0.4 to 0.6 of
+the measured time from 1 to 64 MiB between the nodes of three clusters, where whole chunks take 0.6
+to 0.9.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 Constants of src/graph/tuning.cc (NVIDIA/nccl@5067397c2676) for {tree, ring} x {LL, LL128, Simple},
 and for NVLS (NVLSTree between nodes), where a switch adds. :mod:`.nccl` prices by them.
 
-What NCCL reads from the machine is not known here, so it is assumed (unverified): an Intel host; as
-many channels as the bus has links of the GPU's kind, two at least; card and GPU near enough for
-LL128 unless the layout says that the host is between them; a tree of the balanced pattern wherever
-a node has several GPUs, though from Hopper on NCCL's search may end with the plain one; a switch
-that adds in nodes of NVLS_FROM_RANKS or more GPUs with NVLink, from Hopper on. Left out: CollNet,
-which is off by default; and the tuner's own estimates, whose least is 0.6 of the time that was
-measured on 15 systems from 1 to 64 MiB (median), where that of :mod:`.nccl` is 0.8.
+What else NCCL reads from the machine is assumed (unverified): an Intel host and, between nodes,
+card and GPU near enough for LL128, where the layout does not say otherwise; as many channels as the
+bus has links of the GPU's kind, two at least; a tree of the balanced pattern wherever a node has
+several GPUs, though from Hopper on NCCL's search may end with the plain one; a switch that adds in
+nodes of NVLS_FROM_RANKS or more GPUs with NVLink, from Hopper on. Left out: CollNet, which is off
+by default; and the tuner's own estimates, whose least is 0.6 of the time that was measured on 15
+systems from 1 to 64 MiB (median), where that of :mod:`.nccl` is 0.8.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ NVLS_S, NVLS_NETWORK_S = 25.0 * US, 20.9 * US  # a step of NVLS, and of NVLSTree
 LL_MOST = GB_PER_S * np.array([
     [39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [141.0, 45.0, 35.0], [282.0, 90.0, 70.0],
 ])  # fmt: skip
-LL_ROW_BETWEEN = 0  # between nodes the row goes by the host's maker: Intel
+LL_ROW_INTEL, LL_ROW_AMD = 0, 1  # between nodes the row goes by the host's maker
+AMD_OVERHEAD = 2.0  # times NETWORK_OVERHEAD_S, of AMD's hosts
 RING_LL128_CHANNEL = GB_PER_S * np.array([20.0, 20.0, 36.7, 40.0])
 TREE_LL128_CHANNEL = GB_PER_S * np.array([
     [20.0, 20.0, 20.0], [20.0, 20.0, 20.0], [36.7, 36.7, 29.0], [55.6, 31.67, 20.0],
@@ -65,7 +66,7 @@ class Nccl:
     generation: position in GENERATIONS. nvlink: whether the GPUs of a node meet over NVLink, else
     over PCIe. inside_bytes_per_s, between_bytes_per_s: of one GPU to the others of its node, and of
     all network cards of a node, as NCCL reaches them. direct: whether these reach the GPUs' memory
-    without passing the host, be it its memory or its bridge.
+    without passing the host, be it its memory or its bridge. amd: whether AMD made the host.
     """
 
     generation: ArrayLike
@@ -73,6 +74,7 @@ class Nccl:
     inside_bytes_per_s: ArrayLike
     between_bytes_per_s: ArrayLike
     direct: ArrayLike = True
+    amd: ArrayLike = False
 
     def adds(self, local: Array) -> Mask:
         """Whether a switch adds in nodes of so many GPUs."""
@@ -111,7 +113,8 @@ class Nccl:
         row = _ROW[self.generation]
         column = np.clip(nodes, 1, 3).astype(np.int64) - 1
         one = nodes <= 1
-        most = LL_MOST[np.where(one, row, LL_ROW_BETWEEN), column]
+        between = np.where(self.amd, LL_ROW_AMD, LL_ROW_INTEL)
+        most = LL_MOST[np.where(one, row, between), column]
         if algorithm == RING:
             wide, cap = bus, channels * RING_LL128_CHANNEL[row]
             shares: tuple[ArrayLike, ...] = (0.5, 0.92, 1.0)
@@ -133,7 +136,8 @@ class Nccl:
         own = np.where(self.nvlink, NVLINK_S[algorithm, protocol], PCI_S[algorithm, protocol])
         if algorithm == TREE:
             return np.asarray(own)
-        least = np.where(nodes > 1, NETWORK_OVERHEAD_S[protocol], 0.0)
+        least_s = NETWORK_OVERHEAD_S[protocol] * np.where(self.amd, AMD_OVERHEAD, 1.0)
+        least = np.where(nodes > 1, least_s, 0.0)
         return np.asarray(np.maximum(own, least))
 
 
@@ -160,4 +164,5 @@ def tuner_of(layout: Layout, copy_s_per_byte: float = 0.0) -> Nccl:
         layout.inside.bytes_per_s,
         card * layout.rails,
         ~np.asarray(layout.through_host) & (not copy_s_per_byte),
+        layout.amd_host,
     )

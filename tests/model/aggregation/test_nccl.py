@@ -39,11 +39,11 @@ class Spot:
 
     def __init__(
         self, n: int, g: int, gpu: str, nvlink: bool, speeds: tuple[float, float], wire_s: float,
-        direct: bool = True,
+        direct: bool = True, amd: bool = False,
     ) -> None:  # fmt: skip
         self.n, self.nodes, self.local = n, ceil(n / g), min(n, g)
         self.gpu, self.nvlink, self.wire_s, self.direct = gpu, nvlink, wire_s, direct
-        self.inside, self.between = speeds
+        self.amd, (self.inside, self.between) = amd, speeds
         self.row, self.column = MACHINE[gpu], min(self.nodes, 3) - 1
         self.link = (OWN_LINK[gpu] if nvlink else 12.0) * GB
 
@@ -70,7 +70,7 @@ class Spot:
         at = PROTOCOLS.index(protocol)
         own = HARDWARE["NVLINK" if self.nvlink else "PCI"][how][at]
         if how == "ring" and self.nodes > 1:
-            own = max(own, 3.0 if protocol == "Simple" else 1.0)
+            own = max(own, (3.0 if protocol == "Simple" else 1.0) * (2 if self.amd else 1))
         return own * US
 
     def across_s(self, how: str, protocol: str) -> float:
@@ -78,7 +78,7 @@ class Spot:
         return own * US + self.wire_s * (2 if protocol == "Simple" else 1)
 
     def rate(self, how: str, protocol: str, bus: float) -> float:
-        ll = LL_ROWS[self.row if self.nodes == 1 else 0][self.column] * GB
+        ll = LL_ROWS[self.row if self.nodes == 1 else int(self.amd)][self.column] * GB
         if how == "ring":
             return {"LL": min(bus / 2, ll), "Simple": bus,
                     "LL128": min(0.92 * bus, self.channels * RING_LL128[self.row] * GB),
@@ -157,7 +157,8 @@ def hierarchical_s(spot: Spot, m: float) -> float:
         )  # fmt: skip
     if spot.nodes > 1:
         speeds = (spot.inside, spot.between / spot.local)
-        rail = Spot(spot.nodes, 1, spot.gpu, spot.nvlink, speeds, spot.wire_s, spot.direct)
+        rail = Spot(spot.nodes, 1, spot.gpu, spot.nvlink, speeds, spot.wire_s, spot.direct,
+                    spot.amd)  # fmt: skip
         total += min(ring_s(rail, m / spot.local), tree_s(rail, m / spot.local))
     return total
 
@@ -174,12 +175,13 @@ def layout(
     wire_s: Any,
     rails: float = 1.0,
     bridged: bool = False,
+    amd: bool = False,
 ) -> Cluster:
     return Cluster(
         np.asarray(n, dtype=np.float64), np.asarray(g, dtype=np.float64), Link(0.0, speeds[0]),
         Link(wire_s, np.asarray(speeds[1]) / rails), rails,
         generation=np.full((), GENERATIONS.index(gpu)), own_links=np.full((), nvlink),
-        through_host=np.full((), bridged),
+        through_host=np.full((), bridged), amd_host=np.full((), amd),
     )  # fmt: skip
 
 
@@ -195,16 +197,16 @@ SPEEDS = st.tuples(st.floats(1e9, 1e12), st.floats(1e8, 1e12))
     n=st.integers(1, 40) | st.sampled_from([64, 1000]), g=st.integers(1, 12), m=SIZES,
     gpu=st.sampled_from(GENERATIONS), nvlink=st.booleans(), speeds=SPEEDS,
     wire_s=st.sampled_from([0.0, 2e-6, 75e-6]), rails=st.sampled_from([1.0, 4.0]),
-    copied=st.booleans(), bridged=st.booleans(),
+    copied=st.booleans(), bridged=st.booleans(), amd=st.booleans(),
 )  # fmt: skip
 @pytest.mark.parametrize("name", SCALAR)
 def test_every_algorithm_is_its_scalar_formula(
     name: str, n: int, g: int, m: float, gpu: str, nvlink: bool, speeds: tuple[float, float],
-    wire_s: float, rails: float, copied: bool, bridged: bool,
+    wire_s: float, rails: float, copied: bool, bridged: bool, amd: bool,
 ) -> None:  # fmt: skip
-    there = layout(n, g, gpu, nvlink, speeds, wire_s, rails, bridged)
+    there = layout(n, g, gpu, nvlink, speeds, wire_s, rails, bridged, amd)
     found = float(message_s(name, m, there, 1e-15 if copied else 0.0))
-    spot = Spot(n, g, gpu, nvlink, speeds, wire_s, not (copied or bridged))
+    spot = Spot(n, g, gpu, nvlink, speeds, wire_s, not (copied or bridged), amd)
     slow = SCALAR[name](spot, m) if n > 1 else 0.0
     assert found == pytest.approx(slow, rel=1e-9)
 
