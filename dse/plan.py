@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,7 @@ def _searched(
     plan: Plan, executors: Executors, command: str, started: float, listener: Listener
 ) -> Done:
     """Carry out a plan, from the log to the report."""
-    from dse.report import assembly, runners_up
+    from dse.report import assembly
     from dse.report.document_files import RUN_LOG
     from dse.report.write import earlier_report, write_report
     from dse.search.fingerprint import fingerprint
@@ -175,8 +175,6 @@ def _searched(
         total_s = time.perf_counter() - started
         paths = profile_paths(plan.problem)
         found = assembly.build(outcome, command, plan.seed, total_s, paths)
-        if options.within is not None:
-            found = replace(found, runners_up=runners_up.runners_up(outcome, options.within))
         earlier = earlier_report(plan.folder, found)
         page = write_report(found, plan.folder)
         _keep_points(outcome.archive, plan.problem, plan.folder)

@@ -14,7 +14,6 @@ from dse.draft import Draft, option
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
 from dse.spelling import meant
-from dse.units import UnitError, parse
 
 if TYPE_CHECKING:
     from dse.study.questions import Questions
@@ -25,7 +24,7 @@ NAMES = {
     "sampler": ("auto", "nsga2", "nsga3", "tpe", "gp", "random"),
 }
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
-REPORTED = ("out", "resume", "within")  # only of a run that leaves a report
+REPORTED = ("out", "resume")  # only of a run that leaves a report
 _OUT = "Folder of the report [default: reports/STUDY]."
 _ASKED = {row.name: row.metadata["help"] for row in fields(Draft)}  # of what studies are asked, too
 
@@ -46,7 +45,6 @@ class SearchOptions:
     points: int | None = option("Points the guided engine may price.")
     seed: int | None = option("Seed of everything random.")
     resume: bool = option("Continue where a run stopped.", default=False)
-    within: float | None = option("Also list points within this distance of the front, such as 5%.")
     sampler: str | None = option(
         "Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."
     )
@@ -70,8 +68,6 @@ class SearchOptions:
             raise ArgumentError(f"--{name}", f"'{given}' is not known", remedy)
         if name in WHOLE:
             given = _whole(name, given)
-        elif name == "within":
-            given = _share(given)
         elif name == "out":
             given = folder(given)
         object.__setattr__(self, name, given)
@@ -97,12 +93,11 @@ class SearchOptions:
 
     def check_engine(self, engine: str) -> None:
         """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
-        needs = {"within": "exhaustive", "points": "guided", "sampler": "guided"}
-        for name, needed in needs.items():
-            if getattr(self, name) is not None and needed != engine:
-                problem = f"needs the {needed} engine, and this search is {engine}"
+        for name in ("points", "sampler"):
+            if getattr(self, name) is not None and engine != "guided":
+                problem = f"needs the guided engine, and this search is {engine}"
                 raise ArgumentError(f"--{name.replace('_', '-')}", problem,
-                                    f"leave it out, or add --engine {needed}")  # fmt: skip
+                                    "leave it out, or add --engine guided")  # fmt: skip
         if self.address and self.executor == "local":
             problem = "joins a Ray cluster, and --executor local does not"
             raise ArgumentError("--address", problem, "drop one")
@@ -151,15 +146,3 @@ def _whole(name: str, given: Any) -> int:
         problem = f"'{given}' is not a whole number from {least:,} to {most:,}"
         raise ArgumentError(f"--{name}", problem, "write for example 2000")
     return int(found)
-
-
-def _share(given: str | float) -> float:
-    """``5%`` or ``0.05`` as a number."""
-    try:
-        found = parse(given, "share")
-    except UnitError:
-        found = math.nan
-    if not 0 < found < 1:
-        problem = f"'{given}' is not a percentage between 0 and 100"
-        raise ArgumentError("--within", problem, "write for example 5%")
-    return found

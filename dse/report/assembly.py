@@ -28,7 +28,6 @@ from dse.report import (
     provenance,
     training_runs,
 )
-from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.choices import choices
@@ -160,7 +159,6 @@ def build(
             )
             for kind, items in bills(problem, values).items()
         },
-        other_aggregations=alternatives(problem, outcome.front, values),
         certainty=certainty(
             draws, chosen.position, named, confidence.usually(draws, rule, chosen.position)
         ),

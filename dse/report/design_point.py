@@ -221,16 +221,6 @@ class WithoutBuying(Point):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alternative(Point):
-    """The recommended point with another aggregation. ratio: its speedup over the recommended;
-    missed: the demands it fails; on_front: points of the front that aggregate so."""
-
-    ratio: float | None
-    missed: tuple[str, ...]
-    on_front: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Queries:
     """Driver queries of an approach; without_step_s: the step as it would be without."""
 

@@ -14,7 +14,6 @@ from dse.decision.remarks import State
 from dse.pricing.bill_of_materials import Item
 from dse.report.certainty.facts import Certainty
 from dse.report.design_point import (
-    Alternative,
     Baseline,
     Bounds,
     Owned,
@@ -230,29 +229,6 @@ class Extrapolated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunnerUp:
-    """A point little behind front point ``of``, by the share ``behind``; its objectives in SI."""
-
-    of: int
-    behind: float
-    config: Mapping[str, str]
-    gain: float
-    cost: float
-    other: float | None = field(default=None, metadata=IF_ANY)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunnersUp:
-    """within: the share asked for. points: how many are within it. each: how many are listed for a
-    front point at most."""
-
-    within: float
-    points: int
-    each: int
-    rows: tuple[Flat[RunnerUp], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Choice:
     """A row of the front. front: positions of its points, from 0, first the one that stands for
     it. varies: axis -> the values that these points and their listed equals have of it."""
@@ -432,7 +408,6 @@ class RunDocument:
     choices: Choices | None = None
     bills: Mapping[str, tuple[Flat[Item], ...]] = field(default_factory=dict)
     certainty: Certainty | None = None
-    other_aggregations: tuple[Flat[Alternative], ...] = ()
     waterfall: tuple[Flat[WaterfallStep], ...] = ()
     what_if: WhatIf | None = None
     sample: Sample
@@ -449,7 +424,6 @@ class RunDocument:
     study_text: str
     ownership: Owned | None = None
     owned: tuple[str, ...] | None = field(default=None, metadata=IF_ANY)
-    runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     one_age: OneAge | None = field(default=None, metadata=IF_ANY)

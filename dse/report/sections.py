@@ -17,7 +17,6 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
 from dse.report import (
-    alternatives,
     answer,
     bills,
     figures,
@@ -118,7 +117,6 @@ def _front(document: RunDocument) -> dict[str, Any]:
         "filter_keys": front_filters.keys(document, filters),
         "units": _units(document),
         "infinity": inf,
-        "others": alternatives.table(document),
     }
 
 

@@ -16,16 +16,13 @@ from dse.report.document import RunDocument
 from dse.report.document_files import FLEET, RUN, sealed
 from dse.report.front_columns import csv_text, front_columns
 from dse.report.pdf import PDF
-from dse.report.runners_up import near_columns
 from dse.search.runlog import sync_folder
 
 PAGE = "report.html"  # of a fleet's report, too
 BILLS = "bom.csv"
 SOURCES = "sources.csv"
-RUNNERS_UP = "near.csv"
-ON_REQUEST = (RUNNERS_UP, PDF)  # a report is whole without them
 STAGING = ".report-"
-FILES = (RUN, "front.csv", BILLS, SOURCES, "report.md", PAGE, *ON_REQUEST)
+FILES = (RUN, "front.csv", BILLS, SOURCES, "report.md", PAGE)  # a printed page is on request
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
@@ -43,10 +40,7 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         "report.md": markdown.render_markdown(document),
         PAGE: page.render_page(document),
     }
-    if document.runners_up is not None:
-        contents[RUNNERS_UP] = csv_text(near_columns(document, document.runners_up))
-
-    put(contents, FILES, folder, earlier_report(folder, document))
+    put(contents, (*FILES, PDF), folder, earlier_report(folder, document))
     return folder / PAGE
 
 

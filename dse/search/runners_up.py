@@ -20,7 +20,6 @@ from dse.search.attainment import AttainmentSurface
 from dse.search.pareto import Front, Indices, Values
 from dse.study.space import Box
 
-MOST = 5  # kept per front point
 PAIRS = 1 << 21  # of a point and a front point, looked at in one go
 
 
@@ -29,15 +28,13 @@ class NearestPoints:
     """Runners-up of a front, by front point and distance; arrays of shape (points,).
 
     of: position of the front point. values: gain, cost and, where there is one, the other cost.
-    index: of the design point. all_points: how many points are within the share of some front
-    point, kept or not, equals included.
+    index: of the design point.
     """
 
     of: Indices
     distance: Array
     values: Values
     index: Indices
-    all_points: int
 
 
 class Collector:
@@ -46,7 +43,7 @@ class Collector:
     objectives: how many the study has.
     """
 
-    def __init__(self, front: Front, share: float, most: int = MOST, objectives: int = 2) -> None:
+    def __init__(self, front: Front, share: float, most: int, objectives: int = 2) -> None:
         self.front, self.most = front, most
         # Whether some f has gain_f (1 - w) <= gain, cost_f (1 + w) >= cost and other likewise is
         # the question that a bar answers, with every sign turned round.
@@ -56,7 +53,7 @@ class Collector:
         )
         nothing = np.zeros(0)
         none = np.zeros(0, dtype=np.int64)
-        self.found = NearestPoints(none, nothing, (nothing,) * objectives, none, 0)
+        self.found = NearestPoints(none, nothing, (nothing,) * objectives, none)
 
     def wanted(self, values: Values) -> Mask:
         """Whether points are within the share of a front point; those on the front are, too."""
@@ -67,7 +64,6 @@ class Collector:
         """Points that are wanted; (points,) each. Those on the front are left out."""
         of, distance = self._nearest(values)
         found, behind = self.found, distance > 0
-        every = found.all_points + int(np.count_nonzero(behind))
         behind &= distance <= self._farthest()[of]  # the others would be dropped below
         of, distance, index, *columns = (
             np.concatenate([old, new[behind]])
@@ -83,7 +79,7 @@ class Collector:
         rank = np.arange(len(order)) - starts[of[order]]
         kept = order[rank < self.most]
         nearest = tuple(column[kept] for column in columns)
-        self.found = NearestPoints(of[kept], distance[kept], nearest, index[kept], every)
+        self.found = NearestPoints(of[kept], distance[kept], nearest, index[kept])
 
     def _nearest(self, values: Values) -> tuple[Indices, Array]:
         """Position of the nearest front point, the first of several, and the distance."""
@@ -116,7 +112,7 @@ def _over(cost: Array, of: Array) -> Array:
 
 
 def nearest_points(
-    problem: Problem, boxes: Iterable[Box], front: Front, share: float, most: int = MOST
+    problem: Problem, boxes: Iterable[Box], front: Front, share: float, most: int
 ) -> NearestPoints:
     """The runners-up among the points of boxes; share: 0.05 for 5 %."""
     nearest = Collector(front, share, most, len(problem.study.objectives))

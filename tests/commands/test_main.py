@@ -23,7 +23,7 @@ TIME = re.compile(r" +[\d.]+ (s|ms|points/s|[Mk]/s)\b")  # as taken, and with it
 ASKED = (
     "--version",
     "--help",
-    "run study.yaml --seed 7 --within 5%",
+    "run study.yaml --seed 7",
     "run study.yaml other.yaml",
     "run nothing.yaml",
     "run --budget",
@@ -40,7 +40,7 @@ ASKED = (
     "calibrate import study.yaml --out made.json",
     "calibrate run --budget 0",
 )
-OFTEN = ("--help", "run nothing.yaml", "run study.yaml --seed 7 --within 5%", "fleet fleet.yaml")
+OFTEN = ("--help", "run nothing.yaml", "run study.yaml --seed 7", "fleet fleet.yaml")
 
 
 def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ THREE = SMALL.replace("minimize: capital", TWO)
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with study.yaml and its finished report, runners-up included."""
+    """Folder with study.yaml and its finished report."""
     folder = tmp_path_factory.mktemp("three")
     written(folder, THREE)
-    done = dse("run", "study.yaml", "--out", "out", "--within", "5%", cwd=folder)
+    done = dse("run", "study.yaml", "--out", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -56,18 +56,6 @@ def test_two_of_its_objectives_have_no_better_front(ran: Path, tmp_path: Path) -
         known = {(row["speedup"], row[column]) for row in three}
         rows = table(tmp_path / least / "front.csv")
         assert {(row["speedup"], row[column]) for row in rows} <= known
-
-
-def test_runners_up_fall_short_by_little_in_all_three(ran: Path) -> None:
-    front, rows = table(ran / "out" / "front.csv"), table(ran / "out" / "near.csv")
-    assert rows
-    for row in rows:
-        best, behind = front[int(row["front_row"]) - 1], float(row["behind"])
-        assert 0 < behind <= 0.05
-        short = [1 - float(row["speedup"]) / float(best["speedup"])]
-        for name, column in (("capital", "capital_usd"), ("power", "power_w")):
-            short.append(float(row[name]) / float(best[column]) - 1)
-        assert max(short) == pytest.approx(behind, abs=1e-12)
 
 
 @pytest.mark.evidence

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dse.errors import StudyError
-from dse.report.document import RunnersUp, RunnerUp
+from dse.report.document import Timings
 from dse.report.document_files import RUN, read_document, sealed
-from dse.report.json_form import parsed, plain, text
+from dse.report.json_form import plain, text
 from tests.report.documents import document, read, written
 
 
@@ -43,7 +43,6 @@ def test_written_and_read_again_it_is_the_same_in_the_same_order(also: str | Non
             told = now[key]  # a mapping may have gained keys
             assert told == value or value.items() <= told.items()
     assert ("minimize_also" in again["objectives"]) is (also is not None)
-    assert "runners_up" not in again
 
 
 def test_objectives_are_keys_of_their_point() -> None:
@@ -61,18 +60,9 @@ def test_objectives_are_keys_of_their_point() -> None:
     assert run.recommended.quantity("racks") is None
 
 
-@pytest.mark.parametrize("other", [None, 3.0])
-def test_a_runner_up_has_a_second_cost_where_the_study_has(other: float | None) -> None:
-    row = RunnerUp(of=0, behind=0.01, config={"gpus": "8"}, gain=2.0, cost=1e5, other=other)
-    near = RunnersUp(within=0.02, points=1, each=3, rows=(row,))
-    assert ("other" in plain(near)["rows"][0]) is (other is not None)
-    assert parsed(RunnersUp, plain(near)) == near
-
-
 def test_what_is_not_a_finite_number_is_not_written() -> None:
-    row = RunnerUp(of=0, behind=float("nan"), config={}, gain=2.0, cost=1e5)
     with pytest.raises(ValueError, match="not JSON compliant"):
-        text(row)
+        text(Timings(search_s=float("nan"), total_s=1.0))
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.report import (
-    alternatives,
     answer,
     figures,
     offers,
     words,
 )
-from dse.report.design_point import Alternative, Interval, Paid, Point
+from dse.report.design_point import Interval, Paid, Point
 from tests.report.documents import document
 
 
@@ -190,17 +189,12 @@ def test_every_place_gives_the_value_to_its_interval() -> None:
     own = replace(best, interval=interval,
                   objectives={**best.objectives, "speedup": 2.956, "capital": 9_956.0},
                   costs={**best.costs, "capital": 9_956.0})  # fmt: skip
-    shared = {one.name: getattr(own, one.name) for one in fields(Point)}
-    other = Alternative(**shared, ratio=1.0, missed=(), on_front=1)
-    run = replace(run, recommended=own, other_aggregations=(other,))
+    run = replace(run, recommended=own)
     assert words.gain(run, own) == 2.956
     told = [fact.note for fact in offers.facts(run, own)]
-    table = alternatives.table(run)
-    assert table is not None
-    told += table.rows[0][1]
     told += [figures.hover(run, "recommended", own), *answer.answer(run)]
     texts = [text for text in told if " to 3.9x" in text]
-    assert len(texts) == 4, told
+    assert len(texts) == 3, told
     assert all("2.96x to 3.9x" in text for text in texts), texts
     money = [text for text in told if "to USD 20 k" in text]
     assert len(money) == 1, told

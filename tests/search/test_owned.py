@@ -139,11 +139,11 @@ def front(*rows: tuple[float, ...]) -> Front:
 
 
 def test_distances_from_a_point_that_costs_nothing() -> None:
-    two = Collector(front((1.0, 0.0), (2.0, 100.0)), 0.1)
+    two = Collector(front((1.0, 0.0), (2.0, 100.0)), 0.1, 5)
     values = [np.array([0.95, 0.99, 1.95]), np.array([0.0, 5.0, 105.0])]
     assert two.wanted(values).tolist() == [True, False, True]
     two.add([column[[0, 2]] for column in values], np.arange(2))
-    three = Collector(front((1.0, 0.0, 5.0), (2.0, 100.0, 5.0)), 0.1, objectives=3)
+    three = Collector(front((1.0, 0.0, 5.0), (2.0, 100.0, 5.0)), 0.1, 5, objectives=3)
     rows = [np.array([0.95, 1.95]), np.array([0.0, 105.0]), np.array([5.0, 5.0])]
     assert three.wanted(rows).all()
     three.add(rows, np.arange(2))
