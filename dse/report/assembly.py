@@ -163,7 +163,7 @@ def build(
             draws, chosen.position, named, confidence.usually(draws, rule, chosen.position)
         ),
         waterfall=waterfall(problem, values),
-        what_if=what_if(outcome, rule),
+        what_if=what_if(problem),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),

@@ -262,15 +262,12 @@ class WhatIfPoint:
 @dataclass(frozen=True, kw_only=True)
 class WhatIfRow:
     """A value of the axis. alone: the baseline with nothing else changed. best_software: the same
-    hardware with the best software of the study, None where there is too much to try. best: the
-    point of the whole space that is recommended under this value, None where none is feasible or
-    the space does not have it."""
+    hardware with the best software of the study, None where there is too much to try."""
 
     value: str
     baseline: bool
     alone: Flat[WhatIfPoint]
     best_software: Flat[WhatIfPoint] | None
-    best: Flat[WhatIfPoint] | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,7 +139,6 @@ def _what_if(document: RunDocument) -> dict[str, Any] | None:
         "heads": what_if.HEADS,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "rows": what_if.rows(document),
-        "rule": document.recommended.rule,
     }
 
 

@@ -1,4 +1,4 @@
-"""What each value of one axis is worth: all else equal, with the best software, and at best."""
+"""What each value of one axis is worth: all else equal, and with the best software."""
 
 from __future__ import annotations
 
@@ -12,24 +12,16 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.document import RunDocument, WhatIf, WhatIfPoint, WhatIfRow
-from dse.report.recommendation import recommended
 from dse.report.tables import NOT_APPLICABLE
-from dse.search import exhaustive, pareto
-from dse.search.best_software import best_software, restricted
-from dse.search.guided import Archive
-from dse.search.pareto import Front
-from dse.search.run import FrontPoint, Outcome, labels_of
+from dse.search.best_software import best_software
+from dse.search.run import labels_of
 from dse.study import Value
 
 Values = Mapping[str, Value | None]
 
 
-def what_if(outcome: Outcome, rule: str) -> WhatIf | None:
-    """A row for every value of the axis that the study asks about; None where it asks about none.
-
-    rule: by which a point is recommended.
-    """
-    problem = outcome.problem
+def what_if(problem: Problem) -> WhatIf | None:
+    """A row for every value of the axis that the study asks about; None without one."""
     axis = problem.study.what_if
     if axis is None:
         return None
@@ -41,14 +33,12 @@ def what_if(outcome: Outcome, rule: str) -> WhatIf | None:
     for value in values:
         changed = {**dict.fromkeys(problem.space.names), **base, axis: value}
         software = best_software(problem, changed, [axis])
-        best = _best(outcome, axis, value, rule) if value in known.values else None
         rows.append(
             WhatIfRow(
                 value=labels_of(problem, {axis: value})[axis],
                 baseline=value == base[axis],
                 alone=_point(problem, changed, changed),
                 best_software=None if software is None else _point(problem, software, changed),
-                best=None if best is None else _point(problem, best, best),
             )
         )
     return WhatIf(axis=axis, rows=tuple(rows))
@@ -75,50 +65,16 @@ def _number(evaluation: Evaluation, name: str) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _best(outcome: Outcome, axis: str, value: Value, rule: str) -> Values | None:
-    """The point of the space with that value which the rule recommends; None if none is feasible.
-
-    Of a guided search it is the best of those that it priced.
-    """
-    problem = outcome.problem
-    if outcome.archive is not None:
-        return _best_priced(outcome.archive, axis, value, rule)
-    narrowed = replace(problem, study=restricted(problem.study, {axis: value}, {axis}))
-    front = exhaustive.search(narrowed, narrowed.space.boxes(exhaustive.BOX_POINTS)).front
-    at = _chosen(front, rule)
-    return None if at is None else narrowed.space.point(int(front.best[at]))
-
-
-def _best_priced(archive: Archive, axis: str, value: Value, rule: str) -> Values | None:
-    points = [archive.space.values(point) for point in archive.points]
-    numbers = archive.numbers
-    here = np.array([at for at, point in enumerate(points)
-                     if point[axis] == value and numbers[at, -1] == 0], dtype=np.int64)  # fmt: skip
-    if not len(here):
-        return None
-    gain, cost, *other = numbers[here, :-1].T
-    front = pareto.front_of(gain, cost, here, *other)
-    at = _chosen(front, rule)
-    return None if at is None else points[int(front.best[at])]
-
-
-def _chosen(front: Front, rule: str) -> int | None:
-    rows = zip(front.gain.tolist(), front.cost.tolist(), front.other.tolist(), strict=True)
-    points = [FrontPoint({}, {}, gain, cost, other, 0, ()) for gain, cost, other in rows]
-    return recommended(points, rule) if points else None
-
-
 @dataclass(frozen=True)
 class Row:
-    """A value of the axis as it is shown: cells of the value alone, with the best software, at
-    best."""
+    """A value of the axis as it is shown: cells of the value alone, then with the best software."""
 
     value: str
     baseline: bool
     cells: tuple[str, ...]
 
 
-HEADS = ("Alone", "With the best software", "Best of the space")
+HEADS = ("Alone", "With the best software")
 
 
 def rows(document: RunDocument) -> list[Row]:
@@ -128,7 +84,7 @@ def rows(document: RunDocument) -> list[Row]:
         Row(
             value=words.title(found.axis, row.value) if words.titled(found.axis) else row.value,
             baseline=row.baseline,
-            cells=tuple(cell for point in (row.alone, row.best_software, row.best)
+            cells=tuple(cell for point in (row.alone, row.best_software)
                         for cell in _cells(document, point)),
         )
         for row in found.rows
