@@ -8,15 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
-from dse.catalog.price_terms import QUOTE
-from dse.currencies import Rate
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import money
 from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.words import UNKNOWN, many, percent
+from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
@@ -160,24 +158,13 @@ def _of(document: RunDocument, point: Point) -> Sequence[Item]:
 
 def lines(items: Sequence[Item]) -> list[str]:
     """A bill as plain text."""
-    widths = max((len(ordered(item)) for item in items), default=0)
+    widths = max((len(item.item) for item in items), default=0)
     return [
-        f"{item.quantity:>8,} x {ordered(item):<{widths}}  {_at(item):>17}"
+        f"{item.quantity:>8,} x {item.item:<{widths}}  {_at(item):>17}"
         f"  = {to_the_cent(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
         f"{_owned_of(item)}{f'  {past(item)}' * bool(past(item))}"
         for item in items
     ]
-
-
-def ordered(item: Item) -> str:
-    """What is ordered, by its whole name: ``NVIDIA A100 SXM4 40 GB on one HGX A100 8-GPU
-    baseboard``. Boards say in how many they are sold."""
-    return f"{item.item.split(', ')[0]} on {item.boards}" if item.boards else item.item
-
-
-def on_boards(document: RunDocument, point: Point) -> str:
-    """What the accelerators that a named point buys stand on; empty where that is not known."""
-    return next((item.boards for item in _of(document, point) if item.boards), "")
 
 
 def machines_owned(document: RunDocument, point: Point) -> str:
@@ -252,7 +239,6 @@ COLUMNS = (
     Column("term", "Term", lambda item: item.rent and item.rent.term),
     Column("owned", "Owned", lambda item: None if item.rent else item.owned or 0),
     Column("to_buy", "To buy", _bought),
-    Column("boards", "Ordered on", lambda item: item.boards),
 )
 
 
@@ -262,49 +248,9 @@ def total(items: Sequence[Item]) -> float | None:
     return None if None in sums else sum(usd for usd in sums if usd is not None)
 
 
-def in_currency_of_quotes(items: Sequence[Item]) -> str:
-    """The sum in the currency of the buyer's own quotes, as a sentence: the whole where all of them
-    for hardware are of one other than USD at one rate, else that of the lines in each, and how much
-    the other lines are. Empty where all are in USD. Extras may be shares of the hardware."""
-    quoted: dict[tuple[str, Rate], float] = {}
-    for item in items:
-        if item.usd and item.terms and item.terms.currency:
-            key = item.terms.currency, Rate(item.terms.rate, item.terms.rate_date)
-            quoted[key] = quoted.get(key, 0.0) + item.usd
-    if not quoted:
-        return ""
-    whole, own = total(items), [item for item in items if item.usd and not item.extra]
-    parts = [f"{code} {usd / rate.usd:,.2f} at {_at_rate(code, rate)}"
-             for (code, rate), usd in quoted.items()]  # fmt: skip
-    said = f"Lines that are quoted in another currency come to {enumerated(parts)}"
-    certain = "a rate that counts" if len(parts) == 1 else "rates that count"
-    said += f", {certain} as certain"
-    ((code, rate), converted), *more = quoted.items()
-    quotes = {item.terms.currency if item.terms else ""
-              for item in own if item.price_class == QUOTE}  # fmt: skip
-    if whole is not None and not more and quotes == {code}:
-        said = (
-            f"In the currency of your quotes the sum is {code} {whole / rate.usd:,.2f}, at the "
-            f"rate that they state, {_at_rate(code, rate)}, which counts as certain"
-        )
-        if all(item.terms and item.terms.currency for item in own):
-            return f"{said}."
-        said += f"; {code} {converted / rate.usd:,.2f} of it are quoted in {code}"
-    rest = sum(item.usd or 0.0 for item in items) - sum(quoted.values())
-    said += f"; the other lines are {to_the_cent(rest)}" if round(rest, 2) else ""
-    if unknown := sum(item.usd is None for item in items):
-        said += f"; of {many(unknown, 'line')} no price is known"
-    return f"{said}."
-
-
-def _at_rate(code: str, rate: Rate) -> str:
-    """``USD 1.08 for 1 EUR on 2026-11-02``."""
-    return f"USD {rate.usd:.10g} for 1 {code}{f' on {rate.date}' * bool(rate.date)}"
-
-
 def _line(item: Item) -> Line:
     return Line(
-        ordered(item), f"{item.quantity:,}", _unit(item), to_the_cent(item.usd), _price(item),
+        item.item, f"{item.quantity:,}", _unit(item), to_the_cent(item.usd), _price(item),
         item.source, money.hours(item.rent.hours) if item.rent else "", *_standing(item),
         past(item),
     )  # fmt: skip
@@ -388,12 +334,11 @@ def _age(years: float) -> str:
 
 
 def _note(items: Sequence[Item]) -> str:
-    whole, said = total(items), in_currency_of_quotes(items)
+    whole = total(items)
     unchecked = sum(item.usd or 0.0 for item in items if not item.checked)
     if not whole or not unchecked:
-        return said
-    doubt = f"{percent(unchecked / whole)} of the sum are prices that nobody checked."
-    return f"{doubt} {said}".strip()
+        return ""
+    return f"{percent(unchecked / whole)} of the sum are prices that nobody checked."
 
 
 def to_the_cent(value: float | None) -> str:

@@ -72,8 +72,6 @@ def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
     machines, *around = words.hardware(point, identified=False)
     if owned := bills.machines_owned(document, point):
         machines = f"{machines} ({owned})"
-    if boards := bills.on_boards(document, point):
-        around = [f"on {boards}", *around]
     ordered = sorted(titles, key=lambda title: title != RECOMMENDED)
     return Offer(
         title=capital(enumerated([title.lower() for title in ordered])),

@@ -81,12 +81,6 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
             "accelerators:\n  t4: {sold_in: 0}\n",
             "sold_in 0 is no number of accelerators; write 1, 4",
         ),
-        (
-            "accelerators:\n  t4: {boards: {eight: HGX}}\n",
-            "offer.yaml:2:24: boards of 'eight'; write how many stand on one: {8: its name}",
-        ),
-        ("accelerators:\n  t4: {boards: {0: HGX}}\n", "boards of '0'"),
-        ("accelerators:\n  t4: {boards: HGX}\n", "boards is not a mapping"),
         ("accelerators:\n  t4: {sold_in: 2.5}\n", "sold_in 2.5 is no number of accelerators"),
         (
             "host: {value: 9 kUSD, date: 15-Nov-2024}\n",

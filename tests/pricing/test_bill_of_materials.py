@@ -94,39 +94,9 @@ def test_items_have_the_names_that_people_order_by() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("accelerator", "gpus", "per_node", "boards"),
-    [
-        ("a100-sxm4-40gb", 8, 8, "one HGX A100 8-GPU baseboard"),
-        ("a100-sxm4-40gb", 16, 8, "2 HGX A100 8-GPU baseboards"),
-        ("a100-sxm4-40gb", 8, 4, "2 HGX A100 4-GPU baseboards"),
-        ("a100-sxm4-80gb", 1, 1, "one HGX A100 4-GPU baseboard"),
-        ("a100-sxm4-80gb", 6, 2, "3 HGX A100 4-GPU baseboards"),
-        ("a100-sxm4-80gb", 16, 16, "2 HGX A100 8-GPU baseboards"),
-        ("h100-sxm", 12, 8, "one HGX H100 8-GPU baseboard and one HGX H100 4-GPU baseboard"),
-        ("b200-sxm", 8, 2, "4 HGX B200 8-GPU baseboards with their servers"),
-        ("v100-sxm2-16gb", 8, 8, None),
-        ("a10", 8, 8, None),
-    ],
-)
-def test_modules_say_on_which_boards_they_are_ordered(
-    accelerator: str, gpus: int, per_node: int, boards: str | None
-) -> None:
+def test_a_price_that_pays_a_part_of_a_server_says_so() -> None:
     problem = load(shipped_studies() / "billion.yaml")
-    device, *rest = bill(problem, accelerator=accelerator, gpus=gpus, gpus_per_node=per_node)
-    assert device.boards == boards
-    assert "board" not in device.item  # which comparisons know it by
-    assert not any(item.boards for item in rest)
-
-
-def test_a_price_that_pays_a_part_of_a_server_says_so_where_no_board_does(
-    tmp_path: Path,
-) -> None:
-    studies.written(tmp_path, "accelerators: {b200-sxm: {sold_in: 1}}\n", "offer.yaml")
-    study = (shipped_studies() / "billion.yaml").read_text() + "prices: offer.yaml\n"
-    problem = load(studies.written(tmp_path, study))
     device = bill(problem, accelerator="b200-sxm", gpus=8, gpus_per_node=8)[0]
-    assert device.boards is None
     assert device.remark == "its part of a server is in the price"
 
 
@@ -145,22 +115,6 @@ def test_an_own_price_far_from_the_catalogues_is_remarked(
     device = bill(problem, accelerator="a100-sxm4-40gb", gpus=16, gpus_per_node=8)[0]
     assert (device.remark or "").startswith(said) if said else device.remark is None
     assert device.obstacle == ("unlikely price" if said else None)
-
-
-def test_a_list_that_sells_modules_otherwise_has_its_own_boards_or_none(tmp_path: Path) -> None:
-    study = (shipped_studies() / "billion.yaml").read_text() + "prices: offer.yaml\n"
-
-    def ordered(text: str) -> str | None:
-        offer = f"accelerators: {{a100-sxm4-40gb: {{{text}}}}}\n"
-        studies.written(tmp_path, offer, "offer.yaml")
-        problem = load(studies.written(tmp_path, study))
-        return bill(problem, accelerator="a100-sxm4-40gb", gpus=16, gpus_per_node=8)[0].boards
-
-    assert ordered("sold_in: 1") is None
-    assert ordered("sold_in: 16") is None
-    assert ordered("sold_in: 8") == "2 HGX A100 8-GPU baseboards"
-    assert ordered("boards: {8: Delta P/N 935-23587}") == "2 Delta P/N 935-23587"
-    assert ordered("boards: {16: HGX-2}, sold_in: 2") is None
 
 
 def test_an_oversubscribed_leaf_says_its_ports() -> None:

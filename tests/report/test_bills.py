@@ -154,15 +154,3 @@ def test_every_rent_of_the_catalogue_says_who_asks_it() -> None:
     listed |= catalog.default_prices().accelerator_hourly_usd
     assert [name for name, fact in listed.items()
             if fact and fact.value and not (fact.offer and fact.offer.vendor)] == []  # fmt: skip
-
-
-def test_the_sum_of_quotes_beside_prices_of_the_catalogue_is_told_apart() -> None:
-    """By hand: USD 40,000 are EUR 32,000 at 1.25; a host of the catalogue for USD 20,000 makes it
-    48,000, and a part without a price leaves no whole."""
-    euro = replace(OFFER, terms=Terms(currency="EUR", rate=1.25))
-    listed = bills.in_currency_of_quotes((euro, HOST))
-    assert "the sum is EUR 48,000.00, at the rate" in listed
-    assert "; EUR 32,000.00 of it are quoted in EUR; the other lines are USD 20,000.00." in listed
-    unknown = bills.in_currency_of_quotes((euro, replace(HOST, unit_usd=None, usd=None)))
-    assert "come to EUR 32,000.00 at USD 1.25" in unknown
-    assert unknown.endswith("; of 1 line no price is known.")
