@@ -13,7 +13,9 @@ kind in the price list.
 
 from __future__ import annotations
 
+import csv
 import datetime
+from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
@@ -23,12 +25,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dse import catalog
-from dse.catalog.observations import ON_DEMAND, PURCHASE, observations
+from dse.catalog.facts import day_of
 from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift, age_years
 from dse.model.arrays import Array
 
 OUT = catalog.models_dir() / FILE
-KINDS = {"purchase": PURCHASE, "hourly": ON_DEMAND}  # our name -> that of the observations
+OBSERVATIONS = catalog.models_dir() / "prices" / "observations.csv"
+KINDS = {"purchase": "purchase", "hourly": "on-demand"}  # our name -> that of the observations
 START = np.log([0.15, 0.3])
 # TPUs are not sold; what stands for their prices was estimated by one author, by one rule.
 ESTIMATED = "tpu"
@@ -48,11 +51,14 @@ class Pair(NamedTuple):
 
 def priced(kind: str) -> dict[str, list[Price]]:
     """The observations of one kind by accelerator of the catalogue."""
-    return {
-        name: [(found.day, found.usd) for found in rows]
-        for name, rows in observations(kind).items()
-        if not name.startswith(ESTIMATED)
-    }
+    found = defaultdict[str, list[Price]](list)
+    with OBSERVATIONS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name, day = row["accelerator"], day_of(row["date"])
+            known = name in catalog.names("accelerators") and not name.startswith(ESTIMATED)
+            if row["kind"] == kind and known and day:
+                found[name].append((day, float(row["usd"])))
+    return {name: sorted(rows) for name, rows in found.items()}
 
 
 def pairs_of(by_accelerator: Mapping[str, list[Price]]) -> list[Pair]:

@@ -17,11 +17,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from benchmarks.accuracy.board import Line
-from benchmarks.price_spread import ESTIMATED, KINDS, fitted, pairs_of, priced
-from dse import catalog
+from benchmarks.price_spread import ESTIMATED, KINDS, OBSERVATIONS, fitted, pairs_of, priced
 from dse.calibration.spread import NORMAL_90
 from dse.catalog.facts import day_of
-from dse.catalog.observations import FILE, PURCHASE
 from dse.catalog.price_spread import DAYS_PER_YEAR, Drift
 
 # Names that stand for several boards, whose prices are those of the boards again.
@@ -53,7 +51,7 @@ class Predicted(NamedTuple):
 def prices(kind: str) -> dict[str, list[Price]]:
     """All prices of a kind by accelerator, also of those that the catalogue lacks, oldest first."""
     found: defaultdict[str, set[Price]] = defaultdict(set)
-    with (catalog.models_dir() / "prices" / FILE).open(encoding="utf-8", newline="") as file:
+    with OBSERVATIONS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             name, day = row["accelerator"], day_of(row["date"])
             if row["kind"] != kind or day is None or _unclear(name):
@@ -136,7 +134,7 @@ def lines() -> list[Line]:
             judged = {name: pick(rows) for name, rows in by_name.items() if name in names}
             about = f"{words}: by {how}, accelerator left out of the width"
             found.append(line(about, judged, kind))
-        if kind == PURCHASE:
+        if kind == KINDS["purchase"]:
             others = {name: rows for name, rows in by_name.items() if name not in names}
             judged = {name: of_years_before(rows) for name, rows in others.items()}
             about = f"{words}: by the newest price of the years before, boards never fitted on"
