@@ -26,36 +26,20 @@ _BELOW = ("<=", "<")
 LEAST_REGRET = "least-regret"
 # Of the rule speed-per-dollar, where the study owns hardware.
 _OVER_OWNED = ". Speed that what is owned has for nothing does not count"
-_LEAST_REGRET = (
-    "the point that is expected to miss least of what the best choice would bring, over all "
-    "simulated outcomes. It need not lie on the front of the best estimates"
-)
 RULES = {
-    KNEE: "the point of the front that stands highest above the line from its cheapest to its "
-    "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
-    "what the study offers",
-    WITHIN: "the cheapest point within 5 % of the fastest",
+    KNEE: "the point of the front whose {gain} stands highest above its costs, each as a share of "
+    "its span along the front on a logarithmic scale. It depends on the front's ends, so on what "
+    "the study offers",
+    WITHIN: "the point with the least {cost} of those within 5 % of the fastest",
     FASTEST: "the fastest point",
-    CHEAPEST: "the cheapest point that meets every constraint",
-    SPEED_PER_DOLLAR: "the point with the most speed for its cost",
-    LEAST_REGRET: _LEAST_REGRET,
-}
-# Where two objectives are minimised: {0} and {1}.
-RULES_OF_THREE = {
-    KNEE: "the point of the front whose {gain} stands highest above the mean of its {0} and "
-    "{1}, each as a share of its span along the front on a logarithmic scale. It depends on the "
-    "front's ends, so on what the study offers",
-    WITHIN: "the point with the least {0} of those within 5 % of the fastest; if "
-    "several are equal, the one with the least {1}",
-    FASTEST: "the fastest point; if several are equal, the one with the least {0}",
-    CHEAPEST: "the point with the least {0} that meets every constraint; if several are equal, "
-    "the one with the least {1}",
-    SPEED_PER_DOLLAR: "the point with the most {gain} for its {0}; if several are equal, the one "
-    "with the least {0}, then {1}",
+    CHEAPEST: "the point with the least {cost} that meets every constraint",
+    SPEED_PER_DOLLAR: "the point with the most {gain} for its {cost}",
     LEAST_REGRET: "the point that is expected to miss least of what the best choice would bring in "
-    "{gain} and {0}, over all simulated outcomes; {1} counts as far as the study limits "
-    "it. It need not lie on the front of the best estimates",
+    "{gain} and {cost}, over all simulated outcomes. It need not lie on the front of the best "
+    "estimates",
 }
+# Where two objectives are minimised.
+_THEN = ". Of several that are equal it has the least {other}"
 
 
 def needed(outcome: Outcome) -> tuple[str, str]:
@@ -99,7 +83,8 @@ def why(rule: str, objectives: Sequence[Objective], because: str = "", owned: bo
     """The rule in words, and why that one where the study does not ask for it. owned: whether the
     study owns hardware."""
     gain, *costs = (objective.name.replace("_", " ") for objective in objectives)
-    said = RULES[rule] if len(costs) == 1 else RULES_OF_THREE[rule].format(*costs, gain=gain)
+    said = RULES[rule].format(gain=gain, cost=costs[0])
+    said += "".join(_THEN.format(other=other) for other in costs[1:])
     if owned and rule == SPEED_PER_DOLLAR:
         said += _OVER_OWNED
     return f"{said}. Chosen because {because}" if because else said

@@ -55,9 +55,8 @@ def test_every_rule_says_what_it_does_with_two_costs(rule: str) -> None:
     two = (Objective("speedup", "maximize"), Objective("capital", "minimize"))
     one = recommendation.why(rule, two)
     both = recommendation.why(rule, (*two, Objective("time_to_target", "minimize")))
-    assert one == recommendation.RULES[rule]
-    assert "capital" in both
-    assert ("time to target" in both) is (rule != "fastest")
+    assert both.startswith(one)
+    assert ("time to target" in one, "time to target" in both) == (False, True)
     assert "{" not in both
 
 
