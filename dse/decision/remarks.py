@@ -42,6 +42,7 @@ DECIDES = 0.05  # share of the rule's aim that knowing a number must be worth
 USUAL = 0.9  # probability that limits should hold with, where the study asks for none
 STEPS = 3  # that are named before an answer is called not ready
 UNDECIDED = 0.45  # share of outcomes in which a rival that wins leaves the answer open
+ROUNDING = 1e-9  # a share of a term; what is over by less needs no other
 AS_FAST = 0.995  # what reaches this share of a speed is as fast
 MEMORY = ("memory ignored", "memory unknown")
 
@@ -162,11 +163,6 @@ def remarks(found: Found) -> tuple[Remark, ...]:
     """Every remark, the heaviest first."""
     every = [Remark(row, facts) for row in ROWS for facts in row.finder(found)]
     return tuple(sorted(every, key=lambda one: -one.row.weight))
-
-
-def blockers(found: Sequence[Remark]) -> int:
-    """How many keep an answer from being signed."""
-    return sum(one.row.blocks for one in found)
 
 
 def state(found: Sequence[Remark], rival: float) -> State:
@@ -333,10 +329,13 @@ def _idle(found: Found) -> Iterator[Facts]:
 
 
 def _committed(found: Found) -> Iterator[Facts]:
+    """What is paid over all terms that the run needs, whatever it is charged."""
     for item in found.answer.recommended.bill if found.answer else ():
-        if item.rent is not None and item.rent.committed_hours and item.unit_usd:
-            yield {"usd": item.rent.committed_hours * item.unit_usd * item.quantity,
-                   "term": item.rent.term}  # fmt: skip
+        rent = item.rent
+        if rent is not None and rent.committed_hours and item.unit_usd:
+            terms = math.ceil((rent.hours or 0.0) / rent.committed_hours * (1 - ROUNDING)) or 1
+            hours = terms * rent.committed_hours
+            yield {"usd": hours * item.unit_usd * item.quantity, "term": rent.term}
             return
 
 

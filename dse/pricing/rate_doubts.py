@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import hypot, log, sqrt
 
 import numpy as np
@@ -14,7 +14,6 @@ from dse.model.arrays import scalar
 from dse.model.memory import ledger
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, network, throughput
-from dse.spelling import enumerated
 from dse.units import rounded
 
 # A judgement: of published rates hardly one is so far from what is predicted.
@@ -38,17 +37,6 @@ def contradict(rows: Sequence[Throughput]) -> bool:
     batches = anchors.between_batches(catalog.anchors(), family)
     rates = [row.samples_per_s for row in rows]
     return log(max(rates) / min(rates)) > 2 * sqrt(2) * hypot(throughput.noise_of(rows[0]), batches)
-
-
-def named_profiles(own: Mapping[Throughput, Sequence[str]], rows: Sequence[Throughput]) -> str:
-    """The profiles that have rates, in the order of the rates. own: see
-    :func:`.throughput.own_rates`."""
-    names = dict.fromkeys(name for row in _rising(rows) for name in own[row])
-    return f"profile{'s' * (len(names) > 1)} {enumerated(names)}"
-
-
-def _rising(rows: Sequence[Throughput]) -> list[Throughput]:
-    return sorted(rows, key=lambda row: row.samples_per_s)
 
 
 def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import money
@@ -17,7 +16,6 @@ from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
 
-_TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 _TITLES = {
     "recommended": "Recommended",
     "baseline": "Baseline",
@@ -40,15 +38,6 @@ class Line(NamedTuple):
     owned: str = ""
     to_buy: str = ""
     past: str = ""
-
-
-class Column(NamedTuple):
-    """A column of the bills as a table: its name in ``bom.csv``, what people call it, and its cell
-    for an item, None where it is empty."""
-
-    name: str
-    title: str
-    cell: Callable[[Item], object]
 
 
 class Table(NamedTuple):
@@ -87,14 +76,7 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
 
 def _below(items: Sequence[Item]) -> str:
     """What is said of a bill below it."""
-    billed = money.billed(rent_of(items))
-    return " ".join(filter(None, [billed, *money.commitment(items), _note(items)]))
-
-
-def commitment(document: RunDocument) -> list[str]:
-    """The commitments of the recommended point, whichever bill has its rent."""
-    bills = (document.bills.get(f"recommended{kind}", ()) for kind in ("", RENTED))
-    return next((said for items in bills if (said := money.commitment(items))), [])
+    return " ".join(filter(None, [money.billed(rent_of(items)), _note(items)]))
 
 
 def rent_of(items: Sequence[Item]) -> Rent | None:
@@ -119,14 +101,7 @@ def left_out(document: RunDocument) -> str:
     ]  # fmt: skip
     missing = enumerated(("racks", *beside))
     given = " (extras of a price list)" * bool(beside)
-    said = f"Not included: {missing}{given}; freight and taxes."
-    items = [item for bill in document.bills.values() for item in bill]
-    if not any(item.item.startswith("Spine switch") for item in items):
-        return said
-    return (
-        f"{said} Every cable of a network has one price, since none by length is known: copper "
-        "within a rack may cost less, optics to a spine switch more."
-    )
+    return f"Not included: {missing}{given}; freight and taxes."
 
 
 def priced_in(document: RunDocument, point: Point) -> list[str]:
@@ -194,10 +169,10 @@ def bills_csv(document: RunDocument) -> str:
     """All bills, a line of a bill each."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["point", *(column.name for column in COLUMNS)])
+    writer.writerow(["point", *COLUMNS])
     for name, items in document.bills.items():
         for item in items:
-            cells = [column.cell(item) for column in COLUMNS]
+            cells = [cell(item) for cell in COLUMNS.values()]
             writer.writerow([name, *(str(c).lower() if isinstance(c, bool) else c for c in cells)])
     return out.getvalue()
 
@@ -219,27 +194,28 @@ def _cell(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-COLUMNS = (
-    Column("item", "Item", lambda item: item.item),
-    Column("quantity", "Quantity", lambda item: item.quantity),
-    Column("unit_usd", "Unit price (USD)", lambda item: _cell(item.unit_usd)),
-    Column("usd", "Sum (USD)", lambda item: _cell(item.usd)),
-    Column("price_class", "Class of price", lambda item: item.price_class),
-    Column("price_date", "Date of price", lambda item: item.price_date),
-    Column("age_years", "Age (years)", lambda item: rounded_age(item)),
-    Column("checked", "Checked", lambda item: item.checked),
-    Column("source", "Source", lambda item: item.source),
-    Column("list_usd", "List price (USD)", lambda item: item.terms and _cell(item.terms.list_usd)),
-    Column("discount", "Discount", _offered("discount")),
-    Column("converted", "Currency", _offered("converted")),
-    Column("quote", "Quotation", _offered("quote")),
-    Column("valid_until", "Valid until", _offered("valid_until")),
-    Column("remark", "Remark", lambda item: item.remark),
-    Column("hours", "Hours", lambda item: item.rent and item.rent.hours),
-    Column("term", "Term", lambda item: item.rent and item.rent.term),
-    Column("owned", "Owned", lambda item: None if item.rent else item.owned or 0),
-    Column("to_buy", "To buy", _bought),
-)
+# By its name in bom.csv, the cell of an item, None where it is empty.
+COLUMNS: Mapping[str, Callable[[Item], object]] = {
+    "item": lambda item: item.item,
+    "quantity": lambda item: item.quantity,
+    "unit_usd": lambda item: _cell(item.unit_usd),
+    "usd": lambda item: _cell(item.usd),
+    "price_class": lambda item: item.price_class,
+    "price_date": lambda item: item.price_date,
+    "age_years": lambda item: rounded_age(item),
+    "checked": lambda item: item.checked,
+    "source": lambda item: item.source,
+    "list_usd": lambda item: item.terms and _cell(item.terms.list_usd),
+    "discount": _offered("discount"),
+    "converted": _offered("converted"),
+    "quote": _offered("quote"),
+    "valid_until": _offered("valid_until"),
+    "remark": lambda item: item.remark,
+    "hours": lambda item: item.rent and item.rent.hours,
+    "term": lambda item: item.rent and item.rent.term,
+    "owned": lambda item: None if item.rent else item.owned or 0,
+    "to_buy": _bought,
+}
 
 
 def total(items: Sequence[Item]) -> float | None:
@@ -284,7 +260,7 @@ def _price(item: Item) -> str:
     elif item.rent:
         parts.append("no date")
     if item.age_years is not None:
-        parts.append(_age(item.age_years))
+        parts.append(f"{item.age_years:.1f} years old")
     if not item.checked:
         parts.append("not checked")
     if terms := item.terms:
@@ -323,14 +299,6 @@ def expired_share(items: Sequence[Item]) -> float:
 def rounded_age(item: Item) -> float | None:
     """Years of a price's age as tables have them, to some days; None where it has no date."""
     return None if item.age_years is None else round(item.age_years, 2)
-
-
-def _age(years: float) -> str:
-    """``4.4 years old``; days of what was asked for within two months."""
-    days = round(years * DAYS_PER_YEAR)
-    if years >= _TOLD_IN_DAYS:
-        return f"{years:.1f} years old"
-    return f"{days} day{'s' * (days != 1)} old"
 
 
 def _note(items: Sequence[Item]) -> str:

@@ -31,7 +31,6 @@ _TERMS = {
 }
 _LEAST_S = 0.5  # a shorter part of the time is not worth a word
 _DIGITS = 6  # of hours, so that the sum can be checked
-_ROUNDING = 1e-9  # a share of a term; what is over by less needs no other
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
@@ -195,7 +194,10 @@ def billed(rent: Rent | None) -> str:
 def rented(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
     """``8 machines for 23.9 min at USD 44.00 an hour each, on demand, from Nebius``, of a bill of
     rent; nothing where all is bought. config: of the point that it is the bill of."""
-    for item, rent in _rented(items):
+    for item in items:
+        rent = item.rent
+        if rent is None or item.unit_usd is None:
+            continue
         lasts = ""
         if rent.training_hours is not None and rent.hours is not None:
             lasts = f" for {duration(rent.hours * SECONDS_PER_HOUR)}"
@@ -205,26 +207,6 @@ def rented(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
         at = f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent.term)}"
         return [f"{what}{lasts} at {at}{seller}"]
     return []
-
-
-def commitment(items: Iterable[Item]) -> list[str]:
-    """``USD 481,800 are committed over 1 year, of which this run is charged 37 days.``; nothing of
-    another term. A run that is charged more hours than a term has needs several."""
-    for item, rent in _rented(items):
-        if rent.committed_hours is None or item.unit_usd is None:
-            continue
-        charged = rent.hours if rent.training_hours is not None and rent.hours is not None else 0.0
-        terms = max(math.ceil(charged / rent.committed_hours * (1 - _ROUNDING)), 1)
-        held = terms * rent.committed_hours
-        usd, years = item.quantity * item.unit_usd * held, round(held / HOURS_PER_YEAR)
-        run = f", of which this run is charged {duration(charged * SECONDS_PER_HOUR)}"
-        return [f"USD {usd:,.0f} are committed over {many(years, 'year')}{run * bool(charged)}."]
-    return []
-
-
-def _rented(items: Iterable[Item]) -> Iterator[tuple[Item, Rent]]:
-    """The lines of a bill that are rented at a known price, machines first."""
-    yield from ((item, item.rent) for item in items if item.rent and item.unit_usd is not None)
 
 
 def terms(problem: Problem) -> str:

@@ -71,7 +71,7 @@ def test_a_line_shows_discount_currency_quote_and_validity() -> None:
     offer = replace(OFFER, terms=terms)
     (table,) = bills.tables(document(recommended=(offer,)))
     assert table.lines[0].price == (
-        "quote, 2022-07-01, 37 days old, quotation Q-17, 20 % off USD 12,500.00, EUR at USD "
+        "quote, 2022-07-01, 0.1 years old, quotation Q-17, 20 % off USD 12,500.00, EUR at USD "
         "1.08, valid until 2026-10-31, which is past"
     )
     (row,) = csv.DictReader(io.StringIO(bills.bills_csv(document(recommended=(offer,)))))
@@ -86,13 +86,6 @@ def test_what_a_bill_leaves_out_is_told() -> None:
         "Not included: racks, storage, management network, support and installation (extras of a "
         "price list); freight and taxes."
     )
-
-
-def test_that_cables_have_one_price_at_any_length_is_told_where_there_are_spines() -> None:
-    spine = replace(HOST, item="Spine switch of 32 ports, 100 Gbps Ethernet")
-    one_price = "Every cable of a network has one price, since none by length is known"
-    assert one_price in bills.left_out(document(recommended=(GPU, spine)))
-    assert one_price not in bills.left_out(document(recommended=(GPU, HOST)))
 
 
 RENT = Rent(
