@@ -18,7 +18,6 @@ from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
-from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -178,7 +177,6 @@ def build(
         ownership=money.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
         repricing=repricing(draws, chosen.position),
-        prices=part_prices(problem),
         none_feasible=none_feasible.none_feasible(outcome),
     )
     found, state = of_run(problem, document, values)

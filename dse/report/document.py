@@ -409,7 +409,6 @@ class RunDocument:
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
-    prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
     none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)
 
     @property
