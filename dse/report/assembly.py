@@ -17,7 +17,7 @@ from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
-from dse.pricing.bill_of_rent import bills
+from dse.pricing.bill_of_rent import bill
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -148,14 +148,13 @@ def build(
             study.resolution,
         ),
         bills={
-            f"{name}{kind}": items
+            name: bill(problem, values)
             for name, values in (
                 ("baseline", study.baseline.values),
                 ("recommended", values),
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
-            for kind, items in bills(problem, values).items()
         },
         certainty=certainty(
             draws, chosen.position, named, confidence.usually(draws, rule, chosen.position)

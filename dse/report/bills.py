@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
-from dse.pricing.bill_of_rent import RENTED
 from dse.report import money
 from dse.report.deal import buys
 from dse.report.design_point import Point
@@ -56,13 +55,12 @@ class Table(NamedTuple):
 def tables(document: RunDocument) -> tuple[Table, ...]:
     """The bills, each once; points that order the same share one."""
     found: dict[tuple[Item, ...], list[str]] = {}
-    for kind in ("", RENTED):
-        for name, title in _TITLES.items():
-            if items := document.bills.get(f"{name}{kind}"):
-                found.setdefault(items, []).append(title)
+    for name, title in _TITLES.items():
+        if items := document.bills.get(name):
+            found.setdefault(items, []).append(title)
     return tuple(
         Table(
-            f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
+            _title(titles),
             tuple(map(_line, items)),
             to_the_cent(total(items)),
             _below(items),
