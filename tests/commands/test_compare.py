@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dse.report.document_files import sealed
-from tests.commands.command import dse
+from tests.commands.command import dse, refused
 from tests.commands.reports import document
 from tests.pricing.studies import SMALL
 from tests.report.brief import briefly
@@ -154,23 +154,7 @@ def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
     [
         (("plain",), "dse: missing argument"),
         (("plain", "nowhere"), "dse: nowhere: no such folder; name the folder of a finished run"),
-        (("plain", "empty"), "dse: empty: the folder is empty; name the folder of a finished run"),
-        (("plain", "older"), "its schema_version is 1, and not 3; run the study again"),
-        (("plain", "broken"), "the document of a run breaks off here; run the study again"),
     ],
 )
-def test_a_folder_without_a_run_is_one_line(
-    given: tuple[str, ...], said: str, runs: Path, tmp_path: Path
-) -> None:
-    for name in ("plain", "older", "broken"):
-        shutil.copytree(runs / "plain", tmp_path / name)
-    (tmp_path / "empty").mkdir()
-    text = (tmp_path / "older" / "run.json").read_text()
-    (tmp_path / "older" / "run.json").write_text(
-        text.replace('"schema_version": 3', '"schema_version": 1')
-    )
-    (tmp_path / "broken" / "run.json").write_text(text[:1000])
-    done = dse("compare", *given, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_a_folder_without_a_run_is_one_line(given: tuple[str, ...], said: str, runs: Path) -> None:
+    assert refused(dse("compare", *given, cwd=runs)).startswith(said)

@@ -53,19 +53,6 @@ def test_a_log_is_read_and_a_log_of_another_kind_is_one_line(tmp_path: Path) -> 
     assert said.startswith("log.txt:1:1: is what scontrol of Slurm prints, which is not read")
 
 
-def test_the_report_of_another_version_is_kept(tmp_path: Path) -> None:
-    written(tmp_path)
-    dse("fleet", "study.yaml", cwd=tmp_path)
-    same = dse("fleet", "study.yaml", cwd=tmp_path)
-    assert "kept" not in same.stdout
-    before = (tmp_path / "reports" / "small" / "fleet.json").read_bytes()
-    written(tmp_path, STUDY + "overlap: ideal\n")
-    other = dse("fleet", "study.yaml", cwd=tmp_path)
-    assert "it is kept in reports/small.1" in other.stdout
-    assert (tmp_path / "reports" / "small.1" / "fleet.json").read_bytes() == before
-    assert set(files(tmp_path / "reports" / "small.1")) == REPORT
-
-
 @pytest.mark.parametrize("changed", ["jobs.csv", "prices.yaml"])
 def test_the_report_of_the_same_study_on_other_jobs_or_prices_is_kept(
     changed: str, tmp_path: Path

@@ -32,11 +32,6 @@ def test_keys_that_are_words_of_the_language_keep_their_names(document: FleetDoc
     assert found["money"]["ports"][0]["to"] == "allreduce-local"
 
 
-def test_what_comes_from_no_log_says_nothing_of_one(document: FleetDocument) -> None:
-    assert "log" not in plain(document)
-    assert from_plain(plain(document)).log is None
-
-
 def test_a_value_of_another_kind_is_named_with_its_place(document: FleetDocument) -> None:
     found: dict[str, Any] = plain(document)
     found["classes"][1]["jobs"] = "many"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,11 +127,3 @@ def test_a_row_names_what_varies_and_marks_every_named_point() -> None:
     places = [f'id="point-{number}"' for number in range(1, len(front) + 1)]
     assert [page.count(place) for place in places] == [1] * len(front)  # links lead somewhere
     assert len(front_rows(found)[1]) == len(front)  # front.csv has the exact front
-
-
-@pytest.mark.parametrize(
-    ("labels", "text"),
-    [(("a",), "a"), (("a", "b"), "a or b"), (("a", "b", "c"), "any of 3")],
-)
-def test_any_of(labels: tuple[str, ...], text: str) -> None:
-    assert choices.any_of(labels) == text

@@ -10,13 +10,11 @@ from typing import Any, Literal
 
 import pytest
 
-from dse.errors import OutputError
 from dse.fleet.answers import answer
 from dse.fleet.document import FleetDocument
 from dse.fleet.reader import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
 from dse.report import page as run_page
-from dse.report.fleet_write import write_fleet
 from tests.evidence import beyond
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
@@ -132,21 +130,6 @@ def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
     assert len(figure["data"]) == len(fleet_words.COMPONENTS)
     for column in zip(*(trace["x"] for trace in figure["data"]), strict=True):
         assert sum(column) == pytest.approx(1)
-
-
-def test_the_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    found = document(tmp_path)
-    folder = tmp_path / "report"
-    assert write_fleet(found, folder) == folder / "report.html"
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert set(before) == {"fleet.json", "report.html", "report.md"}
-    blocked = tmp_path / "blocked"
-    blocked.write_text("a file, not a folder")
-    with pytest.raises(OutputError):
-        write_fleet(found, blocked)
-    with pytest.raises(ValueError, match="JSON"):
-        write_fleet(replace(found, timings=replace(found.timings, total_s=float("nan"))), folder)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_the_page_is_small(tmp_path: Path) -> None:

@@ -87,13 +87,6 @@ def test_a_study_that_owns_nothing_has_no_such_columns(tmp_path: Path) -> None:
     assert '"owned"' not in json_form.text(document)
 
 
-def test_documents_keep_it(tmp_path: Path) -> None:
-    document = found(tmp_path)
-    plain = json_form.plain(document)
-    assert json_form.parsed(RunDocument, plain) == document
-    assert plain["bills"]["baseline"][0]["owned"] == 64
-
-
 def test_what_costs_nothing_is_a_choice_by_itself() -> None:
     gain, cost = np.array([1.0, 1.001, 2.0]), np.array([0.0, 10.0, 500.0])
     rows = choices.covered([gain, cost], 0.01, None)
@@ -110,14 +103,6 @@ def test_charts_of_what_costs_nothing_are_linear(tmp_path: Path) -> None:
     assert axis.get("type") != "log"
     assert axis["rangemode"] == "tozero"
     assert ">nan<" not in render_page(document).lower()
-
-
-def test_the_waterfall_begins_with_nothing(tmp_path: Path) -> None:
-    document = found(tmp_path, "market: used\n", "recommend: fastest\n")
-    assert document.baseline.objectives["capital"] == 0.0
-    costs = [step.cost for step in document.waterfall if step.software]
-    assert set(costs) <= {0.0}
-    assert document.waterfall[-1].cost == document.recommended.objectives["capital"]
 
 
 def test_runs_before_and_after_buying_are_compared(tmp_path: Path) -> None:

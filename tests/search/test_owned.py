@@ -18,7 +18,7 @@ from dse.search.certainty import flips as price_flips
 from dse.search.certainty.sensitivity import effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import purchases
-from dse.search.certainty.usefulness import Priced, above_nothing, gain_per_cost, regret, worth
+from dse.search.certainty.usefulness import Priced, above_nothing, regret, worth
 from dse.search.guided.acquisition import losses_of
 from dse.search.pareto import Front, front_of
 from dse.search.run import FrontPoint, run
@@ -90,14 +90,6 @@ def test_speed_per_dollar_is_of_what_is_added() -> None:
 def test_the_knee_does_not_hang_on_how_little_nothing_is() -> None:
     front = [point(1.0, 0.0), point(2.0, 1e4), point(9.0, 2e4), point(10.0, 1e6)]
     assert recommended(front, "knee") == 2
-
-
-def test_dominated_points_and_slower_free_ones_change_nothing() -> None:
-    gain, cost = np.array([[2.0, 2.5, 6.0]]), np.array([[0.0, 100.0, 400.0]])
-    more = np.hstack([gain, [[1.0, 5.9]]]), np.hstack([cost, [[0.0, 500.0]]])
-    first = gain_per_cost(gain, cost, np.ones(gain.shape, bool))
-    second = gain_per_cost(*more, np.ones(more[0].shape, bool))
-    assert first.tolist() == second[:, :3].tolist() == [[0.0, 0.005, 0.01]]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 1e4), st.sampled_from([0.0, 1.0, 50.0, 1e6]),
@@ -184,17 +176,6 @@ def test_the_front_of_losses_is_that_of_the_numbers(
         }  # fmt: skip
 
     assert front_by(losses[:, :3]) == front_by(numbers[:, :3] * [-1.0, 1.0, 1.0])
-
-
-@pytest.mark.evidence
-@pytest.mark.slow
-def test_a_small_budget_finds_the_fastest_that_costs_nothing(tmp_path: Path) -> None:
-    """400 of half a million points are priced."""
-    problem = load(studies.written(tmp_path, WIDE + STANDS))
-    exact = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
-    found = run(problem, "guided", None, None, lambda *_: None, 400, 0)
-    assert exact.front[0].cost == found.front[0].cost == 0.0
-    assert found.front[0].gain == exact.front[0].gain
 
 
 def test_nothing_moves_what_is_owned_costs(tmp_path: Path) -> None:
