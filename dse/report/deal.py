@@ -12,17 +12,15 @@ from dse.study.quantities import PURCHASE, RENT, facts_of
 
 @dataclass(frozen=True)
 class Deal:
-    """noun: what is signed; verb, done: what one does with machines; kept: the baseline's hardware
-    with other software."""
+    """noun: what is signed; verb, done: what one does with machines."""
 
     noun: str
     verb: str
     done: str
-    kept: str
 
 
-BOUGHT = Deal("purchase", "buy", "bought", "Without buying anything")
-RENTED = Deal("rental", "rent", "rented", "Without renting anything else")
+BOUGHT = Deal("purchase", "buy", "bought")
+RENTED = Deal("rental", "rent", "rented")
 
 
 def buys(document: RunDocument) -> bool:

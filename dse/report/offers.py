@@ -135,10 +135,10 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized
              if document.objectives.named(sense) != time]  # fmt: skip
     targets = [document.objectives.named(sense) for sense in document.objectives.minimized]
-    beside = _MONEY.get(targets[0], "")
-    if beside not in targets and point.costs.get(beside) is not None:
-        how = words.objective(document, beside)
-        costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
+    for beside in (_MONEY.get(targets[0], ""), "power"):
+        if beside not in targets and point.costs.get(beside) is not None:
+            how = words.objective(document, beside)
+            costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
     certain = document.certainty
     asked = document.confidence is not None or bool(certain and certain.unsure_limits)
     return (

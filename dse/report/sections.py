@@ -35,7 +35,7 @@ from dse.report import (
 )
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.deal import buys, deal
-from dse.report.design_point import Bounds, Point
+from dse.report.design_point import Bounds
 from dse.report.document import CalibrationRow, RunDocument
 from dse.report.waterfall_figure import waterfall_figure
 from dse.search.feasible import share_between
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     import jinja2
 
 ASSUMED = 7  # lines on what else the numbers rest on
-BESIDE = ("Rent per run", "Energy per run", "Step time", "Power")  # of points, on the page alone
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 
@@ -88,21 +87,12 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "offers": offered,
         "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
-        "comparison": tables.comparison(document),
-        "beside": BESIDE,
-        "intervals": any(point.interval for point in _named(document)),
     }
 
 
 def _bill(document: RunDocument) -> dict[str, Any]:
     return {"bills": bills.tables(document), "left_out": bills.left_out(document),
             "owned": document.owned or ()}  # fmt: skip
-
-
-def _named(document: RunDocument) -> tuple[Point, ...]:
-    """The points that the answer sets side by side."""
-    cheap = document.cheapest_within_5_percent
-    return document.baseline, document.recommended, cheap, document.fastest
 
 
 def _front(document: RunDocument) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tables of the answer: the named points side by side, and the front."""
+"""The table of the front."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import inf
 
 from dse.report import choices, training_runs, words
-from dse.report.deal import deal
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 
@@ -16,28 +15,8 @@ DASHES = (
     "A dash means that the value does not matter there: one accelerator aggregates nothing, and "
     "one node needs neither network nor servers."
 )
-_ASKED = ("capital", "power")  # of the named points, whatever the study minimizes
 MOST_ROWS = 8  # of the front in report.md
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: its text, a quieter second line, and whether it differs from the baseline."""
-
-    text: str
-    note: str = ""
-    changed: bool = False
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Named points as columns. ``rows``: (heading, cells), where they differ; ``constant``: axes
-    that agree."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-    constant: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -78,19 +57,17 @@ def heading(axis: str) -> str:
     return " ".join(short.get(word, word) for word in axis.split("_"))
 
 
-def split_axes(
-    document: RunDocument, points: Iterable[Point], beyond_one_node: bool = False
+def _split_axes(
+    document: RunDocument, points: Iterable[Point]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """(axes that vary over ``points``, (axis, label) of the others that apply at all).
 
-    beyond_one_node: an axis is the same also if there are points of one node to which it does not
-    matter.
+    An axis is the same also if there are points of one node to which it does not matter.
     """
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():
-            alone = beyond_one_node and point.nodes == 1
-            if words.matters(point, name) or not alone:
+            if words.matters(point, name) or point.nodes > 1:
                 labels[words.label(point, name)] = None
     varying = [name for name, labels in seen.items() if len(labels) > 1]
     constant = [(heading(name), next(iter(labels))) for name, labels in seen.items()
@@ -110,106 +87,16 @@ def role(document: RunDocument, point: Point) -> str:
     return ", ".join(name for name, is_so in roles if is_so)
 
 
-def comparison(document: RunDocument) -> Comparison:
-    """Baseline, recommended, cheapest within 5 %, fastest; equal points share a column."""
-    least = capital(words.aim(document, "minimize").least)
-    heads, points = list[str](), list[Point]()
-    unbought = document.without_buying
-    named: tuple[tuple[str, Point], ...] = (
-        ("Baseline", document.baseline),
-        ("Recommended", document.recommended),
-        (f"{least} within 5 % of fastest", document.cheapest_within_5_percent),
-        ("Fastest", document.fastest),
-        *([(deal(document).kept, unbought)] if unbought else []),
-    )
-    for title, point in named:
-        configs = [other.config for other in points]
-        if point.config in configs:
-            at = configs.index(point.config)
-            heads[at] = _both(heads[at], title)
-        else:
-            heads, points = [*heads, title], [*points, point]
-    varying, constant = split_axes(document, points)
-    axes = [_axis(document, name, points) for name in varying if name != "gpus"]
-    rows = [row for row in (*_measures(document, points), *axes)
-            if len(points) == 1 or len({cell.text for cell in row[1]}) > 1]  # fmt: skip
-    return Comparison(tuple(heads), tuple(rows), tuple(constant))
-
-
-def _both(first: str, second: str) -> str:
-    """One heading for two names of a point; the fastest is always within 5 % of the fastest."""
-    kept = [part for part in first.split(" and ") if "within" not in part or second != "Fastest"]
-    return capital(" and ".join([*kept, second.lower() if kept else second]))
-
-
-def _measures(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, tuple[Cell, ...]]]:
-    columns = [_measured(document, point) for point in points]
-    columns[0]["speedup"] = Cell(columns[0]["speedup"].text)  # the baseline over itself
-    return [(capital(head), tuple(column[head] for column in columns)) for head in columns[0]]
-
-
-def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
-    speedup, step_s = (p.interval.speedup, p.interval.step_s) if p.interval else (None, None)
-    senses = document.objectives.minimized
-    targets = [document.objectives.named(sense) for sense in senses]
-    nodes = f"{words.count(p.nodes)} {'node' if p.nodes == 1 else 'nodes'}"
-    others = {name: words.objective(document, name) for name in _ASKED if name not in targets}
-    bounds = p.interval.costs if p.interval else {}
-    return {
-        "speedup": Cell(*words.with_interval(p.speedup, speedup, "x")),
-        **{
-            how.title: Cell(
-                *words.with_interval(p.quantity(name), training_runs.bounds_of(p, name), how.unit)
-            )
-            for name, how in training_runs.beside(document).items()
-        },
-        **{
-            words.aim(document, sense).title: Cell(
-                *words.with_interval(
-                    words.cost(document, p, sense),
-                    words.cost_interval(document, p, sense),
-                    words.aim(document, sense).unit,
-                )
-            )
-            for sense, target in zip(senses, targets, strict=True)
-            if target != "step"
-        },
-        "step time": Cell(*words.with_interval(p.step_s, step_s, "s")),
-        **{
-            how.title: Cell(*words.with_interval(p.costs[name], bounds.get(name), how.unit))
-            for name, how in others.items()
-        },
-        "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
-        "global batch": Cell(words.count(p.global_batch), training_runs.batch_note(p)),
-        words.FREE_MEMORY: Cell(words.size(p.memory_slack_bytes)),
-        words.BEHIND: Cell(capital(words.says_who(p)[0])),
-    }
-
-
 def capital(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
-
-
-def _axis(
-    document: RunDocument, name: str, points: Sequence[Point]
-) -> tuple[str, tuple[Cell, ...]]:
-    base = document.baseline
-    given = words.label(base, name)
-    assumed = name in base.assumed
-    cells = []
-    for point in points:
-        label = words.label(point, name)
-        note = "assumed" if label and assumed and point.config == base.config else ""
-        cells.append(Cell(label or NOT_APPLICABLE, note, label != given))
-    return capital(heading(name)), tuple(cells)
 
 
 def front_table(document: RunDocument) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
     found = choices.rows(document)
     points = [row.point for row in found]
-    varying, constant = split_axes(document, points, beyond_one_node=True)
+    varying, constant = _split_axes(document, points)
     free = {
         axis: labels
         for axis, labels in found[0].varies.items()
@@ -253,7 +140,9 @@ def _of_run(point: Point, name: str) -> str:
 
 def _timed(document: RunDocument) -> list[str]:
     """The time of a run, where the study has a target and does not minimize it anyway."""
-    return [name for name in training_runs.beside(document) if name == training_runs.TIME.name]
+    time = training_runs.TIME.name
+    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
+    return [] if document.target is None or time in aims else [time]
 
 
 def _sortable(value: float | None) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,10 +11,9 @@ from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
-from dse.study.quantities import QUANTITIES, Phrase
+from dse.study.quantities import QUANTITIES
 
 # What stands beside a speed, by quantity.
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
@@ -80,15 +78,6 @@ def amount(name: str, value: float | None) -> str:
     return words.shown(value, BESIDE[name].unit)
 
 
-def beside(document: RunDocument) -> dict[str, Phrase]:
-    """What of a run stands beside a speed, by quantity, where it is not an objective anyway."""
-    if document.target is None:
-        return {}
-    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
-    rent = {COST.name: replace(BESIDE[COST.name], title="rent per run")} if buys(document) else {}
-    return {name: phrase for name, phrase in (BESIDE | rent).items() if name not in aims}
-
-
 def bounds_of(point: Point, name: str) -> Bounds | None:
     """The interval of a quantity of a run."""
     return point.interval.costs.get(name) if point.interval else None
@@ -101,15 +90,6 @@ def start(point: Point) -> str:
         return ""
     share = words.percent(before / lasts)
     return f"{words.duration(before)} of its time ({share}) is the start-up of the machines"
-
-
-def batch_note(point: Point) -> str:
-    """What stands under a global batch that the length of the run is extrapolated to."""
-    run = point.run
-    if run is None or not run.extrapolated or run.fitted_batches is None:
-        return ""
-    low, high = map(words.count, run.fitted_batches)
-    return f"outside of the observed {low} to {high}"
 
 
 def note(document: RunDocument) -> str:

@@ -19,8 +19,6 @@ from tests.report.documents import read, written
 
 PAPER_PX = 688  # A4 without the margins of the style sheet
 
-pytestmark = [pytest.mark.slow, browser.needs_chromium]
-
 
 @pytest.mark.parametrize("look", beyond(browser.LOOKED_AT, browser.LOOKS), ids=str)
 def test_axe_finds_nothing_serious(tmp_path: Path, look: browser.Look) -> None:
@@ -28,33 +26,6 @@ def test_axe_finds_nothing_serious(tmp_path: Path, look: browser.Look) -> None:
     with browser.opened(page.render_page(read(written())), tmp_path, width, scheme) as seen:
         seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
         assert browser.grave(seen) == []
-
-
-CUT = """
-    const words = (cell) => {
-      const broken = [], texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-      for (let text = texts.nextNode(); text; text = texts.nextNode())
-        for (const word of text.data.matchAll(/[A-Za-z]+/g)) {
-          const range = document.createRange();
-          range.setStart(text, word.index);
-          range.setEnd(text, word.index + word[0].length);
-          if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1)
-            broken.push(word[0]);
-        }
-      return broken;
-    };
-    return [...document.querySelectorAll("caption")]
-      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
-      .map((one) => one.textContent)
-      .concat([...document.querySelectorAll(".compare th")].flatMap(words));"""
-
-
-def test_on_a_phone_no_caption_is_cut_and_no_heading_breaks_in_a_word(tmp_path: Path) -> None:
-    html = page.render_page(read(written()))
-    long = html.replace('<th scope="row">Step time</th>', '<th scope="row">Accumulation</th>')
-    assert long != html
-    with browser.opened(long, tmp_path, 390) as seen:
-        assert seen.run(CUT) == []
 
 
 def shown(seen: browser.Seen) -> tuple[list[str], list[str]]:

@@ -100,17 +100,3 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     run = written()
     run["fastest"]["config"]["gpus"] = "128"
     assert "GPUs = 128" in sections.edges(read(run))
-
-
-def test_small_print_is_explained_only_where_there_is_some() -> None:
-    run = written()
-    named = ("baseline", "recommended", "cheapest_within_5_percent", "fastest")
-    for name in named:
-        run[name]["interval"] = None
-    assert "small print gives" not in page.render_page(read(run))
-    for name in named:
-        one = {
-            **run,
-            name: {**run[name], "interval": {"speedup": [1.0, 2.0], "step_s": [0.1, 0.2]}},
-        }
-        assert "small print gives" in page.render_page(read(one))

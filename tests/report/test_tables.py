@@ -53,13 +53,12 @@ def test_csv_has_a_column_for_each_cost(cost: str, also: str) -> None:
 
 
 @pytest.mark.parametrize(("cost", "also"), THREE)
-def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> None:
+def test_the_front_has_a_column_for_each_cost(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     heads = [head for head, _ in tables.front_table(run).heads]
-    rows = [head for head, _ in tables.comparison(run).rows]
     for sense in ("minimize", ALSO):
         title = tables.capital(words.aim(run, sense).title)
-        assert heads.count(title) == rows.count(title) == 1
+        assert heads.count(title) == 1
     assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
 
 
@@ -69,33 +68,6 @@ def test_csv_leaves_an_unknown_cost_empty() -> None:
     first["capital"] = first["costs"]["capital"] = None
     header, rows = front_rows(read(run))
     assert rows[0][header.index("capital_usd")] is None
-
-
-def test_comparison_marks_what_differs_from_the_baseline() -> None:
-    run = written()
-    table = tables.comparison(read(run))
-    rows = dict(table.rows)
-    assert table.heads[:2] == ("Baseline", "Recommended")
-    base, best = rows["Accelerator"][:2]
-    assert (base.text, base.changed) == ("p100-pcie-16gb", False)
-    assert best.changed == (best.text != base.text)
-    assert "Purchase price" in rows
-    assert not rows["Speedup"][0].note
-    assert all(len({cell.text for cell in cells}) > 1 for cells in rows.values())
-
-
-def test_comparison_gives_equal_points_one_column() -> None:
-    run = written()
-    run["cheapest_within_5_percent"] = run["fastest"]
-    assert tables.comparison(read(run)).heads == ("Baseline", "Recommended", "Fastest")
-    run["recommended"] = {**run["fastest"], "rule": "fastest", "why": ""}
-    assert tables.comparison(read(run)).heads == ("Baseline", "Recommended and fastest")
-
-
-def test_comparison_says_which_values_of_the_baseline_were_assumed() -> None:
-    run = written()
-    run["recommended"]["config"] = {**run["recommended"]["config"], "bucket": "1 MiB"}
-    assert dict(tables.comparison(read(run)).rows)["Bucket"][0].note == "assumed"
 
 
 def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None:
@@ -156,11 +128,6 @@ def test_an_axis_that_matters_to_some_points_only_varies_if_these_differ() -> No
     assert any(p["nodes"] == 1 for p in run["front"])
     assert any(p["nodes"] > 1 for p in run["front"])
     assert ("inter node", "25 Gbps") in tables.front_table(read(run)).constant
-    run["baseline"].update(nodes=1.0, immaterial=["inter_node"])
-    for name in ("recommended", "fastest"):
-        run[name].update(nodes=2.0, immaterial=[])
-    cells = dict(tables.comparison(read(run)).rows)["Inter node"]
-    assert cells[0].text == "–", "named points: what does not matter differs from what does"
     for item in run["front"]:
         item.update(nodes=1.0, immaterial=["inter_node"])
     assert "inter node" not in dict(tables.front_table(read(run)).constant)
