@@ -111,20 +111,6 @@ def test_jobs_that_cannot_move_are_told(tmp_path: Path) -> None:
     assert any("100 % cannot move" in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("ends", "text"),
-    [
-        (("56 %", "68 %"), "56 to 68 %"),
-        (("60 %", "60 %"), "60 %"),
-        (("1.33x", "1.71x"), "1.33x to 1.71x"),
-        (("−USD 1.39 M", "USD 85 M"), "−USD 1.39 M to USD 85 M"),
-        (("0.3 years", "4.4 years"), "0.3 to 4.4 years"),
-    ],
-)
-def test_intervals_in_words(ends: tuple[str, str], text: str) -> None:
-    assert fleet_words.between(ends) == text
-
-
 def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
     figure = json.loads(fleet_figures.bars_figure(document(tmp_path)))
     assert len(figure["data"]) == len(fleet_words.COMPONENTS)

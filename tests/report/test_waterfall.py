@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -20,7 +19,6 @@ from dse.report import waterfall
 from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.page import render_page
-from dse.report.waterfall_figure import waterfall_figure
 from dse.search.run import run
 from dse.study import Value
 from dse.study.axes import SOFTWARE
@@ -174,18 +172,3 @@ def test_the_document_has_it_and_the_page_shows_it(found: RunDocument) -> None:
     assert [row.software for row in rows] == [step.software for step in found.waterfall]
     page = render_page(found)
     assert all(row.change in page for row in rows)
-
-
-def test_the_chart_is_of_bars_alone(found: RunDocument) -> None:
-    figure = json.loads(waterfall_figure(found))
-    assert {trace["type"] for trace in figure["data"]} == {"bar"}
-    spans = [
-        (base, base + length)
-        for trace in figure["data"] if trace["name"] != "Whole"
-        for base, length in zip(trace["base"], trace["x"], strict=True) if base is not None
-    ]  # fmt: skip
-    assert len(spans) == len(found.waterfall)
-    ends = sorted(1.0 if end == 1 else end for span in spans for end in span)
-    assert ends[0] > 0
-    speeds = {1.0, *(step.speedup for step in found.waterfall)}
-    assert all(min(abs(end - s) for s in speeds if s) < 1e-9 * end for end in ends)
