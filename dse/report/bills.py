@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent, Terms
+from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
 from dse.report import money
 from dse.report.deal import buys
 from dse.report.design_point import Point
@@ -110,15 +110,13 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     if not bought:
         return []
     rented = money.rented(bought, point.config)
-    gone = expired_share(_of(document, point))
-    lapsed = [f"{percent(gone)} of it by offers that have expired"] if gone else []
     if not dates:
         undated = "prices without a date" if len(bought) > 1 else "price without a date"
-        return [*rented, undated, *lapsed]
+        return [*rented, undated]
     some = " and without a date" * any(not item.price_date for item in bought)
     of = "prices" if len(bought) > 1 else "price"
     dated = f"{of} of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"
-    return [*rented, dated, *lapsed]
+    return [*rented, dated]
 
 
 def _of(document: RunDocument, point: Point) -> Sequence[Item]:
@@ -266,16 +264,9 @@ def _price(item: Item) -> str:
         off = f"{percent(terms.discount)} off {to_the_cent(terms.list_usd)}"
         parts += [off] * bool(terms.discount)
         parts += [terms.converted] * bool(terms.converted)
-        parts += filter(None, [valid(terms)])
+        parts += [f"valid until {terms.valid_until}"] * bool(terms.valid_until)
     parts += [item.remark] if item.remark else []
     return ", ".join(parts)
-
-
-def valid(terms: Terms) -> str:
-    """Until when an offer is valid, in words; empty where nothing is known against it."""
-    if terms.valid_until:
-        return f"valid until {terms.valid_until}{', which is past' * terms.expired}"
-    return "too old to be an offer" * terms.expired
 
 
 def past(item: Item) -> str:
@@ -285,13 +276,6 @@ def past(item: Item) -> str:
     if terms is None or not terms.expired or not item.to_buy:
         return ""
     return f"offer expired on {terms.valid_until}" if terms.valid_until else "offer too old"
-
-
-def expired_share(items: Sequence[Item]) -> float:
-    """What share of a bill's sum is by offers that have expired; 0 where that is not known."""
-    whole = total(items)
-    gone = sum(item.usd or 0.0 for item in items if past(item))
-    return gone / whole if whole else 0.0
 
 
 def rounded_age(item: Item) -> float | None:
