@@ -122,7 +122,6 @@ class RunArguments(SearchArguments, total=False):
     """What :func:`dse.run` takes besides."""
 
     resume: bool
-    within: float
 
 
 HELP = {row.name: row.metadata["help"] for row in fields(SearchOptions)}
