@@ -17,7 +17,8 @@ from dse.report import figures, sections, words
 from dse.report.certainty.section import certainty_figure
 from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.report.style import NIGHT, TEMPLATES
+from dse.report.style import NIGHT, TEMPLATES, blocks
+from dse.report.waterfall_figure import waterfall_figure
 
 VENDOR = Path(__file__).parent / "vendor"
 MOST_BYTES = 1_300_000  # of a page, so that it goes by mail and opens on a telephone
@@ -26,16 +27,17 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 )
-_UNIT = re.compile(r"(\d) (%|(?:[kMBTGP]?[WJ]?|[mu]?s|h|min|days|[GMK]iB)\b)")
+_UNIT = re.compile(r"(\d) (%|(?:[kMBTGP]?[WJ]|[kMBTGP]|[mu]?s|h|min|days|[GMK]iB)\b)")
 
 
 def render_page(document: RunDocument) -> str:
     """The page of a run, self-contained."""
     template = environment().get_template("report.html.j2")
-    bodies = sections.bodies(document, environment(), "html")
+    bodies = sections.bodies(document, environment(), on_page=True)
     drawn = {
         "front": figures.front_figure(document),
         "time": figures.time_figure(document),
+        **({"waterfall": waterfall_figure(document)} if document.waterfall else {}),
         **({"certainty": certainty_figure(document)} if document.certainty else {}),
     }
     return template.render(
@@ -73,10 +75,10 @@ def css_string(text: str) -> Markup:
     return Markup(f'"{"".join(safe)}"')
 
 
-def unbroken(text: str) -> str:
+def unbroken(value: object) -> str:
     """The text with its numbers and their units kept on one line."""
-    text = text.replace("USD ", "USD\u00a0")
-    return _UNIT.sub("\\1\u00a0\\2", text)
+    text = _UNIT.sub("\\1\u00a0\\2", str(value).replace("USD ", "USD\u00a0"))
+    return Markup(text) if isinstance(value, Markup) else text
 
 
 @cache
@@ -85,6 +87,7 @@ def environment() -> jinja2.Environment:
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
+        extensions=["jinja2.ext.do"],
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -93,6 +96,7 @@ def environment() -> jinja2.Environment:
         combinations=words.combinations, count=words.count, duration=words.duration, embed=embed,
         percent=words.percent, unbroken=unbroken,
     )  # fmt: skip
+    found.globals |= blocks(found, "blocks.html.j2")
     return found
 
 

@@ -1,7 +1,8 @@
 """The sections of a run's report, in order, and what each of them says on the page and in the text.
 
-To add one: its templates, NAME.html.j2 and NAME.md.j2 in templates/sections, and its line in
-:data:`SECTIONS`. A template has the document as ``d``, and the section's facts by their names.
+To add one: its facts, its template NAME.j2 in templates/sections, and its line in
+:data:`SECTIONS`. A template has the section's facts by their names and nothing else of the
+document; it is made of the blocks that blocks.html.j2 and blocks.md.j2 have alike.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
@@ -35,10 +35,9 @@ from dse.report import (
     words,
 )
 from dse.report.certainty.section import facts as certainty_facts
-from dse.report.deal import buys, deal
+from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
-from dse.report.waterfall_figure import waterfall_figure
 from dse.search.feasible import share_between
 from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES
@@ -46,56 +45,66 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
-ASSUMED = 7  # lines on what else the numbers rest on
-BESIDE = ("Rent per run", "Energy per run", "Step time", "Power")  # of points, on the page alone
+ASSUMED = 4  # lines on what else the numbers rest on
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
+
+
+Facts: TypeAlias = Mapping[str, object]  # of a section, by name
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its name in links and files, its heading, and what its templates say beside the
-    document, None where it is left out. link: its heading in the page's list of sections. rented:
-    both headings where the study rents, if they are others. page_only: the text is without it."""
+    """A section: its name in links and files, its heading, and the facts that its template says,
+    None where it is left out. link: its heading in the page's list of sections. rented: both
+    headings where the study rents, if they are others. page_only: the text is without it."""
 
     name: str
     title: str
     link: str
-    facts: Callable[[RunDocument], dict[str, Any] | None]
+    facts: Callable[[RunDocument], Facts | None]
     rented: str = ""
     page_only: bool = False
 
 
 def bodies(
-    document: RunDocument, environment: jinja2.Environment, kind: str
+    document: RunDocument, environment: jinja2.Environment, on_page: bool
 ) -> Iterator[tuple[Section, str]]:
-    """Every section with what stands under its heading. kind: of the templates, html or md."""
+    """Every section with what stands under its heading. environment: of the page or of the text,
+    which have their own blocks."""
     for section in SECTIONS:
-        facts = None if section.page_only and kind != "html" else section.facts(document)
+        facts = section.facts(document) if on_page or not section.page_only else None
         if facts is not None:
-            template = environment.get_template(f"sections/{section.name}.{kind}.j2")
+            template = environment.get_template(f"sections/{section.name}.j2")
             titled = section
             if section.rented and not buys(document):
                 titled = replace(section, title=section.rented, link=section.rented)
-            yield titled, template.render(d=document, deal=deal(document), **facts).strip("\n")
+            yield titled, template.render(facts).strip("\n")
 
 
-def _buy(document: RunDocument) -> dict[str, Any]:
+def _buy(document: RunDocument) -> Facts:
     offered = offers.offers(document)
+    found = answer.facts(document)
     return {
         "answer": answer.answer(document),
-        "found": answer.facts(document),
+        **{name: found[name] for name in ("state", "rival", "blockers", "first", "steps")},
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "axes": (document.objectives.maximize, document.objectives.minimize),
+        "guided": document.engine == "guided",
+        "worth_considering": words.count(document.counts.front),
+        "extrapolated": document.extrapolated.front,
+        "sampled": len(document.sample.cost),
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "offers": offered,
         "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
-        "beside": BESIDE,
         "intervals": any(point.interval for point in _named(document)),
+        "rule": document.recommended.rule,
+        "why": document.recommended.why,
     }
 
 
-def _bill(document: RunDocument) -> dict[str, Any]:
+def _bill(document: RunDocument) -> Facts:
     return {"bills": bills.tables(document), "left_out": bills.left_out(document),
             "owned": document.owned or ()}  # fmt: skip
 
@@ -106,13 +115,15 @@ def _named(document: RunDocument) -> tuple[Point, ...]:
     return document.baseline, document.recommended, cheap, document.fastest
 
 
-def _front(document: RunDocument) -> dict[str, Any]:
+def _front(document: RunDocument) -> Facts:
     filters = front_filters.filters(document)
     table = tables.front_table(document)
     return {
         "least": words.aim(document, "minimize").least,
+        "study": document.study.name,
         "front": table,
-        "rows": tables.thinned(table.rows),
+        "few": tables.thinned(table.rows),
+        "points": document.counts.front,
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
         "filters": filters,
         "filter_keys": front_filters.keys(document, filters),
@@ -122,23 +133,24 @@ def _front(document: RunDocument) -> dict[str, Any]:
     }
 
 
-def _gain(document: RunDocument) -> dict[str, Any] | None:
+def _gain(document: RunDocument) -> Facts | None:
     if not document.waterfall:
         return None
     return {
         "steps": waterfall.rows(document),
-        "costs": [words.aim(document, sense).title for sense in document.objectives.minimized],
+        "after": tuple(
+            f"{tables.capital(words.aim(document, sense).title)} after it"
+            for sense in document.objectives.minimized
+        ),
         "base": waterfall.start(document),
-        "figure": partial(waterfall_figure, document),  # only the page has it
     }
 
 
-def _what_if(document: RunDocument) -> dict[str, Any] | None:
+def _what_if(document: RunDocument) -> Facts | None:
     if document.what_if is None:
         return None
     return {
         "axis": tables.heading(document.what_if.axis),
-        "heads": what_if.HEADS,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "rows": what_if.rows(document),
         "rule": document.recommended.rule,
@@ -152,15 +164,16 @@ def _units(document: RunDocument) -> Mapping[str, str]:
     return defaultdict(str, {**named, "Step": "s"})
 
 
-def _time(document: RunDocument) -> dict[str, Any]:
+def _time(document: RunDocument) -> Facts:
     return {
         "terms": [term.heading for term in terms.terms(document)],
         "terms_note": terms.note(document),
         "shares": shares(document),
+        "points": len(document.front),
     }
 
 
-def _binds(document: RunDocument) -> dict[str, Any]:
+def _binds(document: RunDocument) -> Facts:
     return {
         "feasible": feasible_said(document),
         "sample": document.judged is not None and not document.judged.whole,
@@ -171,28 +184,47 @@ def _binds(document: RunDocument) -> dict[str, Any]:
     }
 
 
-def _calibration(document: RunDocument) -> dict[str, Any]:
+def _calibration(document: RunDocument) -> Facts:
     return {
         "profiles": [profile(item) for item in document.calibration],
-        "rate_heads": RATE_HEADS,
+        "transports": document.transports,
+        "extrapolated": document.extrapolated.front,
         "evidence": words.evidence_lines(document),
         "unverified": tables.capital(UNVERIFIED),
-        "assumptions": document.assumptions[:ASSUMED],
+        "assumptions": list(document.assumptions[:ASSUMED]),
         "more_assumed": len(document.assumptions[ASSUMED:]),
     }
 
 
-def _inputs(document: RunDocument) -> dict[str, Any]:
+def _inputs(document: RunDocument) -> Facts:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    return {"rows": sources.foremost(document), "price_rule": PRICE_RULE, **unchecked}
+    return {"rows": sources.foremost(document), "price_rule": PRICE_RULE,
+            "facts_in_all": len(document.sources), **unchecked}  # fmt: skip
 
 
-def _reproduce(document: RunDocument) -> dict[str, Any]:
-    return {"work": words.work(document), "hashes": vars(document.hashes)}
+def _reproduce(document: RunDocument) -> Facts:
+    versions = ", ".join(f"{name} {version}" for name, version in document.versions.items())
+    search, total = document.timings.search_s, document.timings.total_s
+    hashes = vars(document.hashes).items()
+    return {
+        "remarks": document.remarks,
+        "commands": document.reproduce,
+        "pairs": [
+            ("Study", document.study.path),
+            ("Engine", f"{document.engine} ({document.engine_reason}), "
+             f"executor {document.executor}, seed {document.seed}"),
+            ("Work", words.work(document)),
+            ("Time", f"{words.duration(search)} searching, {words.duration(total)} in all"),
+            ("Versions", versions),
+            *((f"Hash of {name}", text or "none") for name, text in hashes),
+        ],
+        "axes": document.axes,
+        "study_text": document.study_text,
+    }  # fmt: skip
 
 
-def _glossary(_document: RunDocument) -> dict[str, Any]:
+def _glossary(_document: RunDocument) -> Facts:
     return {"words": glossary.WORDS}
 
 
@@ -296,10 +328,6 @@ def edges(document: RunDocument) -> list[str]:
 
 
 _IN_SHORT = ("Library", "System", "Date", "Link", "Ranks", "Messages")  # of a profile
-# Of the table of rates: heading, whether its cells are numbers.
-RATE_HEADS = (("Workload", False), ("Accelerator", False), ("Precision", False), ("Stack", False),
-              ("GPUs", True), ("Batch per GPU", True), ("Passes a step", True),
-              ("Samples/s", True))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -311,7 +339,7 @@ class Profile:
     name: str
     kind: str
     facts: tuple[tuple[str, str], ...]
-    errors: tuple[tuple[str, tuple[str, ...]], ...]
+    errors: tuple[tuple[str, ...], ...]
     compute: tuple[str, ...]
     rates: tuple[tuple[str, ...], ...]
 
@@ -337,9 +365,8 @@ def profile(item: CalibrationRow) -> Profile:
         ("File", f"{item.path} ({item.hash[:12]})"),
     ]
     errors = tuple(
-        (_judged(name, fit.held_out), tuple(map(_error, (
-            fit.error_median, fit.error_p90, fit.textbook_error_median,
-        ))))
+        (_judged(name, fit.held_out),
+         *map(_error, (fit.error_median, fit.error_p90, fit.textbook_error_median)))
         for name, fit in item.algorithms.items()
     )  # fmt: skip
     known = tuple((key, str(value)) for key, value in facts if value)

@@ -7,7 +7,10 @@ colour-blind tell apart; where several meet, shapes or patterns differ, too.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
 INK, QUIET, ACCENT, MARK, GRID = "#1b2430", "#566273", "#1f5fae", "#c2410c", "#e6eaef"
@@ -25,6 +28,12 @@ NIGHT = {
 }  # fmt: skip
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+
+def blocks(environment: jinja2.Environment, library: str) -> dict[str, Any]:
+    """The macros of a template of such, by name: what sections are made of."""
+    found = vars(environment.get_template(library).module)
+    return {name: macro for name, macro in found.items() if not name.startswith("_")}
 
 
 def chart_layout(**more: Any) -> dict[str, Any]:

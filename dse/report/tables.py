@@ -17,7 +17,7 @@ DASHES = (
     "one node needs neither network nor servers."
 )
 _ASKED = ("capital", "power")  # of the named points, whatever the study minimizes
-MOST_ROWS = 8  # of the front in report.md
+MOST_ROWS = 6  # of the front in report.md
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
 
 
@@ -253,7 +253,7 @@ def _of_run(point: Point, name: str) -> str:
 
 def _timed(document: RunDocument) -> list[str]:
     """The time of a run, where the study has a target and does not minimize it anyway."""
-    return [name for name in training_runs.beside(document) if name == training_runs.TIME.name]
+    return [*training_runs.beside(document)]
 
 
 def _sortable(value: float | None) -> float:

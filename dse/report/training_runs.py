@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.deal import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
 from dse.study.quantities import QUANTITIES, Phrase
@@ -81,12 +79,11 @@ def amount(name: str, value: float | None) -> str:
 
 
 def beside(document: RunDocument) -> dict[str, Phrase]:
-    """What of a run stands beside a speed, by quantity, where it is not an objective anyway."""
-    if document.target is None:
-        return {}
+    """The time of a run, by quantity, where there is a target and it is not an objective anyway."""
     aims = {document.objectives.named(sense) for sense in document.objectives.senses}
-    rent = {COST.name: replace(BESIDE[COST.name], title="rent per run")} if buys(document) else {}
-    return {name: phrase for name, phrase in (BESIDE | rent).items() if name not in aims}
+    if document.target is None or TIME.name in aims:
+        return {}
+    return {TIME.name: BESIDE[TIME.name]}
 
 
 def bounds_of(point: Point, name: str) -> Bounds | None:

@@ -422,7 +422,6 @@ def evidence_lines(document: RunDocument) -> list[str]:
             f"{count(near)} near it (at most one doubling beyond), {count(far)} far outside it, "
             "where intervals are only a guide."
         )
-        lines.append(document.extrapolated.why)
     return [*lines, *_to_measure(document)]
 
 

@@ -30,4 +30,4 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:
-            self.text += data
+            self.text += data.replace("\u00a0", " ")

@@ -117,8 +117,8 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     assert f"### {HEADING}" in text
     for recommended, cells in shown.rows:
         assert len(cells) == len(shown.heads)
-        name = cells[0] + " (recommended)" * recommended
-        line = " | ".join(markdown.escaped(cell) for cell in (name, *cells[1:]))
+        name = "(recommended) " * recommended + cells[0]
+        line = " | ".join(map(markdown.escaped, (name, *cells[1:])))
         assert f"| {line} |" in text
         assert cells[2] in html
 

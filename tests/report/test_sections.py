@@ -6,15 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
+from jinja2 import meta, nodes
 
 import dse
 from dse.catalog.facts import PRICE_RULE
 from dse.pricing.constraints import unmet
-from dse.report import markdown, page, sections
+from dse.report import markdown, page, sections, style
 from dse.report.answer import answer
 from dse.report.document_files import read_document
 from tests.pricing import studies
 from tests.report.documents import document, read, written
+from tests.report.searched import searched
 
 
 def test_page_and_text_have_every_section_under_its_heading() -> None:
@@ -28,6 +30,26 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
     assert re.findall(r"<h2 id=\"[\w-]+\">(.*)</h2>", html) == titles
     links = re.findall(r"<a href=\"#(\w+)\">(.*)</a>", html)
     assert links[: len(titles)] == [(section.name, section.link) for section in kept]
+
+
+def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Path) -> None:
+    """It has nothing else of the document, and no fact is handed over in vain."""
+    run = searched(tmp_path, studies.SMALL + "what_if: accelerator\n").document
+    environment = page.environment()
+    assert environment.loader is not None
+    for section in sections.SECTIONS:
+        source, *_ = environment.loader.get_source(environment, f"sections/{section.name}.j2")
+        tree = environment.parse(source)
+        own = {name.name for name in tree.find_all(nodes.Name) if name.ctx == "store"}
+        said = meta.find_undeclared_variables(tree) - own - environment.globals.keys()
+        assert said == set(section.facts(run) or {}), section.name
+
+
+def test_page_and_text_are_made_of_the_same_blocks() -> None:
+    both = [style.blocks(kind.environment(), f"blocks.{name}.j2")
+            for name, kind in (("html", page), ("md", markdown))]  # fmt: skip
+    one, other = ({name: macro.arguments for name, macro in found.items()} for found in both)
+    assert one == other
 
 
 def test_who_rents_is_not_told_what_to_buy() -> None:
