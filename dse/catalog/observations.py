@@ -38,25 +38,3 @@ def _read(path: Path, kind: str, known: tuple[str, ...]) -> Mapping[str, tuple[O
             if row["kind"] == kind and row["accelerator"] in known and day:
                 found[row["accelerator"]].append(Observed(day, float(row["usd"])))
     return {name: tuple(sorted(rows)) for name, rows in found.items()}
-
-
-def of_one_age(one: str, other: str, kind: str) -> datetime.date | None:
-    """The day around which prices of two accelerators lie closest together, the later of two such;
-    None where one of them has no price."""
-    found = observations(kind)
-    pairs = [
-        (abs((a.day - b.day).days), -max(a.day, b.day).toordinal())
-        for a in found.get(one, ())
-        for b in found.get(other, ())
-    ]
-    return datetime.date.fromordinal(-min(pairs)[1]) if pairs else None
-
-
-def nearest(name: str, kind: str, day: datetime.date, within_days: int) -> Observed | None:
-    """The price of an accelerator that was asked for nearest to a day, of several the lowest; None
-    where none was within so many days."""
-    close = [
-        observed for observed in observations(kind).get(name, ())
-        if abs((observed.day - day).days) <= within_days
-    ]  # fmt: skip
-    return min(close, key=lambda found: (abs((found.day - day).days), found.usd), default=None)

@@ -106,8 +106,7 @@ class Answer:
 
     priced, space: points of a guided search, else 0. turns, worth: by falling weight. met: by
     limit, the probability that it holds; asked: the one that the study asks for. idle_gain: the
-    speedup of the baseline's machines with ``settings``; NaN where they are no choice. aged: what
-    is recommended at prices of one age, and of which month; empty where that is the same.
+    speedup of the baseline's machines with ``settings``; NaN where they are no choice.
     impossible: values of the study without a feasible point.
     """
 
@@ -121,7 +120,6 @@ class Answer:
     asked: float | None = None
     idle_gain: float = float("nan")
     settings: str = ""
-    aged: tuple[str, str] = ("", "")
     impossible: tuple[str, ...] = ()
 
 
@@ -271,12 +269,6 @@ def _worth_knowing(found: Found) -> Iterator[Facts]:
     first = answer.worth[0]
     if first.share >= DECIDES and not (first.price and answer.turns):
         yield {"title": first.title, "share": first.share, "how": first.how}
-
-
-def _aged(found: Found) -> Iterator[Facts]:
-    if found.answer is not None and found.answer.aged[0]:
-        instead, month = found.answer.aged
-        yield {"instead": instead, "month": month}
 
 
 def _large(bill: Sequence[Item]) -> Iterator[tuple[Item, float]]:
@@ -538,8 +530,6 @@ ROWS = (
         "It wins {side} {at:{unit}}.", "Get a quote for the {part}"),
     Row("worth knowing", _worth_knowing, 82, True,
         "Knowing it is worth {share:%} of the result.", "Get {how}"),
-    Row("prices of different ages", _aged, 80, True,
-        "At prices of {month}, {instead} wins.", "Get quotes of one day"),
     Row("limit doubtful", _limit_doubtful, 78, True,
         "{limit} holds in {share:%}.", "Run it with --confidence 90%"),
     Row("not sold", _obstacle(UNSOLD), 76, True, "{why}.", "Find a seller of {part}"),

@@ -24,7 +24,6 @@ from dse.report import (
     confidence,
     money,
     none_feasible,
-    one_age,
     provenance,
     training_runs,
 )
@@ -178,7 +177,6 @@ def build(
         study_text=study.source.text,
         questions=study.questions or None,
         confidence=chosen.confidence,
-        one_age=None if row is None else one_age.of_one_age(problem, outcome.front, row, rule),
         ownership=money.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
         repricing=repricing(draws, chosen.position),

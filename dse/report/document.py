@@ -320,20 +320,6 @@ class Confidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneAge:
-    """The purchase at prices of accelerators of one age, where those that the answer compares are
-    years apart. month: around which they were asked for, as 2022-07. capital, baseline_capital:
-    purchase prices then, in USD. instead: the row of the front, from 1, that would be recommended
-    then; None where that is the same. missing: accelerators without a price of that time."""
-
-    month: str
-    capital: float
-    baseline_capital: float
-    instead: int | None = None
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class NoneFeasible:
     """A machine, network or aggregation of the study of which no point is feasible. because: as a
     clause."""
@@ -399,9 +385,8 @@ class RunDocument:
     None where none was asked for. target: of a run, in words, None without one. qualities: targets
     that the study's workload has, and the study does not use. ownership: buying the recommended
     point beside renting it. owned: what stands there already, in words; None where nothing does.
-    repricing: None where no price changes what the study compares. one_age: None where the answer
-    compares prices of one age, or too few are known. remarks: the heaviest first. state: how near
-    the answer is to being signed."""
+    repricing: None where no price changes what the study compares. remarks: the heaviest first.
+    state: how near the answer is to being signed."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -452,7 +437,6 @@ class RunDocument:
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
-    one_age: OneAge | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
     none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)

@@ -9,7 +9,7 @@ import numpy as np
 from dse import catalog
 from dse.model.precision import GRADIENT_BYTES, PRECISIONS
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.gradient_format import summed_format, usual_format
+from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
 from dse.study import Value
 from dse.study.axes import AUTO_FORMAT, GRADIENT
@@ -41,22 +41,6 @@ def assumed_lines(problem: Problem) -> list[str]:
             "submissions to MLPerf do (unverified). Where yours sums them in fp32, write gradient: "
             "[fp32] under space: twice as many bytes are sent."
         )
-    return lines
-
-
-def recommended_lines(problem: Problem, values: Values) -> list[str]:
-    """What the recommended point presumes of the framework, and how the baseline differs."""
-    lines = []
-    found = summed_format(values)
-    sums = _sums(problem, values)
-    searched = len(problem.study.values(GRADIENT)) > 1
-    if sums and searched and GRADIENT_BYTES[found] < GRADIENT_BYTES[usual_format(values)]:
-        lines.append(
-            f"The recommended point sums gradients in {found}: this is a setting of the framework, "
-            "which has to be switched on."
-        )
-    if beside := beside_baseline(problem, values):
-        lines.append(f"The recommended point sums gradients in {beside}.")
     return lines
 
 

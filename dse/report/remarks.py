@@ -101,8 +101,6 @@ def wins(rival: Choice) -> float:
 
 def _answer(problem: Problem, document: RunDocument, values: Mapping[str, Value | None]) -> Answer:
     sure, asked, without = document.certainty, document.confidence, document.without_buying
-    aged = document.one_age
-    instead = aged and aged.instead
     return Answer(
         recommended=_side(problem, values, document.recommended),
         baseline=_side(problem, problem.study.baseline.values, document.baseline),
@@ -117,9 +115,6 @@ def _answer(problem: Problem, document: RunDocument, values: Mapping[str, Value 
         asked=asked.asked if asked else None,
         idle_gain=_for_nothing(document),
         settings=_settings(document) if without else "",
-        aged=(words.machines(document.front[instead - 1].config), aged.month)
-        if aged and instead
-        else ("", ""),
         impossible=tuple(words.title(one.axis, one.value) if words.titled(one.axis)
                          else f"{one.axis} {one.value}" for one in document.none_feasible),
     )  # fmt: skip

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
-
 from dse.catalog import default_prices
-from dse.catalog.observations import PURCHASE, nearest, observations, of_one_age
-
-
-def test_prices_of_two_accelerators_are_nearest_on_one_day() -> None:
-    assert of_one_age("p100-sxm2-16gb", "a100-sxm4-40gb", PURCHASE) == datetime.date(2022, 5, 9)
-    assert of_one_age("p100-sxm2-16gb", "t4", PURCHASE) is None, "no price of a T4 is known"
-
-
-def test_the_nearest_price_is_the_lowest_of_its_day() -> None:
-    day = datetime.date(2025, 3, 1)
-    found = nearest("h100-sxm", PURCHASE, day, 30)
-    assert found is not None
-    assert (found.day, found.usd) == (datetime.date(2025, 3, 3), 28_750)
-    assert nearest("p100-sxm2-16gb", PURCHASE, day, 365) is None
+from dse.catalog.observations import PURCHASE, observations
 
 
 def test_prices_of_used_hardware_are_among_those_observed() -> None:
