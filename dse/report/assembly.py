@@ -170,7 +170,6 @@ def build(
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
         target=training_runs.said(problem),
-        qualities=training_runs.qualities(problem),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
@@ -280,22 +279,14 @@ def _profile(problem: Problem, name: str, path: Path) -> CalibrationRow:
         name=profile.name,
         transport=profile.transport,
         system=profile.system,
-        device=profile.device,
-        source=profile.source,
         library=f"{profile.library} {profile.version}",
-        machine=dict(profile.machine),
         date=profile.date,
         link=profile.link,
-        link_bytes_per_s=profile.link_bytes_per_s,
         ranks=profile.ranks,
         message_bytes=profile.message_bytes,
-        split=f"{profile.split}: {profile.split_reason}",
-        gamma_s_per_byte=profile.gamma_s_per_byte,
         algorithms={
             algorithm: FitErrors(
                 error_median=fit.error,
-                error_p90=fit.error_p90,
-                textbook_error_median=fit.textbook_error,
                 held_out=held_out,
             )
             for algorithm, fit, held_out in _parts(profile)

@@ -7,10 +7,8 @@ document; it is made of the blocks that blocks.html.j2 and blocks.md.j2 have ali
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from dse.calibration.profile import NO_TRANSPORT
@@ -21,7 +19,6 @@ from dse.report import (
     answer,
     bills,
     figures,
-    front_filters,
     glossary,
     money,
     none_feasible,
@@ -116,19 +113,13 @@ def _named(document: RunDocument) -> tuple[Point, ...]:
 
 
 def _front(document: RunDocument) -> Facts:
-    filters = front_filters.filters(document)
     table = tables.front_table(document)
     return {
         "least": words.aim(document, "minimize").least,
-        "study": document.study.name,
         "front": table,
         "few": tables.thinned(table.rows),
         "points": document.counts.front,
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
-        "filters": filters,
-        "filter_keys": front_filters.keys(document, filters),
-        "units": _units(document),
-        "infinity": inf,
         "others": alternatives.table(document),
     }
 
@@ -155,13 +146,6 @@ def _what_if(document: RunDocument) -> Facts | None:
         "rows": what_if.rows(document),
         "rule": document.recommended.rule,
     }
-
-
-def _units(document: RunDocument) -> Mapping[str, str]:
-    """By heading of the front's table, the unit of what it is sorted by; empty for text."""
-    measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    named = {tables.capital(how.title): how.unit for how in measures}
-    return defaultdict(str, {**named, "Step": "s"})
 
 
 def _time(document: RunDocument) -> Facts:
@@ -327,71 +311,21 @@ def edges(document: RunDocument) -> list[str]:
     return lines
 
 
-_IN_SHORT = ("Library", "System", "Date", "Link", "Ranks", "Messages")  # of a profile
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A calibration profile. kind: its transport, or what it holds in place of communication;
-    facts: as (name, text); errors: of each algorithm; compute: speeds of devices; rates: of
-    training, the cells of a table."""
-
-    name: str
-    kind: str
-    facts: tuple[tuple[str, str], ...]
-    errors: tuple[tuple[str, ...], ...]
-    compute: tuple[str, ...]
-    rates: tuple[tuple[str, ...], ...]
-
-    @property
-    def measured(self) -> tuple[str, ...]:
-        """Where, with what and when, in short."""
-        told = dict(self.facts)
-        return tuple(told[name] for name in _IN_SHORT if name in told)
-
-
-def profile(item: CalibrationRow) -> Profile:
-    """One calibration profile in words."""
+def profile(item: CalibrationRow) -> tuple[str, str, str, str]:
+    """A calibration profile: its name; its transport, or what it holds in place of communication;
+    where, with what and when it was measured; the median error of each algorithm."""
     silent = item.transport == NO_TRANSPORT
-    only_rates = silent and not item.compute
-    facts = [
-        ("Library", "" if only_rates else item.library),
-        ("System", item.system),
-        ("Device", "" if silent else item.device),
-        ("Source", item.source),
-        ("Machine", ", ".join(f"{key} {value}" for key, value in item.machine.items())),
-        ("Date", item.date),
-        *(() if silent else _sent(item)),
-        ("File", f"{item.path} ({item.hash[:12]})"),
-    ]
-    errors = tuple(
-        (_judged(name, fit.held_out),
-         *map(_error, (fit.error_median, fit.error_p90, fit.textbook_error_median)))
-        for name, fit in item.algorithms.items()
+    held = [("compute speed", item.compute), ("training rates", item.rates)]
+    kind = " and ".join(what for what, some in held if some) if silent else item.transport
+    library = "" if silent and not item.compute else item.library
+    sent = () if silent else (
+        item.link, "{} to {}".format(*item.ranks),
+        " to ".join(map(words.size, item.message_bytes)),
     )  # fmt: skip
-    known = tuple((key, str(value)) for key, value in facts if value)
-    kind = " and ".join(
-        ["compute speed"] * bool(item.compute) + ["training rates"] * bool(item.rates)
-    )
-    rates = tuple(
-        (row.workload, row.accelerator, row.precision, row.stack, words.count(row.gpus),
-         words.significant(row.batch_per_gpu), words.count(row.accumulation),
-         words.significant(row.samples_per_s, 4))
-        for row in item.rates
-    )  # fmt: skip
-    kind = kind if silent and kind else item.transport
-    return Profile(item.name, kind, known, errors, item.compute, rates)
-
-
-def _sent(item: CalibrationRow) -> Iterator[tuple[str, str]]:
-    """What a profile of communication was measured on."""
-    low, high = item.message_bytes
-    gamma = item.gamma_s_per_byte
-    yield "Link", item.link
-    yield "Ranks", f"{item.ranks[0]} to {item.ranks[1]}"
-    yield "Messages", f"{words.size(low)} to {words.size(high)}"
-    yield "Host and wire", item.split
-    yield "Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"
+    errors = (f"{_judged(name, fit.held_out)} {_error(fit.error_median)}"
+              for name, fit in item.algorithms.items())  # fmt: skip
+    measured = ", ".join(filter(None, (library, item.system, item.date, *sent)))
+    return item.name, kind or item.transport, measured, ", ".join(errors)
 
 
 def _error(share: float | None) -> str:

@@ -6,13 +6,8 @@ colour-blind tell apart; where several meet, shapes or patterns differ, too.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import jinja2
-
-TEMPLATES = Path(__file__).parent / "templates"
 INK, QUIET, ACCENT, MARK, GRID = "#1b2430", "#566273", "#1f5fae", "#c2410c", "#e6eaef"
 PAPER, AXIS, VEIL, WHISKER = "#ffffff", "#aab4c0", "rgba(255,255,255,.97)", "rgba(31,95,174,.55)"
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
@@ -28,12 +23,6 @@ NIGHT = {
 }  # fmt: skip
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-
-
-def blocks(environment: jinja2.Environment, library: str) -> dict[str, Any]:
-    """The macros of a template of such, by name: what sections are made of."""
-    found = vars(environment.get_template(library).module)
-    return {name: macro for name, macro in found.items() if not name.startswith("_")}
 
 
 def chart_layout(**more: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from dse import catalog
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -19,7 +18,6 @@ from dse.study.quantities import QUANTITIES, Phrase
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
 LEAST_START = 0.1  # of the time of a run; less is not worth a word
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
-MARK = "†"  # of a batch that the length of a run is extrapolated to
 
 
 def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
@@ -65,14 +63,6 @@ def _many(amount: str, what: str) -> str:
     return f"{amount} {what}{'s' * (amount != '1')}"
 
 
-def qualities(problem: Problem) -> tuple[str, ...]:
-    """Quality targets of the study's workload that it does not use."""
-    if problem.study.target is not None and problem.study.target.quality:
-        return ()
-    known = catalog.quality_targets()
-    return tuple(one.name for one in known if one.workload == problem.workload.name)
-
-
 def amount(name: str, value: float | None) -> str:
     """A quantity of a run with its unit: durations in words, electricity in kWh."""
     return words.shown(value, BESIDE[name].unit)
@@ -98,24 +88,3 @@ def start(point: Point) -> str:
         return ""
     share = words.percent(before / lasts)
     return f"{words.duration(before)} of its time ({share}) is the start-up of the machines"
-
-
-def batch_note(point: Point) -> str:
-    """What stands under a global batch that the length of the run is extrapolated to."""
-    run = point.run
-    if run is None or not run.extrapolated or run.fitted_batches is None:
-        return ""
-    low, high = map(words.count, run.fitted_batches)
-    return f"outside of the observed {low} to {high}"
-
-
-def note(document: RunDocument) -> str:
-    """What the mark beside the time of a run means; empty where no point has it."""
-    marked = [point.run for point in document.front if point.run and point.run.extrapolated]
-    if not marked or marked[0].fitted_batches is None:
-        return ""
-    low, high = map(words.count, marked[0].fitted_batches)
-    return (
-        f"{MARK} The global batch lies outside of {low} to {high}, where the samples to the target "
-        "were observed."
-    )

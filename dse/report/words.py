@@ -281,25 +281,6 @@ def title(axis: str, name: str, identified: bool = False) -> str:
     return f"{known} ({name})" if identified and known != name else known
 
 
-def change(ratio: float) -> str:
-    """A cost over another, in words: ``16 % less``, ``31 times as much``."""
-    if ratio >= 1.995:
-        return f"{significant(ratio, 2)} times as much"
-    if abs(ratio - 1) < 0.005:
-        return "the same"
-    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
-
-
-FROM_NOTHING = "up from 0"  # what is said of a number over one that is 0, which has no ratio
-
-
-def compared(value: float, base: float) -> str:
-    """A cost beside another, in words; see :func:`change`."""
-    if base:
-        return change(value / base)
-    return FROM_NOTHING if value else change(1.0)
-
-
 def describe(point: Described, identified: bool = False, beside: Described | None = None) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision, software.
 

@@ -14,6 +14,7 @@ from dse.pricing.problem import Problem
 from dse.report import alternatives, markdown, page
 from dse.report.document import RunDocument
 from dse.report.json_form import plain
+from dse.report.templating import escaped
 from dse.search.run import Outcome, labels_of, run
 from tests.pricing import studies
 from tests.report import brief, documents
@@ -118,7 +119,7 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     for recommended, cells in shown.rows:
         assert len(cells) == len(shown.heads)
         name = "(recommended) " * recommended + cells[0]
-        line = " | ".join(map(markdown.escaped, (name, *cells[1:])))
+        line = " | ".join(map(escaped, (name, *cells[1:])))
         assert f"| {line} |" in text
         assert cells[2] in html
 

@@ -11,7 +11,7 @@ from jinja2 import meta, nodes
 import dse
 from dse.catalog.facts import PRICE_RULE
 from dse.pricing.constraints import unmet
-from dse.report import markdown, page, sections, style
+from dse.report import markdown, page, sections, templating
 from dse.report.answer import answer
 from dse.report.document_files import read_document
 from tests.pricing import studies
@@ -35,7 +35,7 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
 def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Path) -> None:
     """It has nothing else of the document, and no fact is handed over in vain."""
     run = searched(tmp_path, studies.SMALL + "what_if: accelerator\n").document
-    environment = page.environment()
+    environment = templating.environment("html")
     assert environment.loader is not None
     for section in sections.SECTIONS:
         source, *_ = environment.loader.get_source(environment, f"sections/{section.name}.j2")
@@ -46,10 +46,11 @@ def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Pat
 
 
 def test_page_and_text_are_made_of_the_same_blocks() -> None:
-    both = [style.blocks(kind.environment(), f"blocks.{name}.j2")
-            for name, kind in (("html", page), ("md", markdown))]  # fmt: skip
-    one, other = ({name: macro.arguments for name, macro in found.items()} for found in both)
-    assert one == other
+    page_, text = (
+        {name: macro.arguments for name, macro in templating.environment(kind).globals.items()
+         if hasattr(macro, "arguments")} for kind in ("html", "md")
+    )  # fmt: skip
+    assert page_ == text
 
 
 def test_who_rents_is_not_told_what_to_buy() -> None:

