@@ -15,8 +15,6 @@ from dse.report.design_point import Power
 from dse.study import Value
 from dse.study.quantities import JOULES_PER_KWH
 
-HALF_NORMAL_90 = (1.960, 0.0627)  # |z| that 95 % and 5 % of a standard normal's draws stay below
-
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
     """The watts that a point draws, and what its electricity costs and emits."""

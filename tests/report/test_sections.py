@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jinja2 import meta, nodes
 
 import dse
-from dse.catalog.facts import PRICE_RULE
 from dse.pricing.constraints import unmet
 from dse.report import markdown, page, sections, templating
 from dse.report.answer import answer
+from dse.report.document import RateRow
 from dse.report.document_files import read_document
 from tests.pricing import studies
 from tests.report.documents import document, read, written
@@ -92,10 +93,6 @@ def test_no_word_of_a_renting_study_is_of_buying(
     assert "Rentals near the front" in page_
 
 
-def test_the_page_says_which_of_several_prices_is_used() -> None:
-    assert PRICE_RULE in page.render_page(document())
-
-
 def test_what_binds_names_front_points_near_a_bound() -> None:
     run = written()
     run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
@@ -125,15 +122,12 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     assert "GPUs = 128" in sections.edges(read(run))
 
 
-def test_small_print_is_explained_only_where_there_is_some() -> None:
-    run = written()
-    named = ("baseline", "recommended", "cheapest_within_5_percent", "fastest")
-    for name in named:
-        run[name]["interval"] = None
-    assert "small print gives" not in page.render_page(read(run))
-    for name in named:
-        one = {
-            **run,
-            name: {**run[name], "interval": {"speedup": [1.0, 2.0], "step_s": [0.1, 0.2]}},
-        }
-        assert "small print gives" in page.render_page(read(one))
+def test_a_profile_without_communication_is_told_by_what_it_holds() -> None:
+    (known,) = document().calibration
+    silent = replace(known, transport="none", link="none", algorithms={})
+    rate = RateRow(workload="resnet50", accelerator="t4", precision="fp16", stack="vendor", gpus=8,
+                   batch_per_gpu=128, accumulation=2, samples_per_s=1234.5)  # fmt: skip
+    rates = sections.profile(replace(silent, rates=(rate,), library="training rates of a.csv"))
+    timed = sections.profile(replace(silent, compute=("t4: large products reach 50 GFLOP/s",)))
+    assert rates[1:] == ("training rates", "2026-11-20", "")
+    assert timed[1:] == ("compute speed", "Open MPI 5.0.8, 2026-11-20", "")

@@ -182,13 +182,6 @@ def test_equals_are_counted_and_named_by_axis() -> None:
     assert dict(row.axes)["batch per GPU"] == "64, 16, 128"
 
 
-def test_no_ties() -> None:
-    run = written()
-    for item in run["front"]:
-        item.update(ties=0, tied=[])
-    assert all(not row.axes for row in tables.front_table(read(run)).rows)
-
-
 def test_the_front_is_thinned_around_the_points_that_are_named() -> None:
     run = written()
     front = run["front"]

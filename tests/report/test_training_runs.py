@@ -98,9 +98,3 @@ def test_without_a_target_nothing_of_a_run_is_shown() -> None:
     run = document()
     assert training_runs.beside(run) == {}
     assert not {"run_energy_j", "batch_extrapolated"} & set(front_rows(run)[0])
-
-
-def test_electricity_is_told_in_kilowatt_hours() -> None:
-    assert training_runs.amount("energy", 3.6e6) == "1 kWh"
-    assert training_runs.amount("energy", 3.6e9 * 0.99999) == "1 MWh"
-    assert training_runs.amount("energy", None) == "unknown"

@@ -72,66 +72,6 @@ def test_sizes() -> None:
     assert words.size(None) == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("evidence", "said"),
-    [
-        ("inside", "measured"), ("near", "near measured"), ("far", "far from measured"),
-        (words.CATALOGUE, "not measured"), (words.FORMULA, "not measured"),
-        (words.SILENT, "no communication"),
-    ],
-)  # fmt: skip
-def test_who_says_so(evidence: str, said: str) -> None:
-    assert words.says_who(replace(document().recommended, evidence=evidence))[0] == said
-
-
-def graded(*evidence: str) -> list[str]:
-    """What is said of a front of points with this evidence, over a transport that none measures."""
-    run = document()
-    config = {**run.fastest.config, "aggregation": "ring-mpi-gdr"}
-    front = tuple(replace(run.fastest, config=config, evidence=each) for each in evidence)
-    counts = replace(run.counts, front=len(front))
-    return words.evidence_lines(replace(run, front=front, counts=counts))
-
-
-def test_the_evidence_of_a_front_adds_up() -> None:
-    why = document().extrapolated.why
-    assert graded("inside", "silent") == [
-        "Every point of the front that communicates lies inside the measured range."
-    ]
-    assert graded("silent", "silent") == ["No point of the front communicates."]
-    assert graded("formula", "formula") == [why]
-    catalogue, grades = graded("inside", "near", "near", "far", "catalogue", "silent")
-    said = "The communication of 1 of 6 front points is priced from the catalogue alone"
-    assert catalogue.startswith(said)
-    assert "1 inside the measured range, 2 near it (at most one doubling beyond)" in grades
-    assert ", 1 far outside it" in grades
-    (all_of_it,) = graded("catalogue", "silent")
-    assert all_of_it.startswith("No communication of the front was measured")
-    for sentence in (catalogue, all_of_it):
-        assert "no interval" not in sentence
-        assert "Intervals allow for the error" in sentence
-
-
-@pytest.mark.parametrize(
-    ("aggregation", "said"),
-    [
-        ("tree-nccl", "To measure nccl, start 'dse calibrate run --runner torch' on such nodes, or "
-         "import a log of nccl-tests ('dse calibrate import')."),
-        ("ps-grpc", "To measure grpc, start 'dse calibrate run --runner grpc' on such nodes."),
-        ("ring-mpi", "To measure mpi, start 'dse calibrate run' on such nodes."),
-        ("ps-mpi", "To measure mpi, start 'dse calibrate run --runner mpi-ps' on such nodes."),
-        ("ring-mpi-gdr", ""),
-    ],
-)  # fmt: skip
-def test_what_would_measure_the_front_is_said(aggregation: str, said: str) -> None:
-    run = document()
-    config = {**run.fastest.config, "aggregation": aggregation}
-    point = replace(run.fastest, config=config, evidence=words.CATALOGUE)
-    counts = replace(run.counts, front=1)
-    _, *hints = words.evidence_lines(replace(run, front=(point,), counts=counts))
-    assert hints == [said] * bool(said)
-
-
 def test_what_is_bought_beyond_what_trains_is_in_the_headline() -> None:
     paid = Paid(accelerators=512, units=128, size=4, kind="boards", verb="bought")
     bought = replace(

@@ -24,7 +24,7 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.certainty.known_prices import known_price
-from dse.report.certainty.titles import how, price_title, title
+from dse.report.certainty.titles import price_title
 from dse.report.document import RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
@@ -291,28 +291,6 @@ def test_an_offer_tells_how_likely_it_is_the_best_and_meets_its_limits() -> None
     others = {fact.label: fact.value for fact in offers.facts(found, found.front[0])}
     assert (others["Meets every limit"], others["Best choice"]) == ("unknown", "unknown")
     assert others.keys() == told.keys()  # a column for each in the text
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "found_out"),
-    [
-        ("price: h100-sxm", "the price of NVIDIA H100 SXM5 80 GB",
-         "a quote for NVIDIA H100 SXM5 80 GB"),
-        ("price: dgx-b200 for rent", "the rent of NVIDIA DGX B200",
-         "a quote for renting NVIDIA DGX B200"),
-        ("price: cable of ib-ndr", "the price of the network (InfiniBand NDR)",
-         "a quote for the network (InfiniBand NDR)"),
-        ("communication: ring, outside", "communication by ring",
-         "measurements of communication by ring on two such machines"),
-        ("rate: a100-sxm4-40gb, fp16, vendor", "the training rate on NVIDIA A100 SXM4 40 GB",
-         "a measurement of the training rate on NVIDIA A100 SXM4 40 GB"),
-        ("computing: family cnn", "how fast accelerators compute", ""),
-        ("time to recover", "time to recover", ""),
-    ],
-)  # fmt: skip
-def test_sources_in_words(name: str, said: str, found_out: str) -> None:
-    assert title(name) == said
-    assert not found_out or how(name) == found_out
 
 
 def test_prices_that_turn_the_answer_are_told_with_what_is_known_of_them(tmp_path: Path) -> None:
