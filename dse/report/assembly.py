@@ -48,7 +48,7 @@ from dse.report.document import (
     Timings,
     Work,
 )
-from dse.report.inputs import inputs
+from dse.report.origin import inputs
 from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
 from dse.report.remarks import of_run
