@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
-from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
 from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
@@ -31,7 +30,7 @@ from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.choices import choices
-from dse.report.design_point import Baseline, Point, Recommended
+from dse.report.design_point import Baseline, Recommended
 from dse.report.document import (
     AxisRange,
     AxisRow,
@@ -168,7 +167,7 @@ def build(
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
-        extrapolated=_extrapolated(problem, front),
+        extrapolated=Extrapolated(front=sum(point.extrapolated for point in front)),
         target=training_runs.said(problem),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
@@ -318,15 +317,3 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
         yield AUTO, profile.auto, profile.auto.held_out
     for transport, part in profile.ps.items():
         yield f"{PS}-{transport}", part, "workers and servers"
-
-
-def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
-    found = sum(point.extrapolated for point in front)
-    if not problem.step_model.measurable:
-        return Extrapolated(front=found, why=f"{FORMULA[0].upper()}{FORMULA[1:]}.")
-    return Extrapolated(
-        front=found,
-        why="The measured range is of ranks, nodes, message sizes, algorithms and links; where "
-        "the library chose the algorithm, also of ranks per node and of the accelerator. Element "
-        "sizes count where the host adds the elements, and for small messages.",
-    )

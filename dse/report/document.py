@@ -215,10 +215,9 @@ class TransportRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Extrapolated:
-    """How many front points are priced outside what was measured, and what counts as that."""
+    """How many front points are priced outside what was measured."""
 
     front: int
-    why: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -182,7 +182,7 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
         "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
         "global batch": Cell(words.count(p.global_batch)),
         words.FREE_MEMORY: Cell(words.size(p.memory_slack_bytes)),
-        words.BEHIND: Cell(capital(words.says_who(p)[0])),
+        words.BEHIND: Cell(capital(words.says_who(p))),
     }
 
 
@@ -278,7 +278,7 @@ def _front_row(
         *((_sortable(point.quantity(name)), training_runs.amount(name, point.quantity(name)))
           for name in _timed(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
-        (words.says_who(point)[0],) * 2,
+        (words.says_who(point),) * 2,
         (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus))),
     ]  # fmt: skip
     for name in varying:

@@ -59,17 +59,10 @@ _TITLED: dict[str, Callable[[str], _Titled]] = {
     "accelerators": catalog.accelerator, "nodes": catalog.node, "fabrics": catalog.fabric,
 }  # fmt: skip
 FORMULA, SILENT, CATALOGUE = "formula", "silent", "catalogue"
-# What stands behind the price of communication: short, and in a sentence.
+# What stands behind the price of communication.
 EVIDENCE = {
-    "inside": ("measured", "Its communication lies inside the measured range."),
-    "near": ("near measured", "Its communication lies just beyond the measured range: every count, "
-             "size and speed is within one doubling of it."),
-    "far": ("far from measured", "Its communication lies far outside the measured range, where the "
-            "interval is only a guide."),
-    CATALOGUE: ("not measured", "No run measured its communication by itself; catalogue values "
-                "stand in."),
-    FORMULA: ("not measured", "It is priced by the PAI paper's formula; nothing was measured."),
-    SILENT: ("no communication", "It communicates nothing."),
+    "inside": "measured", "near": "near measured", "far": "far from measured",
+    CATALOGUE: "not measured", FORMULA: "not measured", SILENT: "no communication",
 }  # fmt: skip
 # What intervals hold of communication that the catalogue prices.
 _CATALOGUE_ERROR = (
@@ -358,8 +351,8 @@ def _said(point: Described, axes: Collection[str], even_usual: Collection[str] =
 BEHIND = "communication"  # the heading of what stands behind its price
 
 
-def says_who(point: Point) -> tuple[str, str]:
-    """(short name, sentence) for what stands behind the price of a point's communication."""
+def says_who(point: Point) -> str:
+    """What stands behind the price of a point's communication."""
     return EVIDENCE[point.evidence]
 
 
@@ -379,7 +372,7 @@ def evidence_lines(document: RunDocument) -> list[str]:
     total = document.counts.front
     summed = total - found[SILENT]
     if found[FORMULA]:
-        return [document.extrapolated.why]
+        return ["The PAI paper's formula prices all steps; nothing was measured."]
     if not summed:
         return ["No point of the front communicates."]
     lines = []

@@ -27,16 +27,8 @@ def said(found: Problem, **values: str) -> str:
     return " ".join(assumptions(found, point(found, **MANY, **values)))
 
 
-def test_what_each_stack_is_taken_to_sum_in_is_said(tmp_path: Path) -> None:
-    usual = said(problem(tmp_path))
-    assert "Under fp16 gradients are assumed to be summed in fp32" in usual
-    assert "16 bits, as submissions to MLPerf do" not in usual
-    tuned = said(problem(tmp_path, "stack: tuned"))
-    assert "with stack tuned gradients are assumed to be summed in 16 bits" in tuned
-    assert "assumed to be summed in fp32" not in tuned
-    both = said(problem(tmp_path, "stack: [plain, tuned]"))
-    assert "Under fp16 with stack plain gradients are assumed to be summed in fp32" in both
-    assert "with stack tuned gradients are assumed to be summed in 16 bits" in both
+def test_what_weights_of_16_bits_are_taken_to_sum_in_is_said_unless_given(tmp_path: Path) -> None:
+    assert "Under fp16 gradients are assumed to be summed in fp32" in said(problem(tmp_path))
     given = said(problem(tmp_path, "stack: tuned", "gradient: fp32"))
     assert "assumed to be summed" not in given
 

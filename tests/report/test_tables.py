@@ -43,16 +43,6 @@ def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
 
 
 @pytest.mark.parametrize(("cost", "also"), THREE)
-def test_csv_has_a_column_for_each_cost(cost: str, also: str) -> None:
-    run = document("speedup", cost, also)
-    header, rows = front_rows(run)
-    columns = [QUANTITIES[name].column for name in (cost, also)]
-    assert header[len(AXES) : len(AXES) + 3] == ["speedup", *columns]
-    found = [row[len(AXES) + 1 : len(AXES) + 3] for row in rows]
-    assert found == [[p.quantity(cost), p.quantity(also)] for p in run.front]
-
-
-@pytest.mark.parametrize(("cost", "also"), THREE)
 def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     heads = [head for head, _ in tables.front_table(run).heads]

@@ -23,28 +23,11 @@ def placed(config: dict[str, str], gpus: int, nodes: int) -> Point:
     return replace(document().fastest, config=config, gpus=gpus, nodes=nodes)
 
 
-def test_describe_complete_machines() -> None:
-    config = {"node": "dgx-h100", "gpus": "16", "aggregation": "tree-nccl", "batch_per_gpu": "8"}
-    text = words.describe(placed(config, 16, 2))
-    assert text == "2 x NVIDIA DGX H100, 16 GPUs in all, tree-nccl, batch 8 per GPU"
-
-
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:
     config = {"accelerator": "t4", "gpus": "4", "gpus_per_node": "4", "inter_node": "10gbe",
               "aggregation": "ring-mpi"}  # fmt: skip
     assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4 16 GB, in one node, ring-mpi"
     assert "on 10 Gbps Ethernet" in words.describe(placed(config, 8, 2))
-
-
-@pytest.mark.parametrize(
-    ("cards", "nodes", "said"),
-    [("4", 2, ", on 10 Gbps Ethernet, with 4 network cards per node, ring-mpi"),
-     ("1", 2, ", on 10 Gbps Ethernet, ring-mpi"), ("4", 1, ", in one node, ring-mpi")],
-)  # fmt: skip
-def test_describe_says_how_many_network_cards_there_are(cards: str, nodes: int, said: str) -> None:
-    config = {"accelerator": "t4", "inter_node": "10gbe", "nics_per_node": cards,
-              "aggregation": "ring-mpi"}  # fmt: skip
-    assert words.describe(placed(config, 8, nodes)) == f"8 x NVIDIA T4 16 GB{said}"
 
 
 @pytest.mark.parametrize(

@@ -74,10 +74,6 @@ def test_its_bands_are_the_intervals_of_the_points(small: RunDocument) -> None:
     assert bands["capital"] == pytest.approx(interval.costs["capital"])
 
 
-def test_the_same_study_is_as_sure_again(small: RunDocument, tmp_path: Path) -> None:
-    assert of(built(studies.written(tmp_path, studies.SMALL))) == of(small)
-
-
 def test_a_rival_that_misses_a_limit_is_listed_with_how_likely_it_meets_it(
     small: RunDocument, tmp_path: Path
 ) -> None:
