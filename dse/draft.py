@@ -291,7 +291,7 @@ def draft_of(given: Mapping[str, object]) -> Draft:
 def _resolved(path: str, facts: Mapping[str, object]) -> Problem:
     """The study of these facts. Its mistakes are those of the options that its lines came from."""
     from dse.pricing.load import known_names, resolve
-    from dse.report.plain_text import filled
+    from dse.report.templating import filled
     from dse.study.reader import study_of
     from dse.yaml_source import parse_yaml
 

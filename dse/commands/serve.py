@@ -72,6 +72,7 @@ def application(study: Study, token: str) -> Starlette:
     from dse.pricing.load import known_names, resolve
     from dse.report import json_form, page
     from dse.report.answer import answer
+    from dse.report.templating import environment
     from dse.study.reader import study_of
     from dse.yaml_source import parse_yaml
 
@@ -89,7 +90,7 @@ def application(study: Study, token: str) -> Starlette:
         return await run_in_threadpool(searched, text)
 
     def first(_: Request) -> Response:
-        template = page.environment().get_template("serve.html.j2")
+        template = environment("html").get_template("serve.html.j2")
         css, policy = page.own_file("report.css"), f"{page.POLICY}; connect-src 'self'"
         return HTMLResponse(template.render(study=study, css=css, policy=policy))
 

@@ -20,14 +20,13 @@ from dse.model.arrays import Array
 class Term:
     """One term of a step.
 
-    name: its key in files. title: in a list. phrase: in a sentence. colour, pattern: of its part
+    name: its key in files. title: in a list. colour, pattern: of its part
     of a bar. computes: it is of the forward or backward pass. part_of: the term that has it in a
     bar, where that is another.
     """
 
     name: str
     title: str
-    phrase: str
     colour: str = ""
     pattern: str = ""
     computes: bool = False
@@ -44,27 +43,25 @@ class Term:
         return self.part_of or self
 
 
-_INPUT = Term("data_s", "data loading T_d", "data loading (T_d)", "green", "x")
-_COMPUTING = Term("compute_s", "computation T_c", "computation (T_c)", "blue")
-_WEIGHTS = Term("weights_s", "weights T_w", "the exchange of weights (T_w)", "orange", "/")
+_INPUT = Term("data_s", "data loading T_d", "green", "x")
+_COMPUTING = Term("compute_s", "computation T_c", "blue")
+_WEIGHTS = Term("weights_s", "weights T_w", "orange", "/")
 _ROWS = (
-    Term("forward_s", "forward", "the forward pass", "sky", computes=True),
-    Term("backward_s", "backward", "the backward pass", "blue", computes=True),
-    Term("slowed_s", "slowed by communication", "what communication slows down", "purple", "\\"),
-    Term("waiting_s", "waiting for the slowest", "waiting for the slowest accelerator",
-         "yellow", "."),
-    Term("exposed_s", "communication not hidden", "communication that computing waits for",
-         "orange", "/"),
-    Term("optimizer_s", "optimizer", "the optimizer", "grey"),
-    Term("stalled_s", "waiting for input", "waiting for input", "green", "x"),
+    Term("forward_s", "forward", "sky", computes=True),
+    Term("backward_s", "backward", "blue", computes=True),
+    Term("slowed_s", "slowed by communication", "purple", "\\"),
+    Term("waiting_s", "waiting for the slowest", "yellow", "."),
+    Term("exposed_s", "communication not hidden", "orange", "/"),
+    Term("optimizer_s", "optimizer", "grey"),
+    Term("stalled_s", "waiting for input", "green", "x"),
     # Of the PAI paper's model.
-    Term("data_s", "T_d input over PCIe", "input over PCIe", part_of=_INPUT),
-    Term("flops_s", "T_c compute-bound", "compute-bound work", part_of=_COMPUTING),
-    Term("memory_s", "T_c memory-bound", "memory-bound work", part_of=_COMPUTING),
-    Term("update_s", "T_c weight update", "the weight update", part_of=_COMPUTING),
-    Term("pcie_s", "T_w over PCIe", "weights over PCIe", part_of=_WEIGHTS),
-    Term("ethernet_s", "T_w over Ethernet", "weights over Ethernet", part_of=_WEIGHTS),
-    Term("nvlink_s", "T_w over NVLink", "weights over NVLink", part_of=_WEIGHTS),
+    Term("data_s", "T_d input over PCIe", part_of=_INPUT),
+    Term("flops_s", "T_c compute-bound", part_of=_COMPUTING),
+    Term("memory_s", "T_c memory-bound", part_of=_COMPUTING),
+    Term("update_s", "T_c weight update", part_of=_COMPUTING),
+    Term("pcie_s", "T_w over PCIe", part_of=_WEIGHTS),
+    Term("ethernet_s", "T_w over Ethernet", part_of=_WEIGHTS),
+    Term("nvlink_s", "T_w over NVLink", part_of=_WEIGHTS),
 )  # fmt: skip
 TERMS: Mapping[str, Term] = {term.name: term for term in _ROWS}
 

@@ -40,7 +40,7 @@ from dse.model.aggregation.library_rules import (
     mpi_library,
 )
 from dse.model.aggregation.measured_library import MeasuredLibrary
-from dse.model.aggregation.nccl import COMPOSED, NCCL_ALGORITHMS, NcclAllreduce, NcclRules
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce, NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array
@@ -413,13 +413,6 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
 def library_of(transport: Transport) -> str:
     """The library that runs over a transport where no profile says which; '' if none is known."""
     return next(iter(transport.libraries), "")
-
-
-def composed_by_framework(name: AggregationName) -> bool:
-    """Whether NCCL has no such algorithm, so that a framework composes it of NCCL's operations."""
-    if name.approach or name.algorithm not in COMPOSED:
-        return False
-    return library_of(catalog.transport(name.transport)) == NCCL
 
 
 def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:

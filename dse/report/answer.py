@@ -13,8 +13,8 @@ from dse.report.certainty.facts import Choice
 from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
-from dse.report.plain_text import filled
 from dse.report.remarks import called, rivals, wins
+from dse.report.templating import filled
 from dse.study.choices import RESOLUTION
 from dse.study.constraints import limit_of
 

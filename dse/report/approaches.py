@@ -31,17 +31,6 @@ def transports(problem: Problem) -> Iterator[TransportRow]:
         yield TransportRow(name=facts.name, title=facts.title, calibrated=False, note=note)
 
 
-def assumptions(problem: Problem) -> Iterator[str]:
-    """What the prices of approaches rest on, in a sentence or two."""
-    found = used_approaches(problem)
-    if found:
-        yield (
-            f"What a message of {', '.join(facts.name for facts in found)} costs, and when it is "
-            "sent, comes from the catalogue (below, with its sources): none of it was measured for "
-            "this study, and much of it is unverified."
-        )
-
-
 def sources(problem: Problem) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     """The facts of each approach."""
     for facts in used_approaches(problem):

@@ -69,7 +69,7 @@ def _answer(a: RunDocument, b: RunDocument) -> Iterator[Line]:
         ("limits", "Every limit is met in", _met),
     ):
         yield Line(name=name, title=title, unit=SHARE, value=of(a), against=of(b))
-    shown = [words.says_who(point)[0] for point in (one, other)]
+    shown = [words.says_who(point) for point in (one, other)]
     yield Line(name="evidence", title="Communication", value=shown[0], against=shown[1])
 
 

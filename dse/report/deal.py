@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.pricing import market
 from dse.report.document import RunDocument
-from dse.study import Study
 from dse.study.quantities import PURCHASE, RENT, facts_of
 
 
@@ -32,8 +30,3 @@ def buys(document: RunDocument) -> bool:
 def deal(document: RunDocument) -> Deal:
     """The words for what the study of a document does."""
     return BOUGHT if buys(document) else RENTED
-
-
-def deal_of(study: Study) -> Deal:
-    """The words for what a study does."""
-    return RENTED if market.rents(study) else BOUGHT

@@ -13,7 +13,7 @@ from dse.report import words
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument
 from dse.report.front_row import point_at
-from dse.report.plain_text import filled
+from dse.report.templating import filled
 
 
 @dataclass(frozen=True, kw_only=True)

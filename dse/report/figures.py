@@ -64,7 +64,7 @@ def front_figure(document: RunDocument) -> str:
         )  # fmt: skip
     numbers = {id(point): at for at, point in enumerate(document.front, 1)}
     for behind, symbol in _BEHIND.items():
-        points = [p for p in front if words.says_who(p)[0] == behind]
+        points = [p for p in front if words.says_who(p) == behind]
         if points:
             titles = [f"Front point {numbers[id(p)]}" for p in points]
             marker = {"symbol": symbol, "size": 9, "color": ACCENT,
@@ -154,7 +154,7 @@ def hover(document: RunDocument, title: str, point: Point) -> str:
             for sense in document.objectives.minimized
         ),
         ("step time", words.duration(point.step_s)),
-        (words.BEHIND, words.says_who(point)[0]),
+        (words.BEHIND, words.says_who(point)),
         ("", ""),
     ]
     rows += [(tables.heading(axis), label) for axis in tables.axis_names(document)

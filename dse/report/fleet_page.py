@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dse.report import fleet_figures, markdown, page
+from dse.report import fleet_figures, page
 from dse.report.fleet_words import (
     CLASSES,
     COMPONENTS,
@@ -21,6 +21,7 @@ from dse.report.fleet_words import (
     usd,
     years,
 )
+from dse.report.templating import environment
 from dse.report.words import count, many, percent, shown, significant
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def render_page(document: FleetDocument) -> str:
     """The page of a fleet document, self-contained."""
     found = list(sections(document))
     drawn = {part.name: fleet_figures.bars_figure(document) for part in found if part.charted}
-    return page.environment().get_template("fleet.html.j2").render(
+    return environment("html").get_template("fleet.html.j2").render(
         d=document,
         sections=found,
         height=fleet_figures.height(document),
@@ -77,7 +78,7 @@ def render_page(document: FleetDocument) -> str:
 
 def render_markdown(document: FleetDocument) -> str:
     """The same without charts, as GitHub-flavoured Markdown."""
-    template = markdown.environment().get_template("fleet.md.j2")
+    template = environment("md").get_template("fleet.md.j2")
     text = template.render(d=document, sections=list(sections(document)))
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 

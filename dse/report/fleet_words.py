@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from dse.report.plain_text import filled
+from dse.report.templating import filled
 from dse.report.words import count, many, percent, shown
 
 if TYPE_CHECKING:

@@ -6,28 +6,20 @@ from dse.study.axes import ROWS, spoken
 
 # Beside the axes; each in words that a buyer knows.
 _OTHERS = {
-    "algorithm": "The pattern of messages by which sums are formed: ring, tree and others.",
-    "allreduce": "An exchange after which every accelerator has the sum of what all had.",
     "baseline": "What the study compares with, usually what you have today.",
     "calibration": "Fitting the model to times that were measured on real machines.",
     "cost of ownership": "The price spread over the hours of its years in which the machines are "
     "busy, and their electricity: an hour costs more where they stand idle in others.",
     "feasible": "Meets every limit of the study.",
-    "fp16": "Numbers of 16 bits: faster, and half the memory of the usual 32.",
     "front": "The choices worth considering: nothing is better than one of them in every respect.",
     "global batch": "How many samples all accelerators together work on in a step.",
-    "gradients": "What a step has learned: by how much each parameter should change.",
-    "NCCL": "NVIDIA's library for exchanges between its accelerators.",
-    "network card": "What connects a node to the network (NIC).",
     "parameter server": "A server that collects the gradients of all accelerators and adds them.",
     "PUE": "All electricity of a data centre over that of its computers; the rest is cooling.",
     "speedup": "Samples trained per second, over those of the baseline. In a study with a target "
     "the baseline's time to the target over that of the point.",
     "step": "One round of training: every accelerator computes, then all exchange gradients.",
-    "throughput": "Samples trained per second.",
     "time to target": "How long a run takes: the start-up of machines that are rented for it, the "
     "training, and what failures and checkpoints take. Delivery is not in it.",
-    "transport": "The software that carries the messages, such as MPI, NCCL or gRPC.",
     "90 % interval": "The true value lies in it with a probability of 90 %, if the model's errors "
     "are as they were where they could be checked.",
 }  # fmt: skip

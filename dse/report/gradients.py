@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dse import catalog
 from dse.model.precision import GRADIENT_BYTES, PRECISIONS
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.gradient_format import summed_format, usual_format
+from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
 from dse.study import Value
 from dse.study.axes import AUTO_FORMAT, GRADIENT
@@ -23,41 +22,12 @@ def assumed_lines(problem: Problem) -> list[str]:
     narrow = [name for name in study.values("precision") if PRECISIONS[str(name)].master_bytes]
     if not narrow or AUTO_FORMAT not in study.values(GRADIENT):
         return []
-    names = [str(name) for name in study.values("stack")] or [USUAL_STACK]
-    stacks = catalog.computing().stacks
-    wide = [name for name in names if stacks[name].gradient_bytes > 2]
-    under = " and ".join(map(str, narrow))
-    lines = []
-    if wide:
-        which = "" if len(wide) == len(names) else f" with stack {' or '.join(wide)}"
-        lines.append(
-            f"Under {under}{which} gradients are assumed to be summed in fp32, as by automatic "
-            "mixed precision. Where yours sums them in 16 bits, write gradient: [fp16] or [bf16] "
-            "under space: half as many bytes are sent."
-        )
-    if len(wide) < len(names):
-        lines.append(
-            f"Under {under} with stack tuned gradients are assumed to be summed in 16 bits, as "
-            "submissions to MLPerf do (unverified). Where yours sums them in fp32, write gradient: "
-            "[fp32] under space: twice as many bytes are sent."
-        )
-    return lines
-
-
-def recommended_lines(problem: Problem, values: Values) -> list[str]:
-    """What the recommended point presumes of the framework, and how the baseline differs."""
-    lines = []
-    found = summed_format(values)
-    sums = _sums(problem, values)
-    searched = len(problem.study.values(GRADIENT)) > 1
-    if sums and searched and GRADIENT_BYTES[found] < GRADIENT_BYTES[usual_format(values)]:
-        lines.append(
-            f"The recommended point sums gradients in {found}: this is a setting of the framework, "
-            "which has to be switched on."
-        )
-    if beside := beside_baseline(problem, values):
-        lines.append(f"The recommended point sums gradients in {beside}.")
-    return lines
+    return [
+        f"Under {' and '.join(map(str, narrow))} gradients are assumed to be summed in fp32, as by "
+        "automatic mixed precision, and with stack tuned in 16 bits, as submissions to MLPerf do "
+        "(unverified). Where yours sums otherwise, write gradient: [fp16], [bf16] or [fp32] under "
+        "space: it doubles or halves the bytes that are sent."
+    ]
 
 
 def beside_baseline(problem: Problem, values: Values) -> str:

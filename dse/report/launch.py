@@ -19,7 +19,7 @@ from dse.model.step import PARAMETER_SERVER
 from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.plain_text import filled
+from dse.report.templating import filled
 from dse.study.axes import ROWS
 from dse.study.money import SPOT
 from dse.units import parse

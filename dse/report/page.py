@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
-from dse.report import figures, sections, words
+from dse.report import figures, sections
 from dse.report.certainty.section import certainty_figure
 from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.report.style import NIGHT, TEMPLATES
+from dse.report.style import NIGHT
+from dse.report.templating import TEMPLATES, embed, environment
+from dse.report.waterfall_figure import waterfall_figure
 
 VENDOR = Path(__file__).parent / "vendor"
 MOST_BYTES = 1_300_000  # of a page, so that it goes by mail and opens on a telephone
@@ -26,16 +26,16 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 )
-_UNIT = re.compile(r"(\d) (%|(?:[kMBTGP]?[WJ]?|[mu]?s|h|min|days|[GMK]iB)\b)")
 
 
 def render_page(document: RunDocument) -> str:
     """The page of a run, self-contained."""
-    template = environment().get_template("report.html.j2")
-    bodies = sections.bodies(document, environment(), "html")
+    template = environment("html").get_template("report.html.j2")
+    bodies = sections.bodies(document, environment("html"), on_page=True)
     drawn = {
         "front": figures.front_figure(document),
         "time": figures.time_figure(document),
+        **({"waterfall": waterfall_figure(document)} if document.waterfall else {}),
         **({"certainty": certainty_figure(document)} if document.certainty else {}),
     }
     return template.render(
@@ -60,40 +60,10 @@ def shell(name: str, drawn: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def embed(json_text: str) -> Markup:
-    """JSON for a script element: no character of it can end the element or start markup."""
-    for letter in "<>&\u2028\u2029":
-        json_text = json_text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(json_text)
-
-
 def css_string(text: str) -> Markup:
     """A text as a string of CSS: whatever is no letter, digit or blank is written as a number."""
     safe = (c if c.isascii() and (c.isalnum() or c == " ") else f"\\{ord(c):06x}" for c in text)
     return Markup(f'"{"".join(safe)}"')
-
-
-def unbroken(text: str) -> str:
-    """The text with its numbers and their units kept on one line."""
-    text = text.replace("USD ", "USD\u00a0")
-    return _UNIT.sub("\\1\u00a0\\2", text)
-
-
-@cache
-def environment() -> jinja2.Environment:
-    """The templates of every HTML page: everything is escaped, nothing may be missing."""
-    found = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters.update(
-        combinations=words.combinations, count=words.count, duration=words.duration, embed=embed,
-        percent=words.percent, unbroken=unbroken,
-    )  # fmt: skip
-    return found
 
 
 def own_file(name: str) -> Markup:

@@ -24,10 +24,9 @@ from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import Ends, intervals
 from dse.report import (
-    decoding,
     goodput,
     gradients,
-    launches,
+    hosts,
     money,
     own_rates,
     power,
@@ -144,8 +143,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         folded_ranks=_folded_ranks(points),
         memory={name: _scalar(of_part) for name, of_part in points.memory.items()},
         memory_short=memory_remedies.shortage(problem, values),
-        decoding=decoding.bound(problem, values),
-        launching=launches.bound(problem, values),
+        decoding=hosts.decoding(problem, values),
+        launching=hosts.launching(problem, values),
         own_rates=own_rates.said(problem, values) or None,
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),

@@ -8,19 +8,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dse import catalog
-from dse.calibration.spread import NORMAL_90
-from dse.catalog.power_spread import stated
 from dse.model.arrays import Array
-from dse.pricing import market, power
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.deal import deal_of
 from dse.report.design_point import Power
-from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.quantities import JOULES_PER_KWH
-
-HALF_NORMAL_90 = (1.960, 0.0627)  # |z| that 95 % and 5 % of a standard normal's draws stay below
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
@@ -73,87 +66,3 @@ def lines(found: Power) -> Iterator[str]:
             f"  (a run uses {words.significant(found.run_energy_j / JOULES_PER_KWH)} kWh and emits "
             f"{words.shown(found.run_carbon_kg, 'kg CO2e')}{where})"
         )
-
-
-def assumptions(problem: Problem) -> Iterator[str]:
-    """What power, electricity and carbon of the points rest on."""
-    prices, name = problem.prices, problem.study.region
-    paid = deal_of(problem.study).done
-    yield (
-        "Power is that of full load: accelerators at their rated power, hosts as their makers' "
-        "maxima leave or as any host, cards, switches and optics by the speed of the link, and "
-        f"cooling by a PUE of {prices.pue.text}. What is {paid} and does not train draws "
-        f"{prices.idle_power_share.text} of its rated power."
-    )
-    price, carbon = prices.electricity_usd_per_kwh, prices.carbon_kg_per_kwh
-    where = "" if name is None else f" in {catalog.region(name).title}"
-    yield (
-        f"Electricity{where} costs {_amount(price.value, 'USD')}{_since(price)} and emits "
-        f"{_amount(carbon.value, 'kg CO2e')}{_since(carbon)}, averaged over all generation."
-    )
-    if name is not None and catalog.region(name).electricity_usd_per_kwh is None:
-        yield (
-            f"The catalogue has no price of electricity in {catalog.region(name).title}: that of "
-            "the price list stands in. Give yours under prices: {electricity: 0.1 USD/kWh}."
-        )
-    yield _spreads(problem)
-    if prices.rack_usd.value == 0:
-        to_buy = ": give their price under prices: {rack: 3000 USD} to buy them"
-        rack = "" if market.rents(problem.study) else to_buy
-        yield (
-            "Racks are counted, at most "
-            f"{words.shown(prices.rack_power_w.value, 'W')} each, and taken to be the site's{rack}."
-        )
-
-
-def _spreads(problem: Problem) -> str:
-    """What is certain since it is stated, and how far all else is taken to be off; see
-    :mod:`dse.pricing.power`."""
-    prices, spread = problem.prices, catalog.power_spread()
-    price, off = power.electricity(problem), prices.pue.value
-    certain: list[str] = []
-    drawn: list[str] = []
-    if price.log_spread:
-        drawn.append(f"{_either_way(price.log_spread)} for the price of electricity")
-    else:
-        certain.append("the price of electricity")
-    if stated(prices.pue):
-        certain.append("the PUE")
-    elif off is not None:
-        factor = _nine_of_ten(spread.pue)
-        drawn.append(f"a PUE of {1 + (off - 1) / factor:.2f} to {1 + (off - 1) * factor:.2f}")
-    drawn.append(f"{_below(spread.accelerators)} of the rated power of accelerators")
-    drawn.append(f"{_below(spread.machines)} of the maximum of machines whose maker states one")
-    if stated(prices.host_power_w):
-        certain.append("the watts of other hosts")
-    else:
-        drawn.append(f"{_either_way(spread.hosts)} for other hosts")
-    drawn.append(f"{_either_way(spread.network)} for the network")
-    yours = f"Taken as certain, since you state it: {enumerated(certain)}. " if certain else ""
-    judged = "all but the first is" if price.log_spread else "all of this is"
-    return (
-        f"{yours}Nine of ten simulated outcomes are within: {'; '.join(drawn)} ({judged} judged, "
-        "not measured)."
-    )
-
-
-def _either_way(log_spread: float) -> str:
-    return f"a factor {_nine_of_ten(log_spread):.2g} either way"
-
-
-def _below(log_spread: float) -> str:
-    """Of what is drawn below a maximum, from the 5th to the 95th percentile."""
-    least, most = (words.percent(math.exp(-end * log_spread)) for end in HALF_NORMAL_90)
-    return f"{least} to {most}"
-
-
-def _nine_of_ten(log_spread: float) -> float:
-    return math.exp(NORMAL_90 * log_spread)
-
-
-def _amount(value: float | None, unit: str) -> str:
-    return words.UNKNOWN if value is None else f"{value:.4g} {unit} per kWh"
-
-
-def _since(fact: catalog.Fact) -> str:
-    return f" ({fact.date})" if fact.date else ""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dse import catalog
-from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
-from dse.model.aggregation.library_rules import AUTO
 from dse.pricing import offers, profile_use, target
-from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
@@ -48,51 +45,16 @@ def transports(problem: Problem) -> list[TransportRow]:
             if name.transport == transport
         ]
         bare = any(profile_use.catalogue_taken(problem, one.name) for one in used)
-        named = [one.name.algorithm for one in used if not one.left_to_library]
-        notes = [_named_note(problem, transport, named, bare)] if named else []
-        notes += [_library_note(problem, one) for one in used if one.left_to_library]
-        measured = any(profile_use.taken(problem, one.name) for one in used)
+        taken = [profile for one in used for profile in profile_use.taken(problem, one.name)]
+        behind = [f"profile {name}" for name in dict.fromkeys(profile.name for profile in taken)]
+        rules = dict.fromkeys(one.model.authority.title for one in used if one.model.authority)
+        chosen = [f"the library's choice by {', '.join(rules)}"] * bool(rules)
         rows.append(TransportRow(
             name=transport, title=catalog.transport(transport).title,
-            calibrated=measured and not bare, partly=measured and bare, note="; ".join(notes),
+            calibrated=bool(taken) and not bare, partly=bool(taken) and bare,
+            note=", ".join([*behind, *["the catalogue"] * bare, *chosen]),
         ))  # fmt: skip
     return [*rows, *approaches.transports(problem)]
-
-
-def _named_note(problem: Problem, transport: str, algorithms: Sequence[str], partly: bool) -> str:
-    """Where the prices of the named algorithms come from; partly: some from the catalogue."""
-    known = problem.factory.candidates(algorithms[0], transport)
-    if known:
-        on = " (on hardware of the kind measured, else from the catalogue)" * partly
-        return f"software costs from {_profiles(known)}{on}, wire from the catalogue"
-    priced_by = problem.factory.candidates(AUTO, transport)
-    if not priced_by:
-        return "software costs from the catalogue, not measured"
-    holds = "holds" if len(priced_by) == 1 else "hold"
-    return (
-        f"{', '.join(algorithms)}: software costs from the catalogue, not measured, since "
-        f"{_profiles(priced_by)} {holds} only what the library chose"
-    )
-
-
-def _profiles(known: Sequence[Profile]) -> str:
-    return f"profile{'s' * (len(known) > 1)} {', '.join(profile.name for profile in known)}"
-
-
-def _library_note(problem: Problem, one: PricedAggregation) -> str:
-    authority, name = one.model.authority, one.name
-    fitted = [f"{profile.source or profile.system} (profile {profile.name})"
-              for profile in profile_use.taken(problem, name) if profile.auto]  # fmt: skip
-    if name.algorithm == AUTO and fitted:
-        measured = f"auto: the library's own choice, fitted on {', '.join(fitted)}"
-        if authority is None or not profile_use.catalogue_taken(problem, name):
-            return measured
-        return f"{measured}; on other hardware chosen by {authority.title}, not measured"
-    if authority is not None:
-        by_rules = f"{name.algorithm}: chosen by {authority.title}, not measured"
-        partly = profile_use.catalogue_taken(problem, name)
-        return f"{by_rules}; {_named_note(problem, name.transport, one.model.algorithms, partly)}"
-    return "auto: the library's own choice, not measured"
 
 
 def devices(problem: Problem) -> list[str]:

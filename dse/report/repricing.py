@@ -108,6 +108,7 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
         "others": [price for price, count in zip(prices, paid, strict=True) if not count],
         "rules": RULES,
         "rule": rule if rule in RULES else RULES[0],
+        "of_report": rule,
         "gain": capital(gain.title),
         "cost": capital(cost.title),
         "data": json.dumps({**plain(found), **said}),

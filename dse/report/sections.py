@@ -1,17 +1,15 @@
 """The sections of a run's report, in order, and what each of them says on the page and in the text.
 
-To add one: its templates, NAME.html.j2 and NAME.md.j2 in templates/sections, and its line in
-:data:`SECTIONS`. A template has the document as ``d``, and the section's facts by their names.
+To add one: its facts, its template NAME.j2 in templates/sections, and its line in
+:data:`SECTIONS`. A template has the section's facts by their names and nothing else of the
+document; it is made of the blocks that blocks.html.j2 and blocks.md.j2 have alike.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
@@ -20,7 +18,6 @@ from dse.report import (
     answer,
     bills,
     figures,
-    front_filters,
     glossary,
     money,
     none_feasible,
@@ -34,10 +31,9 @@ from dse.report import (
     words,
 )
 from dse.report.certainty.section import facts as certainty_facts
-from dse.report.deal import buys, deal
+from dse.report.deal import buys
 from dse.report.design_point import Bounds
 from dse.report.document import CalibrationRow, RunDocument
-from dse.report.waterfall_figure import waterfall_figure
 from dse.search.feasible import share_between
 from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES
@@ -45,109 +41,112 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
-ASSUMED = 7  # lines on what else the numbers rest on
+ASSUMED = 4  # lines on what else the numbers rest on
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
+
+
+Facts: TypeAlias = Mapping[str, object]  # of a section, by name
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its name in links and files, its heading, and what its templates say beside the
-    document, None where it is left out. link: its heading in the page's list of sections. rented:
-    both headings where the study rents, if they are others. page_only: the text is without it."""
+    """A section: its name in links and files, its heading, and the facts that its template says,
+    None where it is left out. link: its heading in the page's list of sections. rented: both
+    headings where the study rents, if they are others. page_only: the text is without it."""
 
     name: str
     title: str
     link: str
-    facts: Callable[[RunDocument], dict[str, Any] | None]
+    facts: Callable[[RunDocument], Facts | None]
     rented: str = ""
     page_only: bool = False
 
 
 def bodies(
-    document: RunDocument, environment: jinja2.Environment, kind: str
+    document: RunDocument, environment: jinja2.Environment, on_page: bool
 ) -> Iterator[tuple[Section, str]]:
-    """Every section with what stands under its heading. kind: of the templates, html or md."""
+    """Every section with what stands under its heading. environment: of the page or of the text,
+    which have their own blocks."""
     for section in SECTIONS:
-        facts = None if section.page_only and kind != "html" else section.facts(document)
+        facts = section.facts(document) if on_page or not section.page_only else None
         if facts is not None:
-            template = environment.get_template(f"sections/{section.name}.{kind}.j2")
+            template = environment.get_template(f"sections/{section.name}.j2")
             titled = section
             if section.rented and not buys(document):
                 titled = replace(section, title=section.rented, link=section.rented)
-            yield titled, template.render(d=document, deal=deal(document), **facts).strip("\n")
+            yield titled, template.render(facts).strip("\n")
 
 
-def _buy(document: RunDocument) -> dict[str, Any]:
+def _buy(document: RunDocument) -> Facts:
     offered = offers.offers(document)
+    found = answer.facts(document)
     return {
         "answer": answer.answer(document),
-        "found": answer.facts(document),
+        **{name: found[name] for name in ("state", "rival", "blockers", "first", "steps")},
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "axes": (document.objectives.maximize, document.objectives.minimize),
+        "guided": document.engine == "guided",
+        "worth_considering": words.count(document.counts.front),
+        "extrapolated": document.extrapolated.front,
+        "sampled": len(document.sample.cost),
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "offers": offered,
         "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
+        "rule": document.recommended.rule,
+        "why": document.recommended.why,
     }
 
 
-def _bill(document: RunDocument) -> dict[str, Any]:
+def _bill(document: RunDocument) -> Facts:
     return {"bills": bills.tables(document), "left_out": bills.left_out(document),
             "owned": document.owned or ()}  # fmt: skip
 
 
-def _front(document: RunDocument) -> dict[str, Any]:
-    filters = front_filters.filters(document)
+def _front(document: RunDocument) -> Facts:
     table = tables.front_table(document)
     return {
         "least": words.aim(document, "minimize").least,
         "front": table,
-        "rows": tables.thinned(table.rows),
+        "few": tables.thinned(table.rows),
+        "points": document.counts.front,
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
-        "filters": filters,
-        "filter_keys": front_filters.keys(document, filters),
-        "units": _units(document),
-        "infinity": inf,
     }
 
 
-def _gain(document: RunDocument) -> dict[str, Any] | None:
+def _gain(document: RunDocument) -> Facts | None:
     if not document.waterfall:
         return None
     return {
         "steps": waterfall.rows(document),
-        "costs": [words.aim(document, sense).title for sense in document.objectives.minimized],
+        "after": tuple(
+            f"{tables.capital(words.aim(document, sense).title)} after it"
+            for sense in document.objectives.minimized
+        ),
         "base": waterfall.start(document),
-        "figure": partial(waterfall_figure, document),  # only the page has it
     }
 
 
-def _what_if(document: RunDocument) -> dict[str, Any] | None:
+def _what_if(document: RunDocument) -> Facts | None:
     if document.what_if is None:
         return None
     return {
         "axis": tables.heading(document.what_if.axis),
-        "heads": what_if.HEADS,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "rows": what_if.rows(document),
     }
 
 
-def _units(document: RunDocument) -> Mapping[str, str]:
-    """By heading of the front's table, the unit of what it is sorted by; empty for text."""
-    measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    named = {tables.capital(how.title): how.unit for how in measures}
-    return defaultdict(str, {**named, "Step": "s"})
-
-
-def _time(document: RunDocument) -> dict[str, Any]:
+def _time(document: RunDocument) -> Facts:
     return {
         "terms": [term.heading for term in terms.terms(document)],
         "terms_note": terms.note(document),
         "shares": shares(document),
+        "points": len(document.front),
     }
 
 
-def _binds(document: RunDocument) -> dict[str, Any]:
+def _binds(document: RunDocument) -> Facts:
     return {
         "feasible": feasible_said(document),
         "sample": document.judged is not None and not document.judged.whole,
@@ -158,28 +157,47 @@ def _binds(document: RunDocument) -> dict[str, Any]:
     }
 
 
-def _calibration(document: RunDocument) -> dict[str, Any]:
+def _calibration(document: RunDocument) -> Facts:
     return {
         "profiles": [profile(item) for item in document.calibration],
-        "rate_heads": RATE_HEADS,
+        "transports": document.transports,
+        "extrapolated": document.extrapolated.front,
         "evidence": words.evidence_lines(document),
         "unverified": tables.capital(UNVERIFIED),
-        "assumptions": document.assumptions[:ASSUMED],
+        "assumptions": list(document.assumptions[:ASSUMED]),
         "more_assumed": len(document.assumptions[ASSUMED:]),
     }
 
 
-def _inputs(document: RunDocument) -> dict[str, Any]:
+def _inputs(document: RunDocument) -> Facts:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    return {"rows": sources.foremost(document), "price_rule": PRICE_RULE, **unchecked}
+    return {"rows": sources.foremost(document), "price_rule": PRICE_RULE,
+            "facts_in_all": len(document.sources), **unchecked}  # fmt: skip
 
 
-def _reproduce(document: RunDocument) -> dict[str, Any]:
-    return {"work": words.work(document), "hashes": vars(document.hashes)}
+def _reproduce(document: RunDocument) -> Facts:
+    versions = ", ".join(f"{name} {version}" for name, version in document.versions.items())
+    search, total = document.timings.search_s, document.timings.total_s
+    hashes = vars(document.hashes).items()
+    return {
+        "remarks": document.remarks,
+        "commands": document.reproduce,
+        "pairs": [
+            ("Study", document.study.path),
+            ("Engine", f"{document.engine} ({document.engine_reason}), "
+             f"executor {document.executor}, seed {document.seed}"),
+            ("Work", words.work(document)),
+            ("Time", f"{words.duration(search)} searching, {words.duration(total)} in all"),
+            ("Versions", versions),
+            *((f"Hash of {name}", text or "none") for name, text in hashes),
+        ],
+        "axes": document.axes,
+        "study_text": document.study_text,
+    }  # fmt: skip
 
 
-def _glossary(_document: RunDocument) -> dict[str, Any]:
+def _glossary(_document: RunDocument) -> Facts:
     return {"words": glossary.WORDS}
 
 
@@ -282,76 +300,21 @@ def edges(document: RunDocument) -> list[str]:
     return lines
 
 
-_IN_SHORT = ("Library", "System", "Date", "Link", "Ranks", "Messages")  # of a profile
-# Of the table of rates: heading, whether its cells are numbers.
-RATE_HEADS = (("Workload", False), ("Accelerator", False), ("Precision", False), ("Stack", False),
-              ("GPUs", True), ("Batch per GPU", True), ("Passes a step", True),
-              ("Samples/s", True))  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A calibration profile. kind: its transport, or what it holds in place of communication;
-    facts: as (name, text); errors: of each algorithm; compute: speeds of devices; rates: of
-    training, the cells of a table."""
-
-    name: str
-    kind: str
-    facts: tuple[tuple[str, str], ...]
-    errors: tuple[tuple[str, tuple[str, ...]], ...]
-    compute: tuple[str, ...]
-    rates: tuple[tuple[str, ...], ...]
-
-    @property
-    def measured(self) -> tuple[str, ...]:
-        """Where, with what and when, in short."""
-        told = dict(self.facts)
-        return tuple(told[name] for name in _IN_SHORT if name in told)
-
-
-def profile(item: CalibrationRow) -> Profile:
-    """One calibration profile in words."""
+def profile(item: CalibrationRow) -> tuple[str, str, str, str]:
+    """A calibration profile: its name; its transport, or what it holds in place of communication;
+    where, with what and when it was measured; the median error of each algorithm."""
     silent = item.transport == NO_TRANSPORT
-    only_rates = silent and not item.compute
-    facts = [
-        ("Library", "" if only_rates else item.library),
-        ("System", item.system),
-        ("Device", "" if silent else item.device),
-        ("Source", item.source),
-        ("Machine", ", ".join(f"{key} {value}" for key, value in item.machine.items())),
-        ("Date", item.date),
-        *(() if silent else _sent(item)),
-        ("File", f"{item.path} ({item.hash[:12]})"),
-    ]
-    errors = tuple(
-        (_judged(name, fit.held_out), tuple(map(_error, (
-            fit.error_median, fit.error_p90, fit.textbook_error_median,
-        ))))
-        for name, fit in item.algorithms.items()
+    held = [("compute speed", item.compute), ("training rates", item.rates)]
+    kind = " and ".join(what for what, some in held if some) if silent else item.transport
+    library = "" if silent and not item.compute else item.library
+    sent = () if silent else (
+        item.link, "{} to {}".format(*item.ranks),
+        " to ".join(map(words.size, item.message_bytes)),
     )  # fmt: skip
-    known = tuple((key, str(value)) for key, value in facts if value)
-    kind = " and ".join(
-        ["compute speed"] * bool(item.compute) + ["training rates"] * bool(item.rates)
-    )
-    rates = tuple(
-        (row.workload, row.accelerator, row.precision, row.stack, words.count(row.gpus),
-         words.significant(row.batch_per_gpu), words.count(row.accumulation),
-         words.significant(row.samples_per_s, 4))
-        for row in item.rates
-    )  # fmt: skip
-    kind = kind if silent and kind else item.transport
-    return Profile(item.name, kind, known, errors, item.compute, rates)
-
-
-def _sent(item: CalibrationRow) -> Iterator[tuple[str, str]]:
-    """What a profile of communication was measured on."""
-    low, high = item.message_bytes
-    gamma = item.gamma_s_per_byte
-    yield "Link", item.link
-    yield "Ranks", f"{item.ranks[0]} to {item.ranks[1]}"
-    yield "Messages", f"{words.size(low)} to {words.size(high)}"
-    yield "Host and wire", item.split
-    yield "Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"
+    errors = (f"{_judged(name, fit.held_out)} {_error(fit.error_median)}"
+              for name, fit in item.algorithms.items())  # fmt: skip
+    measured = ", ".join(filter(None, (library, item.system, item.date, *sent)))
+    return item.name, kind or item.transport, measured, ", ".join(errors)
 
 
 def _error(share: float | None) -> str:

@@ -6,10 +6,8 @@ colour-blind tell apart; where several meet, shapes or patterns differ, too.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-TEMPLATES = Path(__file__).parent / "templates"
 INK, QUIET, ACCENT, MARK, GRID = "#1b2430", "#566273", "#1f5fae", "#c2410c", "#e6eaef"
 PAPER, AXIS, VEIL, WHISKER = "#ffffff", "#aab4c0", "rgba(255,255,255,.97)", "rgba(31,95,174,.55)"
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"

@@ -15,7 +15,7 @@ DASHES = (
     "A dash means that the value does not matter there: one accelerator aggregates nothing, and "
     "one node needs neither network nor servers."
 )
-MOST_ROWS = 8  # of the front in report.md
+MOST_ROWS = 6  # of the front in report.md
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
 
 
@@ -118,8 +118,7 @@ def front_table(document: RunDocument) -> FrontTable:
     heads.append(("Alike", True))
     rows = [_front_row(document, row, varying, free) for row in found]
     dashes = DASHES if any(point.nodes == 1 for point in points) else ""
-    note = f"{training_runs.note(document)} {dashes}".strip()
-    return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
+    return FrontTable(tuple(heads), tuple(rows), tuple(constant), dashes)
 
 
 def thinned(rows: Sequence[FrontRow]) -> list[FrontRow]:
@@ -130,12 +129,6 @@ def thinned(rows: Sequence[FrontRow]) -> list[FrontRow]:
     if len(others) > free:
         others = [others[at * len(others) // free] for at in range(free)]
     return [rows[at] for at in sorted((*named, *others))]
-
-
-def _of_run(point: Point, name: str) -> str:
-    """A quantity of a point's run, marked where the length of the run is extrapolated."""
-    marked = point.run is not None and point.run.extrapolated
-    return training_runs.amount(name, point.quantity(name)) + f" {training_runs.MARK}" * marked
 
 
 def _timed(document: RunDocument) -> list[str]:
@@ -171,10 +164,10 @@ def _front_row(
         (words.gain(document, point) or 0.0, words.show_gain(document, point)),
         *((_sortable(price), words.show_cost(document, point, sense))
           for sense, price in prices.items()),
-        *((_sortable(point.quantity(name)), _of_run(point, name))
+        *((_sortable(point.quantity(name)), training_runs.amount(name, point.quantity(name)))
           for name in _timed(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
-        (words.says_who(point)[0],) * 2,
+        (words.says_who(point),) * 2,
         (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus))),
     ]  # fmt: skip
     for name in varying:

@@ -6,20 +6,17 @@ import math
 
 import numpy as np
 
-from dse import catalog
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Bounds, Point, Run
-from dse.report.document import RunDocument
 from dse.study.quantities import QUANTITIES
 
 # What stands beside a speed, by quantity.
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
 LEAST_START = 0.1  # of the time of a run; less is not worth a word
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
-MARK = "†"  # of a batch that the length of a run is extrapolated to
 
 
 def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
@@ -65,14 +62,6 @@ def _many(amount: str, what: str) -> str:
     return f"{amount} {what}{'s' * (amount != '1')}"
 
 
-def qualities(problem: Problem) -> tuple[str, ...]:
-    """Quality targets of the study's workload that it does not use."""
-    if problem.study.target is not None and problem.study.target.quality:
-        return ()
-    known = catalog.quality_targets()
-    return tuple(one.name for one in known if one.workload == problem.workload.name)
-
-
 def amount(name: str, value: float | None) -> str:
     """A quantity of a run with its unit: durations in words, electricity in kWh."""
     return words.shown(value, BESIDE[name].unit)
@@ -90,15 +79,3 @@ def start(point: Point) -> str:
         return ""
     share = words.percent(before / lasts)
     return f"{words.duration(before)} of its time ({share}) is the start-up of the machines"
-
-
-def note(document: RunDocument) -> str:
-    """What the mark beside the time of a run means; empty where no point has it."""
-    marked = [point.run for point in document.front if point.run and point.run.extrapolated]
-    if not marked or marked[0].fitted_batches is None:
-        return ""
-    low, high = map(words.count, marked[0].fitted_batches)
-    return (
-        f"{MARK} The global batch lies outside of {low} to {high}, where the samples to the target "
-        "were observed."
-    )

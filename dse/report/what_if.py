@@ -74,11 +74,8 @@ class Row:
     cells: tuple[str, ...]
 
 
-HEADS = ("Alone", "With the best software")
-
-
 def rows(document: RunDocument) -> list[Row]:
-    """The table: of each value and each of :data:`HEADS` the gain and every cost."""
+    """The table: of each value the gain and every cost, alone, with the best software, at best."""
     found = document.what_if
     return [] if found is None else [
         Row(

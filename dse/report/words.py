@@ -59,17 +59,10 @@ _TITLED: dict[str, Callable[[str], _Titled]] = {
     "accelerators": catalog.accelerator, "nodes": catalog.node, "fabrics": catalog.fabric,
 }  # fmt: skip
 FORMULA, SILENT, CATALOGUE = "formula", "silent", "catalogue"
-# What stands behind the price of communication: short, and in a sentence.
+# What stands behind the price of communication.
 EVIDENCE = {
-    "inside": ("measured", "Its communication lies inside the measured range."),
-    "near": ("near measured", "Its communication lies just beyond the measured range: every count, "
-             "size and speed is within one doubling of it."),
-    "far": ("far from measured", "Its communication lies far outside the measured range, where the "
-            "interval is only a guide."),
-    CATALOGUE: ("not measured", "No run measured its communication by itself; catalogue values "
-                "stand in."),
-    FORMULA: ("not measured", "It is priced by the PAI paper's formula; nothing was measured."),
-    SILENT: ("no communication", "It communicates nothing."),
+    "inside": "measured", "near": "near measured", "far": "far from measured",
+    CATALOGUE: "not measured", FORMULA: "not measured", SILENT: "no communication",
 }  # fmt: skip
 # What intervals hold of communication that the catalogue prices.
 _CATALOGUE_ERROR = (
@@ -281,25 +274,6 @@ def title(axis: str, name: str, identified: bool = False) -> str:
     return f"{known} ({name})" if identified and known != name else known
 
 
-def change(ratio: float) -> str:
-    """A cost over another, in words: ``16 % less``, ``31 times as much``."""
-    if ratio >= 1.995:
-        return f"{significant(ratio, 2)} times as much"
-    if abs(ratio - 1) < 0.005:
-        return "the same"
-    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
-
-
-FROM_NOTHING = "up from 0"  # what is said of a number over one that is 0, which has no ratio
-
-
-def compared(value: float, base: float) -> str:
-    """A cost beside another, in words; see :func:`change`."""
-    if base:
-        return change(value / base)
-    return FROM_NOTHING if value else change(1.0)
-
-
 def describe(point: Described, identified: bool = False, beside: Described | None = None) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision, software.
 
@@ -377,8 +351,8 @@ def _said(point: Described, axes: Collection[str], even_usual: Collection[str] =
 BEHIND = "communication"  # the heading of what stands behind its price
 
 
-def says_who(point: Point) -> tuple[str, str]:
-    """(short name, sentence) for what stands behind the price of a point's communication."""
+def says_who(point: Point) -> str:
+    """What stands behind the price of a point's communication."""
     return EVIDENCE[point.evidence]
 
 
@@ -398,7 +372,7 @@ def evidence_lines(document: RunDocument) -> list[str]:
     total = document.counts.front
     summed = total - found[SILENT]
     if found[FORMULA]:
-        return [document.extrapolated.why]
+        return ["The PAI paper's formula prices all steps; nothing was measured."]
     if not summed:
         return ["No point of the front communicates."]
     lines = []
@@ -422,7 +396,6 @@ def evidence_lines(document: RunDocument) -> list[str]:
             f"{count(near)} near it (at most one doubling beyond), {count(far)} far outside it, "
             "where intervals are only a guide."
         )
-        lines.append(document.extrapolated.why)
     return [*lines, *_to_measure(document)]
 
 

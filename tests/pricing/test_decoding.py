@@ -12,8 +12,7 @@ from dse import catalog
 from dse.api import Study
 from dse.model.step import OverlappedStep, terms
 from dse.pricing.load import load
-from dse.report import decoding
-from dse.report.assumptions import assumptions
+from dse.report import hosts
 from dse.report.explain import lines
 from dse.report.points import explained
 from dse.report.provenance import sources
@@ -71,7 +70,6 @@ def test_nothing_limits_input_elsewhere(tmp_path: Path, was: str, becomes: str) 
         values = point(found, gpus=gpus)
         assert explained(found, values).decoding is None
         assert not np.any(found.points_at(values).decoding_s)
-    assert "images" not in " ".join(assumptions(found, found.study.baseline.values))
 
 
 def test_a_point_without_a_price_waits_for_nothing(
@@ -79,10 +77,10 @@ def test_a_point_without_a_price_waits_for_nothing(
 ) -> None:
     found = load(studies.written(tmp_path, NODES))
     baseline = found.study.baseline.values
-    assert decoding.bound(found, baseline) is not None
+    assert hosts.decoding(found, baseline) is not None
     unpriced = terms(*[np.full(1, np.nan)] * 7)
     monkeypatch.setattr(OverlappedStep, "step_time", lambda *_: unpriced)
-    assert decoding.bound(found, baseline) is None
+    assert hosts.decoding(found, baseline) is None
 
 
 def test_accelerators_without_a_node_have_no_known_host(tmp_path: Path) -> None:
@@ -97,12 +95,6 @@ def test_who_waits_for_images_is_said(tmp_path: Path) -> None:
     text = "\n".join(lines(explained(found, baseline)))
     assert f"  (waits for images: {bound} (stack plain), 6,000 in all)" in text
     assert "images" not in "\n".join(lines(explained(found, point(found, stack="tuned"))))
-    other = point(found, stack="tuned")
-    said = " ".join(assumptions(found, other))
-    assert f"The baseline waits for images: {bound}" in said
-    assert "recommended point waits" not in said
-    alike = " ".join(assumptions(found, point(found, gpus=16)))
-    assert f"Recommended point and baseline alike wait for images: {bound}" in alike
     items = {row.item for row in sources(found)}
     assert {"decoding, stack plain", "decoding, stack vendor"} <= items
 

@@ -156,28 +156,6 @@ def test_explain_shows_every_term(problem: Problem) -> None:
     assert np.isclose(total, point.step_s or 0.0)
 
 
-def test_explain_says_how_many_servers_were_supposed(problem: Problem) -> None:
-    point = told(problem, gpus=8, gpus_per_node=4, aggregation="ps-mpi")
-    assert point.nodes == 2
-    config = {k: v for k, v in point.config.items() if k != "ps_servers"}
-    supposed = "ps_servers       1  (the study has no such axis)"
-    assert supposed in lines(replace(point, config=config))
-    assert "ps_servers       4" in lines(replace(point, config={**config, "ps_servers": "4"}))
-    one = told(problem, gpus=8, aggregation="ring-mpi")
-    assert not any(line.startswith("ps_servers") for line in lines(one))
-
-
-def test_explain_tells_a_long_step_in_seconds(problem: Problem) -> None:
-    point = told(problem, gpus=8, aggregation="ring-mpi")
-    short = f"step             {1e3 * (point.step_s or 0.0):.3f} ms"
-    assert short in lines(point)
-    terms = dict.fromkeys(point.terms, 2.0)
-    text = lines(replace(point, step_s=12.3456, comm_s=1.5, terms=terms))
-    assert "step             12.346 s" in text
-    assert any(line.startswith("  forward  ") and "  2.000 s  16.2%" in line for line in text)
-    assert "  (communication, hidden or not: 1.500 s)" in text
-
-
 def test_an_axis_of_several_conditions_has_one_row_with_all_values(tmp_path: Path) -> None:
     more = "when:\n" + "".join(
         f"  - {{axis: bucket, values: [{size}], if: {{precision: {precision}}}}}\n"

@@ -53,10 +53,6 @@ def test_a_second_cost_is_the_colour_of_the_front(cost: str, also: str) -> None:
     assert all(words.aim(run, ALSO).title in text for text in texts)
 
 
-def test_one_cost_has_no_colours() -> None:
-    assert "colorscale" not in figures.front_figure(document()).partition('"layout"')[0]
-
-
 def test_hover_gives_the_whole_configuration_and_the_ties() -> None:
     run = written()
     item = next(p for p in run["front"] if p["ties"] > 1)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dse import catalog
-from dse.report.design_point import Interval, Point, Run
+from dse.report.design_point import Interval, Point
 from dse.report.launch import ACCELERATORS, FORMATS, launch_file
 from tests.report.documents import document, point, read_point
 
@@ -183,25 +183,6 @@ def test_spot_machines_are_asked_for_only_where_the_study_rents_them() -> None:
         assert "may be taken away at any time" in plain(said)
     assert "use_spot" not in text("skypilot", made())
     assert "--requeue" not in text("slurm", made())
-
-
-@pytest.mark.parametrize(("passes", "said"), [("1", False), ("4", True)])
-def test_accumulation_says_in_the_file_what_the_script_must_do(passes: str, said: bool) -> None:
-    for form in FORMATS:
-        assert ("no_sync()" in text(form, made(accumulation=passes))) == said
-
-
-def test_the_time_limit_says_what_is_not_in_it() -> None:
-    bare = replace(made(), run=None, objectives={})
-    assert "#SBATCH --time" not in text("slurm", bare)
-    run = Run(samples=1e6, time_to_target=5400.0, per_run=None, energy=None)
-    for started_s, said in (
-        (None, "Starting up and loading data are not in it: add what they take."),
-        (600.0, "It has 10 min for machines to start, with image, environment and data."),
-    ):
-        found = text("slurm", replace(bare, run=replace(run, start_up_s=started_s)))
-        assert "#SBATCH --time=0-01:30:00" in found
-        assert said in plain(found)
 
 
 def plain(text: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from dse.report import markdown, words
 from dse.report.answer import answer
+from dse.report.templating import escaped
 from tests.report.documents import COSTS, document, read, written
 
 
@@ -19,7 +20,7 @@ def test_the_answer_comes_first_and_the_questions_in_order(cost: str) -> None:
     assert [head.split()[0] for head in heads] == [
         "What", "The", "Bill", "Where", "What", "How", "Inputs,", "Appendix:",
     ]  # fmt: skip
-    at = [text.index(markdown.escaped(sentence)) for sentence in answer(run)]
+    at = [text.index(escaped(sentence)) for sentence in answer(run)]
     assert at == sorted(at)
     assert at[-1] < text.index("## The front")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dse.report import front_filters, offers, words
+from dse.report import offers, words
 from dse.report.document import Choice, Choices, RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
@@ -105,34 +105,3 @@ def test_the_time_of_the_run_stands_where_there_is_a_target() -> None:
     del without["recommended"]["time_to_target"]
     bare = read(without)
     assert "Time of the run" not in {fact.label for fact in offers.facts(bare, bare.recommended)}
-
-
-def test_filters_part_the_front_by_what_varies_on_it() -> None:
-    run = document()
-    found = front_filters.filters(run)
-    for one in found:
-        assert len(one.values) == len(set(one.values)) >= 2
-        assert len(one.of_rows) == len(run.front)
-        assert {at for places in one.of_rows for at in places} == set(range(len(one.values)))
-    gpus = next(one for one in found if one.title == "GPUs")
-    assert [gpus.values[at] for (at,) in gpus.of_rows] == [words.count(p.gpus) for p in run.front]
-    sizes = [int(text.replace(",", "")) for text in gpus.values]
-    assert sizes == sorted(sizes)
-    single = written()
-    single["front"] = single["front"][:1]
-    assert front_filters.filters(read(single)) == ()
-    assert front_filters.keys(read(single), front_filters.filters(read(single))) == ("",)
-
-
-def test_a_filter_keeps_a_row_of_which_an_alternative_fits() -> None:
-    """Of the row ``any of two`` both algorithms count, those of exact equals included."""
-    run = document()
-    rest = [Choice(front=(at,)) for at in range(2, len(run.front))]
-    both = Choice(front=(0, 1), varies={"aggregation": ("ring-nccl", "tree-nccl")})
-    merged = replace(run, choices=Choices(resolution=0.01, rows=(both, *rest)))
-    algorithm = next(one for one in front_filters.filters(merged) if one.title == "Algorithm")
-    assert len(algorithm.of_rows) == len(run.front) - 1
-    own = {words.label(run.front[at], "aggregation") or "none" for at in (0, 1)}
-    named = {algorithm.values[at] for at in algorithm.of_rows[0]}
-    assert named == own | {"ring-nccl", "tree-nccl"}
-    assert front_filters.keys(merged, front_filters.filters(merged))[0].count(",") >= 1

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jinja2 import meta, nodes
 
 import dse
-from dse.catalog.facts import PRICE_RULE
 from dse.pricing.constraints import unmet
-from dse.report import markdown, page, sections
+from dse.report import markdown, page, sections, templating
 from dse.report.answer import answer
+from dse.report.document import RateRow
 from dse.report.document_files import read_document
 from tests.pricing import studies
 from tests.report.documents import document, read, written
+from tests.report.searched import searched
 
 
 def test_page_and_text_have_every_section_under_its_heading() -> None:
@@ -28,6 +31,27 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
     assert re.findall(r"<h2 id=\"[\w-]+\">(.*)</h2>", html) == titles
     links = re.findall(r"<a href=\"#(\w+)\">(.*)</a>", html)
     assert links[: len(titles)] == [(section.name, section.link) for section in kept]
+
+
+def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Path) -> None:
+    """It has nothing else of the document, and no fact is handed over in vain."""
+    run = searched(tmp_path, studies.SMALL + "what_if: accelerator\n").document
+    environment = templating.environment("html")
+    assert environment.loader is not None
+    for section in sections.SECTIONS:
+        source, *_ = environment.loader.get_source(environment, f"sections/{section.name}.j2")
+        tree = environment.parse(source)
+        own = {name.name for name in tree.find_all(nodes.Name) if name.ctx == "store"}
+        said = meta.find_undeclared_variables(tree) - own - environment.globals.keys()
+        assert said == set(section.facts(run) or {}), section.name
+
+
+def test_page_and_text_are_made_of_the_same_blocks() -> None:
+    page_, text = (
+        {name: macro.arguments for name, macro in templating.environment(kind).globals.items()
+         if hasattr(macro, "arguments")} for kind in ("html", "md")
+    )  # fmt: skip
+    assert page_ == text
 
 
 def test_who_rents_is_not_told_what_to_buy() -> None:
@@ -69,10 +93,6 @@ def test_no_word_of_a_renting_study_is_of_buying(
     assert "Rentals near the front" in page_
 
 
-def test_the_page_says_which_of_several_prices_is_used() -> None:
-    assert PRICE_RULE in page.render_page(document())
-
-
 def test_what_binds_names_front_points_near_a_bound() -> None:
     run = written()
     run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
@@ -100,3 +120,14 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     run = written()
     run["fastest"]["config"]["gpus"] = "128"
     assert "GPUs = 128" in sections.edges(read(run))
+
+
+def test_a_profile_without_communication_is_told_by_what_it_holds() -> None:
+    (known,) = document().calibration
+    silent = replace(known, transport="none", link="none", algorithms={})
+    rate = RateRow(workload="resnet50", accelerator="t4", precision="fp16", stack="vendor", gpus=8,
+                   batch_per_gpu=128, accumulation=2, samples_per_s=1234.5)  # fmt: skip
+    rates = sections.profile(replace(silent, rates=(rate,), library="training rates of a.csv"))
+    timed = sections.profile(replace(silent, compute=("t4: large products reach 50 GFLOP/s",)))
+    assert rates[1:] == ("training rates", "2026-11-20", "")
+    assert timed[1:] == ("compute speed", "Open MPI 5.0.8, 2026-11-20", "")

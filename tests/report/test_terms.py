@@ -98,7 +98,7 @@ def test_other_reports_keep_theirs() -> None:
 
 def test_a_new_term_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bar, table, sentence, and columns of a term that only its row names."""
-    row = Term("idle_s", "idle stages", "idle stages of the pipeline", "vermilion")
+    row = Term("idle_s", "idle stages", "vermilion")
     monkeypatch.setitem(TERMS, row.name, row)  # type: ignore[arg-type]
     run = documents.written()
     for point in (run["baseline"], run["recommended"], *run["front"]):
@@ -116,4 +116,3 @@ def test_a_new_term_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_term_has_a_look() -> None:
     for term in TERMS.values():
         assert term.shown_as.colour in COLOURS
-        assert term.shown_as.phrase

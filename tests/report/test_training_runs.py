@@ -95,23 +95,3 @@ def test_without_a_target_nothing_of_a_run_is_shown() -> None:
     run = document()
     assert ("Time to target", True) not in tables.front_table(run).heads
     assert not {"run_energy_j", "batch_extrapolated"} & set(front_rows(run)[0])
-
-
-def test_points_beyond_the_observed_batches_are_marked() -> None:
-    run = timed(512, 128)
-    marked = [point.run is not None and point.run.extrapolated for point in run.front]
-    assert any(marked)
-    header, rows = front_rows(run)
-    at = header.index("batch_extrapolated")
-    assert [row[at] for row in rows] == marked
-    front = tables.front_table(run)
-    column = [head for head, _ in front.heads].index("Time to target")
-    texts = [row.cells[column][1] for row in front.rows]
-    assert [training_runs.MARK in text for text in texts] == marked
-    assert f"{training_runs.MARK} The global batch lies outside of 64 to 1,024" in front.note
-
-
-def test_electricity_is_told_in_kilowatt_hours() -> None:
-    assert training_runs.amount("energy", 3.6e6) == "1 kWh"
-    assert training_runs.amount("energy", 3.6e9 * 0.99999) == "1 MWh"
-    assert training_runs.amount("energy", None) == "unknown"

@@ -170,5 +170,5 @@ def test_the_document_has_it_and_the_page_shows_it(found: RunDocument) -> None:
     assert waterfall.software_factor(found) == pytest.approx(prod(software), rel=1e-12)
     rows = waterfall.rows(found)
     assert [row.software for row in rows] == [step.software for step in found.waterfall]
-    page = render_page(found)
+    page = render_page(found).replace("\u00a0", " ")
     assert all(row.change in page for row in rows)

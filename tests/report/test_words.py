@@ -22,28 +22,11 @@ def placed(config: dict[str, str], gpus: int, nodes: int) -> Point:
     return replace(document().fastest, config=config, gpus=gpus, nodes=nodes)
 
 
-def test_describe_complete_machines() -> None:
-    config = {"node": "dgx-h100", "gpus": "16", "aggregation": "tree-nccl", "batch_per_gpu": "8"}
-    text = words.describe(placed(config, 16, 2))
-    assert text == "2 x NVIDIA DGX H100, 16 GPUs in all, tree-nccl, batch 8 per GPU"
-
-
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:
     config = {"accelerator": "t4", "gpus": "4", "gpus_per_node": "4", "inter_node": "10gbe",
               "aggregation": "ring-mpi"}  # fmt: skip
     assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4 16 GB, in one node, ring-mpi"
     assert "on 10 Gbps Ethernet" in words.describe(placed(config, 8, 2))
-
-
-@pytest.mark.parametrize(
-    ("cards", "nodes", "said"),
-    [("4", 2, ", on 10 Gbps Ethernet, with 4 network cards per node, ring-mpi"),
-     ("1", 2, ", on 10 Gbps Ethernet, ring-mpi"), ("4", 1, ", in one node, ring-mpi")],
-)  # fmt: skip
-def test_describe_says_how_many_network_cards_there_are(cards: str, nodes: int, said: str) -> None:
-    config = {"accelerator": "t4", "inter_node": "10gbe", "nics_per_node": cards,
-              "aggregation": "ring-mpi"}  # fmt: skip
-    assert words.describe(placed(config, 8, nodes)) == f"8 x NVIDIA T4 16 GB{said}"
 
 
 @pytest.mark.parametrize(
@@ -69,67 +52,6 @@ def test_sizes() -> None:
     assert words.size(16 * 2**20) == "16 MiB"
     assert words.size(-(3 * 2**30)) == "-3 GiB"
     assert words.size(None) == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("evidence", "said"),
-    [
-        ("inside", "measured"), ("near", "near measured"), ("far", "far from measured"),
-        (words.CATALOGUE, "not measured"), (words.FORMULA, "not measured"),
-        (words.SILENT, "no communication"),
-    ],
-)  # fmt: skip
-def test_who_says_so(evidence: str, said: str) -> None:
-    assert words.says_who(replace(document().recommended, evidence=evidence))[0] == said
-
-
-def graded(*evidence: str) -> list[str]:
-    """What is said of a front of points with this evidence, over a transport that none measures."""
-    run = document()
-    config = {**run.fastest.config, "aggregation": "ring-mpi-gdr"}
-    front = tuple(replace(run.fastest, config=config, evidence=each) for each in evidence)
-    counts = replace(run.counts, front=len(front))
-    return words.evidence_lines(replace(run, front=front, counts=counts))
-
-
-def test_the_evidence_of_a_front_adds_up() -> None:
-    why = document().extrapolated.why
-    assert graded("inside", "silent") == [
-        "Every point of the front that communicates lies inside the measured range."
-    ]
-    assert graded("silent", "silent") == ["No point of the front communicates."]
-    assert graded("formula", "formula") == [why]
-    catalogue, grades, reason = graded("inside", "near", "near", "far", "catalogue", "silent")
-    said = "The communication of 1 of 6 front points is priced from the catalogue alone"
-    assert catalogue.startswith(said)
-    assert "1 inside the measured range, 2 near it (at most one doubling beyond)" in grades
-    assert ", 1 far outside it" in grades
-    assert reason == why
-    (all_of_it,) = graded("catalogue", "silent")
-    assert all_of_it.startswith("No communication of the front was measured")
-    for sentence in (catalogue, all_of_it):
-        assert "no interval" not in sentence
-        assert "Intervals allow for the error" in sentence
-
-
-@pytest.mark.parametrize(
-    ("aggregation", "said"),
-    [
-        ("tree-nccl", "To measure nccl, start 'dse calibrate run --runner torch' on such nodes, or "
-         "import a log of nccl-tests ('dse calibrate import')."),
-        ("ps-grpc", "To measure grpc, start 'dse calibrate run --runner grpc' on such nodes."),
-        ("ring-mpi", "To measure mpi, start 'dse calibrate run' on such nodes."),
-        ("ps-mpi", "To measure mpi, start 'dse calibrate run --runner mpi-ps' on such nodes."),
-        ("ring-mpi-gdr", ""),
-    ],
-)  # fmt: skip
-def test_what_would_measure_the_front_is_said(aggregation: str, said: str) -> None:
-    run = document()
-    config = {**run.fastest.config, "aggregation": aggregation}
-    point = replace(run.fastest, config=config, evidence=words.CATALOGUE)
-    counts = replace(run.counts, front=1)
-    _, *hints = words.evidence_lines(replace(run, front=(point,), counts=counts))
-    assert hints == [said] * bool(said)
 
 
 def test_what_is_bought_beyond_what_trains_is_in_the_headline() -> None:

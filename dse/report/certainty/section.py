@@ -17,6 +17,7 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.certainty.titles import rented
+from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.remarks import called
 from dse.report.style import ACCENT, GRID, MARK, chart_layout
@@ -25,6 +26,7 @@ from dse.search.certainty.flips import FARTHEST
 from dse.study.axes import HARDWARE, MACHINES
 
 MOST_BARS = 10
+MOST_ROWS = 6  # of a table; run.json has all
 _MACHINES = (*MACHINES, "gpus")
 
 
@@ -34,14 +36,18 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "sure": found,
+        "noun": deal(document).noun,
+        "draws": words.count(found.draws),
+        "points": found.points,
+        "purchases": found.purchases,
+        "whole": found.whole,
         "heads": _heads(document, found),
         "rows": [(_named(found, one.config), one.role, _cells(document, found, one))
-                 for one in found.choices],
-        "flips": [_flip(document, one) for one in found.flips],
+                 for one in found.choices[:MOST_ROWS]],
+        "flips": [_flip(document, one) for one in found.flips[:MOST_ROWS]],
         "farthest": f"{FARTHEST:g}",
         "limits": found.choices[0].missed,
-        "sources": [_source(one) for one in found.sources],
+        "sources": [_source(one) for one in found.sources[:MOST_ROWS]],
         "height": _height(found),
     }  # fmt: skip
 

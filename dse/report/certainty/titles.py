@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
 
-from dse import catalog
 from dse.pricing.draws import FITTED_COSTS
 from dse.pricing.hardware import HOST_OF
 from dse.pricing.power import PUE
+from dse.report import words
 from dse.search.certainty.sources import (
     COMMUNICATION,
     COMPUTING,
@@ -18,18 +17,7 @@ from dse.search.certainty.sources import (
     source_of,
 )
 
-
-class _Titled(Protocol):
-    @property
-    def title(self) -> str: ...
-
-
 RATE = "rate"
-_READ: Mapping[str, Callable[[str], _Titled]] = {
-    "accelerators": catalog.accelerator,
-    "nodes": catalog.node,
-    "fabrics": catalog.fabric,
-}
 NETWORK, RENTED, _EXTRA = "network ", " for rent", "extra "
 _TITLES: Mapping[str, str] = {
     COMPUTING: "how fast accelerators compute",
@@ -58,7 +46,7 @@ def title(name: str) -> str:
     """A source, or a number that one could measure, in words."""
     kind, _, detail = name.partition(": ")
     if kind == RATE:
-        return f"the training rate on {_named('accelerators', detail.partition(', ')[0])}"
+        return f"the training rate on {words.title('accelerator', detail.partition(', ')[0])}"
     source = source_of(name)
     if source in _TITLES:
         return _TITLES[source]
@@ -94,15 +82,11 @@ def part_title(part: str) -> str:
     """What a buyer asks a price for, by the name that people know."""
     part = part_of(part)
     if part.startswith(NETWORK):
-        return f"the network ({_named('fabrics', part.removeprefix(NETWORK))})"
+        return f"the network ({words.title('inter_node', part.removeprefix(NETWORK))})"
     bare = part.removesuffix(RENTED)
-    for kind in ("accelerators", "nodes"):
-        if bare in catalog.names(kind):
-            return _named(kind, bare)
+    for axis in ("accelerator", "node"):
+        if (known := words.title(axis, bare)) != bare:
+            return known
     if part.startswith(HOST_OF):
-        return f"{part_title('host')} of {_named('accelerators', part.removeprefix(HOST_OF))}"
+        return f"{part_title('host')} of {words.title('accelerator', part.removeprefix(HOST_OF))}"
     return "the hosts" if part == "host" else part.removeprefix(_EXTRA).replace("_", " ")
-
-
-def _named(kind: str, name: str) -> str:
-    return _READ[kind](name).title if name in catalog.names(kind) else name

@@ -33,9 +33,8 @@
     }
   }
 
-  // The table of the front: sort by a heading, filter, show the equals of a point, take it as CSV.
+  // The table of the front: sort by a heading, show the equals of a point.
   const table = byId("front-table");
-  let shown = null; // ids of the rows that the filters leave, null for all
   const bodies = () => [...table.tBodies];
   const heads = table ? [...table.tHead.rows[0].cells] : [];
   const number = (text) => (text === "inf" ? Infinity : Number(text));
@@ -52,40 +51,6 @@
       table.append(...bodies().sort((a, b) => compare(key(a), key(b)) * (down ? -1 : 1)));
     });
   });
-  const filters = [...document.querySelectorAll("#front-filters select")];
-  const filter = () => {
-    const fits = (body) => {
-      const own = body.dataset.filters.split(" ");
-      return filters.every((select, at) => select.value === "" || own[at].split(",").includes(select.value));
-    };
-    for (const body of bodies()) body.hidden = !fits(body);
-    const left = bodies().filter((body) => !body.hidden);
-    const points = (body) => [body.id, ...[...body.querySelectorAll("span[id]")].map((one) => one.id)];
-    shown = left.length === table.tBodies.length ? null : new Set(left.flatMap(points));
-    byId("front-count").textContent = shown
-      ? `${left.length} of ${table.tBodies.length} rows` : `All ${left.length} rows`;
-    draw(byId("front-chart"));
-  };
-  filters.forEach((select) => select.addEventListener("change", filter));
-  byId("front-clear")?.addEventListener("click", () => {
-    filters.forEach((select) => { select.value = ""; });
-    filter();
-  });
-  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const csv = () => {
-    const lines = [heads.map((head) => cell(head.dataset.name))];
-    for (const body of bodies().filter((one) => !one.hidden)) {
-      lines.push([...body.rows[0].cells].map((own) => cell(own.dataset.value)));
-    }
-    return lines.map((line) => line.join(",")).join("\n") + "\n";
-  };
-  byId("front-csv")?.addEventListener("click", (event) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
-    link.download = event.currentTarget.dataset.file;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  });
   table?.addEventListener("click", (event) => {
     const button = event.target.closest(".more");
     if (!button) return;
@@ -94,7 +59,7 @@
     button.setAttribute("aria-expanded", String(!ties.hidden));
   });
 
-  // Charts: drawn from the JSON in the page, anew where filters, colours or the width change.
+  // Charts: drawn from the JSON in the page, anew where colours or the width change.
   const PAPER_WIDTH = 670;
   const NARROW = 560;
   const NIGHT = JSON.parse(byId("night").textContent);
@@ -180,18 +145,6 @@
     figure.layout.height = inside + HEAD + margin.b;
     return figure.layout.height;
   };
-  // Of a trace of front points, those whose rows are shown.
-  const thin = (trace) => {
-    if (!trace.ids || !shown) return;
-    const kept = trace.ids.map((id) => shown.has(id));
-    const pick = (list) => (Array.isArray(list) && list.length === kept.length
-      ? list.filter((_, at) => kept[at]) : list);
-    for (const key of ["x", "y", "ids", "text", "customdata"]) trace[key] = pick(trace[key]);
-    for (const key of ["array", "arrayminus"]) {
-      if (trace.error_y) trace.error_y[key] = pick(trace.error_y[key]);
-    }
-    trace.marker.color = pick(trace.marker.color);
-  };
   const draw = (chart) => {
     if (!Plotly || !chart) return;
     let text = byId(chart.dataset.figure).textContent;
@@ -205,7 +158,6 @@
     for (const [name, axis] of Object.entries(figure.layout)) {
       if (/^[xy]axis/.test(name) && axis.title) axis.title.font = { ...axis.title.font, size: narrow ? 12 : 13 };
     }
-    figure.data.forEach(thin);
     if (printing) {
       for (const trace of figure.data) {
         if (trace.mode === "markers+text") trace.textposition = "bottom right"; // off the axis

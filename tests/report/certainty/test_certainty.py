@@ -24,7 +24,7 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.certainty.known_prices import known_price
-from dse.report.certainty.titles import how, price_title, title
+from dse.report.certainty.titles import price_title
 from dse.report.document import RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
@@ -72,10 +72,6 @@ def test_its_bands_are_the_intervals_of_the_points(small: RunDocument) -> None:
     assert bands["speedup"] == pytest.approx(interval.speedup)
     assert bands["step"] == pytest.approx(interval.step_s)
     assert bands["capital"] == pytest.approx(interval.costs["capital"])
-
-
-def test_the_same_study_is_as_sure_again(small: RunDocument, tmp_path: Path) -> None:
-    assert of(built(studies.written(tmp_path, studies.SMALL))) == of(small)
 
 
 def test_a_rival_that_misses_a_limit_is_listed_with_how_likely_it_meets_it(
@@ -248,11 +244,14 @@ def test_the_section_has_a_table_of_purchases_of_prices_and_of_sources() -> None
 
 
 def test_the_section_stands_on_the_page_and_in_the_text(small: RunDocument) -> None:
-    text, page = render_markdown(small), render_page(small)
+    text = render_markdown(small).replace("\\", "")
+    page = render_page(small).replace("\u00a0", " ")
     told = section.facts(small)
     assert told is not None
-    assert all(name in page for name, _, _ in told["rows"])
-    assert told["rows"][0][0] in text
+    assert len(told["rows"]) == min(len(of(small).choices), section.MOST_ROWS)
+    for shown in (page, text):
+        assert all(name in shown for name, _, _ in told["rows"])
+        assert all(row[0] in shown for row in (*told["flips"], *told["sources"]))
     assert 'id="certainty-chart"' in page
     figure = json.loads(section.certainty_figure(small))
     assert [trace["type"] for trace in figure["data"]] == ["bar", "bar"]
@@ -288,28 +287,6 @@ def test_an_offer_tells_how_likely_it_is_the_best_and_meets_its_limits() -> None
     others = {fact.label: fact.value for fact in offers.facts(found, found.front[0])}
     assert (others["Meets every limit"], others["Best choice"]) == ("unknown", "unknown")
     assert others.keys() == told.keys()  # a column for each in the text
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "found_out"),
-    [
-        ("price: h100-sxm", "the price of NVIDIA H100 SXM5 80 GB",
-         "a quote for NVIDIA H100 SXM5 80 GB"),
-        ("price: dgx-b200 for rent", "the rent of NVIDIA DGX B200",
-         "a quote for renting NVIDIA DGX B200"),
-        ("price: cable of ib-ndr", "the price of the network (InfiniBand NDR)",
-         "a quote for the network (InfiniBand NDR)"),
-        ("communication: ring, outside", "communication by ring",
-         "measurements of communication by ring on two such machines"),
-        ("rate: a100-sxm4-40gb, fp16, vendor", "the training rate on NVIDIA A100 SXM4 40 GB",
-         "a measurement of the training rate on NVIDIA A100 SXM4 40 GB"),
-        ("computing: family cnn", "how fast accelerators compute", ""),
-        ("time to recover", "time to recover", ""),
-    ],
-)  # fmt: skip
-def test_sources_in_words(name: str, said: str, found_out: str) -> None:
-    assert title(name) == said
-    assert not found_out or how(name) == found_out
 
 
 def test_prices_that_turn_the_answer_are_told_with_what_is_known_of_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""dse.report.launches"""
+"""dse.report.hosts: launches; of decoding tests/pricing/test_decoding."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 from dse.pricing.load import load
 from dse.report.explain import lines
-from dse.report.launches import bound
-from dse.report.launches import lines as assumptions
+from dse.report.hosts import launching
 from dse.report.points import explained
 
 STUDY = """\
@@ -32,13 +31,11 @@ def test_a_small_batch_of_a_fast_accelerator_is_the_hosts(tmp_path: Path) -> Non
     problem = load(path)
     large = problem.study.baseline.values
     small = {**large, "accelerator": "h100-sxm", "batch_per_gpu": 4}
-    assert bound(problem, large) is None
-    assert bound(problem, small) == "50 us a row of work (stack vendor)"
+    assert launching(problem, large) is None
+    assert launching(problem, small) == "50 us a row of work (stack vendor)"
     said = "\n".join(lines(explained(problem, small)))
     assert "the host's launches decide how long both passes take: 50 us" in said
     assert "launches decide" not in "\n".join(lines(explained(problem, large)))
-    (line,) = assumptions(problem, small)
-    assert line.startswith("At the recommended point the host decides")
     # A faster accelerator gains nothing but in its update.
     slower = {**small, "accelerator": "v100-sxm2-16gb"}
-    assert bound(problem, slower) is not None
+    assert launching(problem, slower) is not None

@@ -1,4 +1,4 @@
-"""Where a step waits for images that hosts decode."""
+"""Where hosts hold up a step: they decode images, and launch kernels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 
 from dse import catalog
 from dse.pricing.problem import Problem
+from dse.report.words import duration
 from dse.study import Value
 
 Values = Mapping[str, Value | None]
 
 
-def bound(problem: Problem, values: Values) -> str | None:
+def decoding(problem: Problem, values: Values) -> str | None:
     """What the hosts of a point decode where its step lasts as long, in words; else None."""
     points = problem.points_at(values)
     longest = float(np.ravel(points.decoding_s)[0])
@@ -30,17 +31,12 @@ def bound(problem: Problem, values: Values) -> str | None:
     )
 
 
-def lines(problem: Problem, recommended: Values) -> list[str]:
-    """A sentence where the recommended point or the baseline waits for images."""
-    named = (
-        ("The recommended point", recommended),
-        ("The baseline", problem.study.baseline.values),
-    )
-    found = [(name, said) for name, values in named if (said := bound(problem, values))]
-    if len({said for _, said in found}) == 1 < len(found):
-        found = [("Recommended point and baseline alike", found[0][1])]
-    return [
-        f"{name} {'wait' if name.endswith('alike') else 'waits'} for images: {said} (unverified). "
-        "Accelerators that decode (DALI) lift this limit, and input: synthetic leaves it out."
-        for name, said in found
-    ]
+def launching(problem: Problem, values: Values) -> str | None:
+    """What a launch takes where launches decide how long both passes of a point take; else None."""
+    if not problem.step_model.measurable:
+        return None
+    points = problem.points_at(values)
+    if not np.any(points.host_decides):
+        return None
+    each = duration(float(np.asarray(points.stack.launch_s)))
+    return f"{each} a row of work (stack {points.stack.name})"
