@@ -15,7 +15,7 @@ from dse.mistakes import Mistakes
 from dse.spelling import alternatives
 
 # Keys of a price besides those of every fact: the terms of an offer.
-TERMS = ("discount", "valid_until", "quote", "class", "term")
+TERMS = ("valid_until", "quote", "class", "term")
 INCLUDES = "includes"  # what of a node the purchase of an accelerator pays
 MONEY = ("usd", "usd_per_hour", "usd_per_kwh")  # dimensions of prices
 
@@ -41,7 +41,7 @@ class WrittenPrice:
     date_of: Callable[[str], str]
 
     def read(self) -> tuple[float | None, str, PriceTerms]:
-        """The price in USD after its discount, its unit, and its terms."""
+        """The price in USD, its unit, and its terms."""
         rented = self.dimension == "usd_per_hour"
         usual = QUOTE if self.file else CLOUD if rented else LIST
         mistakes = Mistakes()
@@ -51,23 +51,16 @@ class WrittenPrice:
         amount = mistakes.part(lambda: self.amount(self.written["value"]))
         price_class = mistakes.part(lambda: self._word("class", CLASSES, usual))
         term = mistakes.part(lambda: self._word("term", RENTAL_TERMS if rented else ()))
-        reduced = mistakes.part(self._discount)
         mistakes.told()
         (currency, rate), (number, unit) = converted(), amount()
-        discount, before = reduced(), None
-        if number is not None:
+        if number is not None and currency:
             # A price to pay is one of whole cents, so that a bill adds up as it is shown.
-            places = 2 if self.dimension == "usd" and (currency or discount) else 15
-            number = round(number * rate.usd, places) if currency else number
-            if discount:
-                before, number = number, round(number * (1 - discount), places)
+            number = round(number * rate.usd, 2 if self.dimension == "usd" else 15)
         offer = PriceTerms(
             price_class=price_class(),
             vendor=str(self.written.get("vendor", "")),
             quote=str(self.written.get("quote", "")),
             valid_until=last_day(ended()),
-            before_discount=before,
-            discount=discount,
             currency=currency,
             rate=rate.usd,
             rate_date=rate.date,
@@ -95,16 +88,3 @@ class WrittenPrice:
             return found
         remedy = f"write {alternatives(allowed)}" if allowed else f"drop it: {key} is of rents"
         raise self.wrong(f"{key} '{found}'", remedy, key)
-
-    def _discount(self) -> float:
-        """A share in [0, 1)."""
-        value = self.written.get("discount", 0)
-        try:
-            share = units.parse(value, "share")
-        except units.UnitError as cause:
-            problem = f"discount {cause.problem}"
-            raise self.wrong(problem, "write for example 10 %", "discount") from cause
-        if not 0 <= share < 1:
-            problem = f"a discount of {value} is not between 0 and 100 %"
-            raise self.wrong(problem, "write for example 10 %", "discount")
-        return share

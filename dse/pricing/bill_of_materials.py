@@ -40,14 +40,11 @@ UNSAID: Obstacle = "unsaid server"
 
 @dataclass(frozen=True, kw_only=True)
 class Terms(Converted):
-    """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
-    without one. quote: its number. valid_until: its last day, empty where it has none. expired:
-    whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). currency,
-    rate: in which it is given, and USD for one of it; empty and 1 where that is USD; rate_date: of
-    what day that is, where it is known. vendor: who sells it, where that is known."""
+    """The terms of an offer. quote: its number. valid_until: its last day, empty where it has none.
+    expired: whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`).
+    currency, rate: in which it is given, and USD for one of it; empty and 1 where that is USD;
+    rate_date: of what day that is, where it is known. vendor: who sells it, where that is known."""
 
-    list_usd: float | None = None
-    discount: float = 0.0
     quote: str = ""
     valid_until: str = ""
     expired: bool = False
@@ -302,22 +299,19 @@ def line_of(
         age_years=None if fact is None else age_years(fact, problem.prices.as_of),
         checked=fact is None or fact.status not in UNCHECKED,
         source=_source(problem, fact) if known else "",
-        terms=None if fact is None else _terms(problem, price.usd, fact),
+        terms=None if fact is None else _terms(problem, fact),
         owned=owned,
         remark=doubt or None,
         obstacle=UNLIKELY if doubt else None,
     )
 
 
-def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
+def _terms(problem: StudyFacts, fact: catalog.Fact) -> Terms | None:
     """Those that a bill shows of a unit price; None where there are none."""
-    offer, net = fact.offer, fact.value
+    offer = fact.offer
     if offer is None:
         return None
-    before = offer.before_discount  # of a port, where the bill has whole switches
     found = Terms(
-        list_usd=before * round(usd / net) if before and net else None,
-        discount=offer.discount,
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
         expired=catalog.lapsed(fact, problem.prices.valid_on),

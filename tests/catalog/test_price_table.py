@@ -1,4 +1,4 @@
-"""Price lists as tables, in other currencies, with discounts, one over the other."""
+"""Price lists as tables, in other currencies, one over the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dse.currencies import Rate
 from dse.errors import StudyError
 from dse.study.money import TERMS
 
-HEADER = "item,price,currency,date,valid_until,quote,discount,class\n"
+HEADER = "item,price,currency,date,valid_until,quote,class\n"
 PAGE = Path(__file__).parents[2] / "docs" / "prices.md"
 
 
@@ -37,15 +37,15 @@ def told(path: Path) -> list[str]:
 def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
     rows = (
         "# accelerators, then the rest\n\n"
-        "h100-sxm,26000,USD,2026-10-02,2026-11-30,Q-17,10 %\n"
-        "h100-sxm hourly,2.1,USD,,,,,cloud\n"
+        "h100-sxm,23400,USD,2026-10-02,2026-11-30,Q-17\n"
+        "h100-sxm hourly,2.1,USD,,,,cloud\n"
         "h100-sxm host,31000,USD,2026-10-03,2026-12-31,Q-18\n"
-        "h100-sxm sold_in,8,,,,,,,\n"
+        "h100-sxm sold_in,8,,,,,,\n"
         'dgx-h100,"290,000",USD\n'
         "25gbe nic,90 USD\n"
-        "25gbe switch port,80,USD,,,,,used\n"
-        "host,9 kUSD,,,,,,,\n"
-        "electricity,0.12,USD,,,,,,,\n"
+        "25gbe switch port,80,USD,,,,used\n"
+        "host,9 kUSD,,,,,,\n"
+        "electricity,0.12,USD,,,,,,\n"
         "pue,1.2\n"
         "extras spares,10 %\n"
         "as_of,2026-11-20\n"
@@ -54,7 +54,6 @@ def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
     own = prices.accelerator_usd["h100-sxm"]
     assert (own.value, own.date, own.source) == (23_400, "2026-10-02", "vendor.csv")
     assert own.offer is not None
-    assert (own.offer.before_discount, own.offer.discount) == (26_000, 0.1)
     assert (own.offer.quote, own.offer.price_class) == ("Q-17", QUOTE)
     assert own.offer.valid_until == datetime.date(2026, 11, 30)
     rent = prices.accelerator_hourly_usd["h100-sxm"]
@@ -114,14 +113,14 @@ def test_other_currencies_count_at_the_stated_rate(tmp_path: Path) -> None:
         "h100-sxm hourly,2,EUR\n"
         "electricity,0.2,EUR\n"
         "currencies GBP,1.25 USD\n"
-        "h100-pcie,20000,GBP,,,,5 %\n"
+        "h100-pcie,20000,GBP\n"
     )
     prices = read_prices(rates, table(tmp_path, rows))
     bought = {name: fact.value for name, fact in prices.accelerator_usd.items()}
     assert bought["t4"] == 972
     assert bought["a10"] == 2_925
     assert bought["l40s"] == 7_560
-    assert bought["h100-pcie"] == 20_000 * 1.25 * 0.95
+    assert bought["h100-pcie"] == 25_000
     assert prices.accelerator_hourly_usd["h100-sxm"].value == 2.16
     assert prices.electricity_usd_per_kwh.value == pytest.approx(0.216)
     offer = prices.accelerator_usd["t4"].offer
@@ -170,9 +169,9 @@ def test_rents_for_several_terms_are_read_from_tables_and_yaml_alike(tmp_path: P
 
 
 def test_a_price_is_one_of_whole_cents(tmp_path: Path) -> None:
-    rows = "currencies EUR,1.0837 USD\nt4,999.99,EUR,,,,33 %\n"
+    rows = "currencies EUR,1.0837 USD\nt4,999.99,EUR\n"
     prices = read_prices(table(tmp_path, rows))
-    assert prices.accelerator_usd["t4"].value == 726.07  # 33 % off 1,083.69
+    assert prices.accelerator_usd["t4"].value == 1_083.69
 
 
 def test_the_later_list_counts_more(tmp_path: Path) -> None:
@@ -192,7 +191,7 @@ def test_terms_of_an_offer_in_yaml(tmp_path: Path) -> None:
     path.write_text(
         "currencies: {EUR: 1.1 USD}\n"
         "accelerators:\n"
-        "  t4: {purchase: {value: 1 kEUR, discount: 12.5 %, quote: Q-9, valid_until: 2026-12}}\n"
+        "  t4: {purchase: {value: 875 EUR, quote: Q-9, valid_until: 2026-12}}\n"
     )
     fact = read_prices(path).accelerator_usd["t4"]
     assert fact.value == 962.5
@@ -233,18 +232,15 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
         ("h100-sxm hourly,2 USD\n", ":2:17: '2 USD' has the wrong unit; write for example 3.06"),
         ("pue,0.9,\n", ":2:5: pue 0.9 is too small: it must be at least 1; PUE is"),
         ("pue,135 %,\n", "write for example 1.3, not 130 %"),
-        ("pue,1.2,,,,,,used\n", ":2:14: unknown key 'class' in pue"),
-        ("t4,10,USD,,,,100 %\n", ":2:14: a discount of 100 % is not between 0 and 100 %"),
-        ("t4,10,USD,,,,5\n", ":2:14: a discount of 5 is not between 0 and 100 %; write for ex"),
-        ("t4,10,USD,,,,some\n", "discount 'some' is not a quantity; write for example 10 %"),
+        ("pue,1.2,,,,,used\n", ":2:13: unknown key 'class' in pue"),
         ("t4,10,USD,soon\n", ":2:11: 'soon' is no date"),
         ("t4,10,USD,,31.12.2026\n", ":2:12: '31.12.2026' is no date; write 2026-11-16, 2026-11"),
-        ("t4,10,USD,,,,,stolen\n", ":2:15: class 'stolen'; write list, quote, used, cloud or est"),
+        ("t4,10,USD,,,,stolen\n", ":2:14: class 'stolen'; write list, quote, used, cloud or est"),
         ("dgx-h100 host,10,USD\n", ":2:1: 'dgx-h100 host' is no item with a price; write dgx-h100 "
          "or dgx-h100 hourly"),
         ("25gbe,10,USD\n", ":2:1: '25gbe' is no item with a price; write 25gbe nic, 25gbe switch"),
         ("t4,1,USD\nt4,2,USD\n", ":3:1: t4 again, first on line 2; keep one of them"),
-        ("t4,1,2,3,4,5,6,7,8,9\n", ":2:1: 10 values where the header has 8 columns"),
+        ("t4,1,2,3,4,5,6,7,8,9\n", ":2:1: 10 values where the header has 7 columns"),
         ("currencies euro,1.08 USD\n", "'euro' is no code of a currency; write EUR, GBP, JPY"),
         ('t4,10,USD\n"a10,11,USD\n', ":3:1: not CSV: unexpected end of data"),
         ('"t4"x,10,USD\n', ":2:1: not CSV"),
@@ -290,24 +286,24 @@ def test_what_is_no_text_is_told(tmp_path: Path) -> None:
 
 
 def test_all_that_is_wrong_in_a_table_is_told_at_once(tmp_path: Path) -> None:
-    header = "item,price,date,currency,class,discount\n"
+    header = "item,price,date,currency,class\n"
     rows = (
-        "hh100,abc,2026-13-01,EUR,foo,900 %\n"  # what is it, and everything else but the price
-        "t4,,never,,,\n"
+        "hh100,abc,2026-13-01,EUR,foo\n"  # what is it, and everything else but the price
+        "t4,,never,,\n"
         "currencies GBP,x,\n"
-        "25gbe nic,9.000 USD,2026-13-16,,,\n"
-        "a10,12.50,,,,\n"
-        "l40s,xx,,EUR,,\n"
-        "25gbe cable,2.50 USD,,,used,\n"
-        "h100-sxm,xx USD,,,,\n"  # of one accelerator several
-        "h100-sxm hourly,3 USD,,,,\n"
-        "h100-sxm hourly,4 USD,,,,\n"
-        "h100-sxm sold_in,0.5,,,,\n"
-        "extras support,many,,,,\n"
-        "extras spares,some,,,,\n"
+        "25gbe nic,9.000 USD,2026-13-16,,\n"
+        "a10,12.50,,,\n"
+        "l40s,xx,,EUR,\n"
+        "25gbe cable,2.50 USD,,,used\n"
+        "h100-sxm,xx USD,,,\n"  # of one accelerator several
+        "h100-sxm hourly,3 USD,,,\n"
+        "h100-sxm hourly,4 USD,,,\n"
+        "h100-sxm sold_in,0.5,,,\n"
+        "extras support,many,,,\n"
+        "extras spares,some,,,\n"
     )
     lines = told(table(tmp_path, rows, header))
     places = [line.split(" ")[0] for line in lines]
-    assert places == [":2:1:", ":2:11:", ":2:26:", ":2:30:", ":3:1:", ":3:5:", ":4:16:", ":5:21:",
+    assert places == [":2:1:", ":2:11:", ":2:26:", ":3:1:", ":3:5:", ":4:16:", ":5:21:",
                       ":6:5:", ":7:6:", ":7:6:", ":9:10:", ":10:17:", ":11:17:", ":12:18:",
                       ":13:16:", ":14:15:"]  # fmt: skip
