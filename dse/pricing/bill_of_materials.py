@@ -40,11 +40,15 @@ UNSAID: Obstacle = "unsaid server"
 
 @dataclass(frozen=True, kw_only=True)
 class Terms(Converted):
-    """The terms of an offer. quote: its number. valid_until: its last day, empty where it has none.
-    expired: whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`).
-    currency, rate: in which it is given, and USD for one of it; empty and 1 where that is USD;
-    rate_date: of what day that is, where it is known. vendor: who sells it, where that is known."""
+    """The terms of an offer. list_usd: the unit price of which ``discount``, that of a term of a
+    rent, is taken off, None without one. quote: its number. valid_until: its last day, empty where
+    it has none. expired: whether that was past, or it has none and is old
+    (:func:`dse.catalog.lapsed`). currency, rate: in which it is given, and USD for one of it; empty
+    and 1 where that is USD; rate_date: of what day that is, where it is known. vendor: who sells
+    it, where that is known."""
 
+    list_usd: float | None = None
+    discount: float = 0.0
     quote: str = ""
     valid_until: str = ""
     expired: bool = False
