@@ -496,16 +496,3 @@ def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:
 
 
 # -- what is refused, and why a number is not there ------------------------------------------------
-
-
-def test_the_reason_names_the_fact_that_is_unknown(small: dse.Study) -> None:
-    """Of each point its own, as the command line says it."""
-    found = small.price({"gpus": 8, "inter_node": ["30 Gbps", "25gbe", "50 Gbps"]})
-    speed = "has no latency; write {bandwidth: "
-    assert [text[: len(speed) + 8] for text in found["reason"]] == [
-        f"30 Gbps {speed}", "", f"50 Gbps {speed}",
-    ]  # fmt: skip
-    assert np.isnan(found["speedup"]).tolist() == [True, False, True]
-    with pytest.raises(StudyError) as error:
-        small.explain({"gpus": 8, "inter_node": "30 Gbps"})
-    assert found["reason"][0] == f"{error.value.problem}; {error.value.remedy}"

@@ -10,10 +10,9 @@ import pytest
 
 import dse
 from dse.errors import NoFeasiblePoint, StudyError
-from dse.pricing import constraints, memory_remedies
+from dse.pricing import constraints
 from dse.pricing.constraints import built_in, checks, demands, unmet
 from dse.pricing.load import load
-from dse.report.check import checked
 from dse.search.run import run
 from dse.study.quantities import BUILTINS
 from tests.pricing import studies
@@ -110,19 +109,6 @@ def test_a_baseline_that_does_not_fit_is_refused_with_the_remedy(tmp_path: Path)
     assert "\n" not in str(caught.value)
     ignoring = without_the_word(big) + "memory: ignore\n"
     assert load(studies.written(tmp_path, ignoring)).baseline_samples_per_s > 0
-
-
-def test_a_machine_that_holds_the_network_with_no_choice_is_told_of(tmp_path: Path) -> None:
-    """With a sample at a time it would fit; with 512 it does in the larger one only."""
-    text = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[h100-pcie, a10]")
-    text = text.replace("{accelerator: p100-sxm2-16gb,", "{accelerator: h100-pcie,")
-    few = text.replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [32, 512]")
-    assert memory_remedies.nowhere(load(studies.written(tmp_path, few))) == []
-    many = text.replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [512]")
-    problem = load(studies.written(tmp_path, many, "many.yaml"))
-    (line,) = memory_remedies.nowhere(problem)
-    assert line.startswith("resnet50 does not fit in a10: dse prices data-parallel training, in")
-    assert line in checked(problem).caveats
 
 
 def test_memory_cannot_be_ignored_and_demanded(tmp_path: Path) -> None:

@@ -25,19 +25,14 @@ def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:
     return load(studies.written(folder, text))
 
 
-def test_mistakes_of_a_study_its_profiles_and_prices_are_told_at_once(tmp_path: Path) -> None:
+def test_mistakes_of_the_profiles_and_prices_of_a_study_are_told_at_once(tmp_path: Path) -> None:
     prices = "prices: {accelerators: {h100-sxmm: {hourly: 3}, h100-sxm: {purchase: 3 GB}}}\n"
-    names = "calibration: [polaris-off, lassen-mpi]\n"
     with pytest.raises(StudyError) as caught:
-        changed(tmp_path, ("[32, 64, 256]", "[32, 0]"), ("search:", f"{names}{prices}search:"))
-    first, profile, *priced_ = str(caught.value).splitlines()
-    assert "study.yaml:10:23: batch_per_gpu: 0 is zero" in first
+        changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
+    profile, _, *priced_ = str(caught.value).splitlines()
     assert "no calibration profile 'polaris-off'" in profile
     assert "did you mean polaris-ofi?" in profile
     assert ["h100-sxmm: no such accelerator" in priced_[0], "'3 GB'" in priced_[1]] == [True, True]
-    with pytest.raises(StudyError) as caught:  # a study that is right by itself
-        changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
-    assert len(caught.value.mistakes) == 4
 
 
 def test_a_limit_in_another_currency_counts_at_the_rate_of_the_studys_own_list(
@@ -117,9 +112,7 @@ def test_the_prices_that_an_inline_link_lacks_are_named(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as caught:
         link("")
     assert str(caught.value).endswith(
-        " has no known price of switch_port and cable; add to its mapping, "
-        "{bandwidth: .., switch_port: 200 USD, cable: 60 USD}, or give fabric: 25gbe, whose prices "
-        "then count"
+        " has no known price of switch_port and cable; give switch_port and cable in its mapping"
     )
     assert capital(link(", switch_port: 200 USD, cable: 60 USD")) > 0
     assert capital(link(", fabric: 25gbe")) > 0

@@ -173,16 +173,6 @@ def test_a_target_that_says_nothing_of_the_workload_is_refused(
     assert found.value.line == len(studies.SMALL.splitlines()) + 1
 
 
-def test_a_network_without_a_quality_gets_the_list(tmp_path: Path) -> None:
-    text = studies.SMALL.replace("workload: resnet50", "workload: vgg16")
-    with pytest.raises(StudyError) as found:
-        aimed(tmp_path, "{quality: mlperf-resnet50}", text)
-    said = str(found.value)
-    assert "no quality target of vgg16 is known; give target: {samples: ..}" in said
-    for name in catalog.names("convergence"):
-        assert name in said
-
-
 def test_equal_batch_leaves_points_with_the_batch_of_the_baseline(tmp_path: Path) -> None:
     text = studies.SMALL.replace("constraints: [", "constraints: [equal_batch, ")
     problem = load(studies.written(tmp_path, text))
