@@ -13,16 +13,21 @@ from dse.catalog.facts import Fact, latest
 from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.link_power import LinkPower, LinkWatts, link_power
-from dse.catalog.market import no_longer_sold, with_used_prices
-from dse.catalog.model_config import workload_of_config
-from dse.catalog.named_workload import named_workload
+from dse.catalog.model_config import named_workload, workload_of_config
 from dse.catalog.nodes import Node, node
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, estimated, lapsed, own, price_spread
-from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.prices import (
+    NODE_SHARE,
+    PriceList,
+    default_prices,
+    no_longer_sold,
+    read_prices,
+    with_used_prices,
+)
 from dse.catalog.reader import Entry
 from dse.catalog.regions import Region, region
 from dse.catalog.rental import RentalFacts, rental_facts

@@ -98,11 +98,6 @@ class Standing(NamedTuple):
         """Whether it has a date, and is not old."""
         return self.age_years is not None and self.age_years <= OLD_YEARS
 
-    @property
-    def doubtful(self) -> bool:
-        """Whether it is no valid offer, and not what somebody checked of late."""
-        return not (self.offer or (not self._offered and self.checked and self.fresh))
-
     def asked_anew(self, rented: bool) -> bool:
         """Whether an offer is wanted for it: it is not the buyer's, nor a rent of late, which is
         what a cloud asks. That an offer is past its last day is told apart from that."""

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
-from dse.catalog.facts import Fact, day_of
+from dse.catalog.facts import Fact, day_of, last_day
+from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
 from dse.catalog.reader import Entry
@@ -274,6 +275,29 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         facts=_newest(base.facts, entry.facts),
         unsaid=frozenset(unsaid),
         **{GENERAL[key].field: fact() for key, fact in general.items()},
+    )
+
+
+def no_longer_sold(name: str, prices: PriceList) -> Fact | None:
+    """Until when an accelerator was sold new, where that is past on the day of the list; else None.
+
+    One that the buyer has a price of his own for is sold to him.
+    """
+    until, price = prices.sold_until.get(name), prices.accelerator_usd.get(name)
+    if until is None or not until.known or (price is not None and own_price(price)):
+        return None
+    day = None if until.text == NEVER else last_day(until.text)
+    return until if day is None or day < prices.as_of else None
+
+
+def with_used_prices(prices: PriceList) -> PriceList:
+    """The list with prices of used accelerators where they are no longer sold new and such are
+    known; their hosts are bought apart."""
+    found = {name: fact for name, fact in prices.used_usd.items() if no_longer_sold(name, prices)}
+    return replace(
+        prices,
+        accelerator_usd={**prices.accelerator_usd, **found},
+        includes={**prices.includes, **dict.fromkeys(found, CARD)},
     )
 
 
