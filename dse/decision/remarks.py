@@ -290,7 +290,7 @@ def _doubtful(found: Found) -> Iterator[Facts]:
         return
     told = {turn.part for turn in found.answer.turns}
     for item, share in _large(found.answer.recommended.bill):
-        if item.standing.asked_anew(item.rent is not None) and item.item not in told:
+        if item.asked_anew and item.item not in told:
             aged = item.age_years is not None and item.checked
             why = f"{item.age_years:.1f} years old" if aged else "unchecked or without a date"
             yield {"part": item.item, "share": share, "usd": item.unit_usd or 0.0,
@@ -300,7 +300,7 @@ def _doubtful(found: Found) -> Iterator[Facts]:
 def _free(found: Found) -> Iterator[Facts]:
     """That parts which are ordered cost nothing, though they do not stand there."""
     for item in found.answer.recommended.bill if found.answer else ():
-        if item.usd == 0 and item.to_buy and item.standing.own and item.source:
+        if item.usd == 0 and item.to_buy and item.own and item.source:
             yield {"part": item.item, "source": item.source}
 
 

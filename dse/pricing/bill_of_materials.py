@@ -12,7 +12,7 @@ import numpy as np
 from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
-from dse.catalog.price_spread import Standing, age_years
+from dse.catalog.price_spread import OLD_YEARS, age_years
 from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE
 from dse.currencies import Converted
 from dse.model.arrays import Array
@@ -129,12 +129,17 @@ class Item:
         return "USD" if self.rent is None else "USD/hour"
 
     @property
-    def standing(self) -> Standing:
-        """How far the buyer may rely on its price."""
-        expired = self.terms is not None and self.terms.expired
-        own = self.source not in catalog.sources()
-        estimate = self.price_class == ESTIMATE
-        return Standing(own, self.checked, expired, self.age_years, estimate)
+    def own(self) -> bool:
+        """Whether its price is the buyer's, and not the catalogue's."""
+        return self.source not in catalog.sources()
+
+    @property
+    def asked_anew(self) -> bool:
+        """Whether an offer is wanted for it: its price is not the buyer's, nor a rent of late,
+        which is what a cloud asks. That an offer is past its last day is told apart from that."""
+        offered = self.own and self.price_class != ESTIMATE
+        late = self.rent is not None and self.age_years is not None and self.age_years <= OLD_YEARS
+        return not (self.checked and (offered or late))
 
     @property
     def to_buy(self) -> int:

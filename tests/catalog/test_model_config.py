@@ -240,11 +240,3 @@ def test_every_kind_of_model_is_tried_here() -> None:
              VIT)  # fmt: skip
     alike = {"xlm-roberta", "camembert", "mt5"}
     assert {str(one["model_type"]) for one in tried} | alike == set(MODEL_TYPES)
-
-
-def test_a_file_that_breaks_off_is_told_as_json(tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    path.write_text('{"model_type": "llama",\n "hidden_size": 40')
-    with pytest.raises(StudyError) as caught:
-        named_workload(str(path))
-    assert ":2:19: not valid JSON: the file ends before it is complete" in str(caught.value)

@@ -81,18 +81,6 @@ def test_the_page_has_every_column() -> None:
     assert {*re.findall(r"\w+", " ".join(rows))} == {*COLUMNS}
 
 
-def test_a_row_says_what_its_price_includes(tmp_path: Path) -> None:
-    header = "item,price,quote,includes\n"
-    prices = read_prices(table(tmp_path, "h200-sxm,31800 USD,Q-1,card\nt4,2 kUSD\n", header))
-    assert prices.includes["h200-sxm"] == "card"
-    both = "h200-sxm,31800 USD,Q-1,node-share\nb200-sxm,40 kUSD,Q-1,card\nt4,2 kUSD,,node-share\n"
-    prices = read_prices(table(tmp_path, both, header))
-    assert [prices.includes[name] for name in ("h200-sxm", "b200-sxm", "t4")] == [
-        "node-share", "card", "node-share",
-    ]  # fmt: skip
-    assert not prices.unsaid
-
-
 def test_items_have_names_and_clear_aliases_of_the_catalogue(tmp_path: Path) -> None:
     rows = "NVIDIA H200,31000,USD\nH100 SXM hourly,2.5,USD\nInfiniBand NDR switch port,700,USD\n"
     prices = read_prices(table(tmp_path, rows))
@@ -186,21 +174,6 @@ def test_the_later_list_counts_more(tmp_path: Path) -> None:
     assert default_prices().accelerator_usd["t4"].value == 2_200
 
 
-def test_terms_of_an_offer_in_yaml(tmp_path: Path) -> None:
-    path = tmp_path / "offer.yaml"
-    path.write_text(
-        "currencies: {EUR: 1.1 USD}\n"
-        "accelerators:\n"
-        "  t4: {purchase: {value: 875 EUR, quote: Q-9, valid_until: 2026-12}}\n"
-    )
-    fact = read_prices(path).accelerator_usd["t4"]
-    assert fact.value == 962.5
-    assert fact.offer is not None
-    assert (fact.offer.quote, fact.offer.price_class) == ("Q-9", QUOTE)
-    assert not fact.offer.expired(datetime.date(2026, 12, 31))
-    assert fact.offer.expired(datetime.date(2027, 1, 1))
-
-
 def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> None:
     silent = read_prices(table(tmp_path, "t4,900,USD\n"))
     assert silent.valid_on >= datetime.date(2026, 11, 16)
@@ -276,13 +249,6 @@ def test_a_mistake_in_other_columns_is_one_line(
 ) -> None:
     (line,) = told(table(tmp_path, f"{row}\n", f"{header}\n"))
     assert message in line
-
-
-def test_what_is_no_text_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "vendor.csv"
-    path.write_bytes(b"item,price\nh\xf6st,1\n")
-    assert told(path) == [":2:2: not UTF-8 text; save it as CSV in UTF-8"]
-    assert told(tmp_path / "none.csv")[0].startswith(": cannot be read: No such file")
 
 
 def test_all_that_is_wrong_in_a_table_is_told_at_once(tmp_path: Path) -> None:

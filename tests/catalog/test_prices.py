@@ -18,12 +18,6 @@ def test_the_default_list() -> None:
     assert prices.host_usd.status == "unverified"
 
 
-def test_a_price_not_known_is_there_without_a_number() -> None:
-    fact = default_prices().accelerator_usd["mi325x"]
-    assert fact.value is None
-    assert fact.status == "unknown"
-
-
 def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
     path = tmp_path / "offer.yaml"
     path.write_text(
@@ -126,38 +120,3 @@ def test_it_is_known_of_which_prices_nobody_says_whether_they_include_servers(
     again.write_text("accelerators: {h200-sxm: {purchase: 31 kUSD, host: 9 kUSD}}\n")
     assert not read_prices(silent, again).unsaid
     assert read_prices(silent, again).includes["h200-sxm"] == "card"
-
-
-def test_a_later_list_whose_price_includes_the_host_leaves_no_other(tmp_path: Path) -> None:
-    path = tmp_path / "cards.yaml"
-    path.write_text("accelerators:\n  h100-sxm: {host: 30 kUSD}\n")
-    whole = tmp_path / "machines.yaml"
-    whole.write_text(
-        "accelerators:\n  h100-sxm: {purchase: {value: 40 kUSD, includes: node-share}}\n"
-    )
-    assert read_prices(path).host_of("h100-sxm").value == 30_000
-    assert not read_prices(path, whole).accelerator_host_usd
-    cards = (
-        "accelerators:\n  b200-sxm: {purchase: {value: 40 kUSD, includes: card}, host: 35 kUSD}\n"
-    )
-    path.write_text(cards)
-    assert read_prices(path).host_of("b200-sxm").value == 35_000
-
-
-def test_all_mistakes_of_a_list_are_told_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "offer.yaml"
-    path.write_text(
-        "host: 15000 W\n"
-        "accelerators:\n"
-        "  h1000: {purchase: 27000 USD}\n"
-        "  a100-sxm4-80gb: {purchase: 9 GB, hourly: 2 USD/hour}\n"
-        "fabrics:\n  ib-ndr: {nick: 1500 USD, cables: 60 USD}\n"
-    )
-    with pytest.raises(StudyError) as caught:
-        read_prices(path)
-    assert [one.line for one in caught.value.mistakes] == [1, 3, 4, 6, 6]
-    table = tmp_path / "offer.csv"
-    table.write_text("item,price\nh100-sxmm,3 USD\nhost,\nh100-sxm,27000 USD\n")
-    with pytest.raises(StudyError) as caught:
-        read_prices(table)
-    assert [one.line for one in caught.value.mistakes] == [2, 3]

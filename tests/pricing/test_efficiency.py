@@ -85,12 +85,6 @@ def test_its_interval_comes_along(tmp_path: Path) -> None:
     assert spread(12.5e12, 12.6e12) < spread(3e12, 15e12)
 
 
-def test_a_run_states_the_measured_share(timed: Problem) -> None:
-    (line,) = [text for text in assumptions(timed) if "v100-sxm2-16gb" in text]
-    assert "fp32 peak in arithmetic: measured in large matrix products" in line
-    assert "profile servers" in line
-
-
 def test_a_share_is_of_its_own_device_and_at_most_the_peak() -> None:
     v100 = catalog.accelerator("v100-sxm2-16gb")
     beyond = server_profiles.profile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -92,29 +91,3 @@ def test_one_point_is_refused_what_would_not_change_it(
         explain_point(str(path), [f"{axis}={value}" for axis, value in given.items()], False)
     assert words in str(found.value)
     assert str(found.value).startswith("--set: ")
-
-
-def test_one_point_may_be_given_what_all_of_the_study_have(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """So that a point of the front can be explained by all of its axes."""
-    condition = "{axis: bucket, values: [1 MiB, 25 MiB], if: {aggregation: [ring-mpi, ps-grpc]}}"
-    text = studies.APPROACHES.replace(f"  - {condition}\n", "")
-    path = studies.written(tmp_path, text.replace("  overlap:", "  bucket: 25 MiB\n  overlap:"))
-    explain_point(str(path), ["aggregation=grpc", "bucket=25 MiB"], False)
-    assert "bucket           25 MiB  (does not matter here)" in capsys.readouterr().out.splitlines()
-    with pytest.raises(StudyError, match="no buckets; drop bucket"):
-        explain_point(str(path), ["aggregation=grpc", "bucket=4 MiB"], False)
-
-
-def test_one_point_is_shown_with_its_units(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = studies.written(tmp_path, studies.APPROACHES)
-    asked = ["aggregation=horovod-mpi", "fusion_buffer=4MiB", "fusion_cycle=500us"]
-    explain_point(str(path), [*asked, "gpus=8"], True)
-    config = json.loads(capsys.readouterr().out)["config"]
-    assert (config["fusion_buffer"], config["fusion_cycle"]) == ("4 MiB", "0.5 ms")
-    explain_point(str(path), ["aggregation=ring-mpi", "bucket=25 MB"], False)
-    (shown,) = [s for s in capsys.readouterr().out.splitlines() if s.startswith("bucket")]
-    assert shown == "bucket           25 MB  (not in the study: never tried)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from dse.catalog import read_workload
 from dse.errors import StudyError
-from dse.pricing.load import EQUAL_LAYERS, load, study_path
+from dse.pricing.load import EQUAL_LAYERS, load
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
 from dse.study.questions import Questions
@@ -99,11 +98,6 @@ def test_own_host_and_fabric_prices_count(tmp_path: Path) -> None:
     assert before - after == 2 * (20_000 - 10_000) + (2 + 1) * (150 - 1_000) + 10_000
 
 
-def test_an_unknown_fabric_price_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"aws-efa-v2 has no known price.*under prices:"):
-        changed(tmp_path, ("    - 10gbe\n", "    - aws-efa-v2\n"), ("inter_node: 10gbe,", ""))
-
-
 def test_the_prices_that_an_inline_link_lacks_are_named(tmp_path: Path) -> None:
     def link(given: str) -> Problem:
         inline = f"    - {{bandwidth: 25 Gbps, latency: 5 us, nic: 300 USD{given}}}\n"
@@ -123,16 +117,6 @@ def test_a_baseline_that_nobody_gave_is_told_so(tmp_path: Path) -> None:
     text = text[: text.index("baseline:")] + text[text.index("constraints:") :]
     with pytest.raises(StudyError, match=r"no baseline: is given.*\(accelerator=.*precision=fp8"):
         load(studies.written(tmp_path, text))
-
-
-def test_a_run_needs_a_length(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="target"):
-        changed(tmp_path, ("minimize: capital", "minimize: per_run"))
-
-
-def test_a_missing_profile_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="dse calibrate run --name elsewhere"):
-        changed(tmp_path, ("workload: resnet50", "workload: resnet50\ncalibration: [elsewhere]"))
 
 
 def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
@@ -173,21 +157,6 @@ def test_memory_that_is_not_known_cannot_be_compared(tmp_path: Path) -> None:
         changed(tmp_path, ("workload: resnet50", unknown), limit)
 
 
-def test_a_config_is_a_workload(tmp_path: Path) -> None:
-    config = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
-              "n_positions": 64, "vocab_size": 50257}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    given = f"workload: {tmp_path / 'config.json'}"
-    whole = changed(tmp_path, ("workload: resnet50", given))
-    assert whole.workload.params == 124_439_808 - 960 * 768
-    assert whole.workload.tokens_per_sample == 64
-    given = f"workload: {{config: {tmp_path / 'config.json'}, sequence: 16}}"
-    short = changed(tmp_path, ("workload: resnet50", given))
-    assert short.workload.tokens_per_sample == 16
-    for problem in (whole, short):  # as a decoder usually is trained
-        assert problem.study.baseline.labels["optimizer"] == "adam"
-
-
 def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
     tmp_path: Path,
 ) -> None:
@@ -203,11 +172,6 @@ def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
     assert 0 <= float(terms["exposed_s"][0]) < float(terms.comm_s[0]) / 2
     (said,) = (line for line in assumptions(problem) if "layers of mine" in line)
     assert f"{EQUAL_LAYERS} equal ones stand for them" in said
-
-
-def test_a_bare_name_is_a_study_that_ships() -> None:
-    assert study_path("example").name == "example.yaml"
-    assert study_path("./example.yaml") == Path("example.yaml")
 
 
 def test_a_node_brings_its_accelerators_network_and_price() -> None:
@@ -248,13 +212,6 @@ def test_an_inline_link_is_filled_from_its_fabric(tmp_path: Path) -> None:
 def test_a_link_without_a_latency_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="10 Gbps has no latency"):
         changed(tmp_path, ("    - 10gbe\n", "    - 10 Gbps\n"), ("inter_node: 10gbe,", ""))
-
-
-def test_prices_and_workload_are_part_of_what_a_run_is(tmp_path: Path) -> None:
-    plain = changed(tmp_path)
-    dearer = changed(tmp_path, ("search:", "prices: {host: 30000 USD}\nsearch:"))
-    assert plain.inputs_hash == changed(tmp_path).inputs_hash
-    assert plain.inputs_hash != dearer.inputs_hash
 
 
 def test_a_run_may_be_given_in_epochs(tmp_path: Path) -> None:

@@ -160,21 +160,6 @@ def test_bad_input_is_one_clear_line(more: str, said: str, tmp_path: Path) -> No
     assert "study.yaml:13:" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("pue: 0.99\n", "offer.yaml:1:6: pue 0.99 is too small: it must be at least 1"),
-        ("rack_units: 0\n", "offer.yaml:1:13: rack_units 0 is too small: it must be at least 0.01"),
-        ("carbon: 0.1 USD/kWh\n", "wrong unit"),
-        ("host_power_per_accelerator: 300 W\n", "did you mean host_power"),
-    ],
-)
-def test_a_bad_price_list_is_one_clear_line(text: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "offer.yaml").write_text(text)
-    with pytest.raises(StudyError, match=said):
-        catalog.read_prices(tmp_path / "offer.yaml")
-
-
 def test_carbon_needs_a_target(tmp_path: Path) -> None:
     aimed = CARDS.replace("minimize: power", "minimize: carbon")
     with pytest.raises(StudyError, match="objective carbon needs a target"):

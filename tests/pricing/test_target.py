@@ -138,14 +138,6 @@ def test_all_points_share_the_draws_of_the_curve(problem: Problem) -> None:
     assert np.corrcoef(logs)[0, 1] == pytest.approx(fit.correlation, abs=0.1)
 
 
-def test_the_inputs_of_a_run_hold_its_length(tmp_path: Path) -> None:
-    one, same, other = (
-        aimed(tmp_path, target).inputs_hash
-        for target in ("{quality: mlperf-resnet50}", "{quality: mlperf-resnet50}", "{samples: 1e6}")
-    )
-    assert one == same != other
-
-
 def test_a_quality_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "ours.yaml").write_text(OWN, encoding="utf-8")
     found = aimed(tmp_path, "{quality: ours.yaml}").baseline

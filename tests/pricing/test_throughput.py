@@ -23,10 +23,7 @@ from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
 from dse.report.check import checked
 from dse.report.design_point import Point
-from dse.report.explain import lines
 from dse.report.points import explained
-from dse.report.words import significant
-from dse.study import Value
 from tests.calibration.importers.reference import reference
 from tests.pricing import priced
 
@@ -263,11 +260,6 @@ def test_several_usually_take_longer_than_one() -> None:
     assert around == pytest.approx(throughput.WITHIN_NODE, abs=1e-3)
 
 
-def test_a_rate_that_is_usual_of_several_moves_nothing(tmp_path: Path, plain: Problem) -> None:
-    usual = replace(OURS, gpus=8, samples_per_s=8 * rate(plain) * 0.927)
-    assert rate(problem_of(tmp_path, usual)) == pytest.approx(rate(plain), rel=0.01)
-
-
 def test_accumulation_shares_the_update() -> None:
     network = catalog.workload("bert-large-s128")
     row = replace(OURS, workload=network.name, batch_per_gpu=8.0, optimizer="adam")
@@ -285,38 +277,6 @@ def test_a_block_is_modelled_by_its_own_layers() -> None:
     whole = throughput.modelled_s(replace(row, layers=network.layer_names), network, ())
     assert throughput.modelled_s(row, network, ()) == pytest.approx(whole / 24, rel=0.1)
     assert throughput.noise_of(row) == 0.15
-
-
-def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> None:
-    stranger = replace(OURS, accelerator="cpu")
-    mine = problem_of(tmp_path, OURS, replace(OURS, batch_per_gpu=64.0), stranger)
-    counted = "2 training rates correct the time of computing (from ours)"
-
-    def told(problem: Problem, **values: Value | None) -> list[str]:
-        point = priced.point(problem, **values)
-        return [text for text in assumptions(problem, point) if "training rates" in text]
-
-    (_, line) = told(mine, gpus=8)
-    assert line == f"{counted}."
-    (_, line) = told(mine)
-    dse = significant(rate(mine))
-    assert line == (
-        f"{counted}; at the recommended configuration you measured 1,500 samples/s (dse: {dse})."
-    )
-    here = f"at this very configuration you measured 1,500 samples/s (dse: {dse})"
-    point = explained(mine, mine.study.baseline.values)
-    assert point.own_rates == f"{counted}; {here}"
-    assert f"your rates       {point.own_rates}" in lines(point)
-    assert explained(mine, priced.point(mine, accelerator="h100-sxm")).own_rates == counted
-    eight = replace(OURS, gpus=8, samples_per_s=11000.0, aggregation="ring-nccl")
-    both = problem_of(tmp_path, OURS, eight)
-    assert "you measured 11,000 samples/s" in " ".join(told(both, gpus=8))
-    other = " ".join(told(both, gpus=8, aggregation="tree-nccl"))
-    assert "you measured" not in other
-    assert "medians of" in other
-    assert "as your training rates correct them" in other
-    assert len(told(plain)) == 1, "the published ones"
-    assert explained(plain, plain.study.baseline.values).own_rates is None
 
 
 def test_a_rate_that_is_in_two_profiles_counts_once(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.papers import tf_machines
 from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS
 from dse import catalog
+from dse.calibration.evidence import Grade
 from dse.model.aggregation.tensorwise import allreduce_s, step_s
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.load import known_names, load, shipped_studies
@@ -200,13 +201,13 @@ def test_nothing_of_an_approach_counts_as_measured(paper: Problem) -> None:
     for name in EVERY:
         values = at(paper, aggregation=name, gpus=12)
         assert not paper.points_at(values).measured()
-        assert not np.any(paper.point(values).in_range)
+        assert not np.any(paper.point(values).grade == Grade.INSIDE)
         point = describe(paper, values)
         low, high = point.interval.step_s
         assert low < point.step_s < high, "as far off as the catalogue's prices are"
         assert point.extrapolated
         assert name in point.why_outside[0]
-    assert np.all(paper.point(at(paper, aggregation="grpc", gpus=1)).in_range)
+    assert np.all(paper.point(at(paper, aggregation="grpc", gpus=1)).grade == Grade.INSIDE)
 
 
 def test_a_measured_transport_of_the_same_name_is_another(tmp_path: Path) -> None:
