@@ -18,7 +18,6 @@ from dse.model.aggregation.nccl_tuner import LL, RING, tuner_of
 from dse.pricing.aggregations import Factory
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report.assumptions import assumptions
 from dse.study import AggregationName
 from tests.pricing import priced, studies
 
@@ -73,18 +72,6 @@ def test_sockets_are_several_times_slower_than_rdma(problem: Problem) -> None:
         priced.comm_s(problem, aggregation=f"ring-{over}", gpus=64) for over in ("nccl", "nccl-tcp")
     )
     assert 3 < tcp / rdma < 6
-
-
-def test_the_report_says_that_hierarchical_is_not_of_nccl(problem: Problem) -> None:
-    said = [line for line in assumptions(problem) if "not something NCCL does by itself" in line]
-    assert len(said) == 1
-    assert said[0].startswith("hierarchical-nccl is not")
-
-
-def test_without_it_nothing_is_said_of_it(tmp_path: Path) -> None:
-    text = STUDY.replace("hierarchical-nccl", "hierarchical-mpi")
-    said = " ".join(assumptions(load(studies.written(tmp_path, text))))
-    assert "by itself" not in said
 
 
 def test_one_node_needs_no_network(tmp_path: Path, problem: Problem) -> None:
