@@ -28,14 +28,12 @@ from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
 # What stands in the way of an order: nobody sells it new, a rack feeds too little, a network has
-# too few tiers, a price is far from what the catalogue lets one expect, or is taken to pay servers,
-# though its list does not say so.
-Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price", "unsaid server"]
+# too few tiers, or a price is far from what the catalogue lets one expect.
+Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price"]
 UNSOLD: Obstacle = "unsold"
 RACK: Obstacle = "rack"
 TIERS: Obstacle = "tiers"
 UNLIKELY: Obstacle = "unlikely price"
-UNSAID: Obstacle = "unsaid server"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,11 +167,7 @@ def _items(points: Points) -> Iterator[Item]:
     for item in _item(points, device.title + units, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
         said: dict[str, Any] = {}
-        taken = device.name in points.problem.prices.unsaid
-        if machine.with_server and taken and item.to_buy and not item.obstacle:
-            remark = "its part of a server is taken to be in the price, as in the catalogue's"
-            said = {"remark": remark, "obstacle": UNSAID}
-        elif machine.with_server and not item.obstacle:
+        if machine.with_server and not item.obstacle:
             said = {"remark": "its part of a server is in the price"}
         yield replace(item, idle=idle, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
