@@ -61,8 +61,6 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
             "nodes:\n  dgx-h100: {purchase: {value: 1 kUSD, includes: card}}\n",
             "'includes' does not apply to dgx-h100, which is sold whole; drop it",
         ),
-        ("host: {value: 9 kUSD, currency: EUR}\n", "unknown key 'currency' in host; use value"),
-        ("accelerators:\n  t4: {rent: 1 USD/hour}\n", "unknown key 'rent'"),
         (
             "accelerators:\n  b200-sxm: {host: 30 kUSD}\n",
             "offer.yaml:2:20: the price of b200-sxm already includes its host; add includes: card",
@@ -70,17 +68,14 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
         ("accelerators:\n  t4: {host: 3 kUSD/h}\n", "offer.yaml:2:14: '3 kUSD/h' has the wrong"),
         ("nodes:\n  dgx-h100: {host: 30 kUSD}\n", "offer.yaml:2:20: unknown key 'host'"),
         ("fabrics: {ib-ndr: {nick: 3 USD}}\n", "unknown key 'nick'; did you mean nic?"),
-        ("nodes: 3\n", "nodes is not a mapping"),
         (
             "accelerators:\n  t4: {sold_in: 0}\n",
             "sold_in 0 is no number of accelerators; write 1, 4",
         ),
-        ("accelerators:\n  t4: {sold_in: 2.5}\n", "sold_in 2.5 is no number of accelerators"),
         (
             "host: {value: 9 kUSD, date: 15-Nov-2024}\n",
             "'15-Nov-2024' is no date; write 2026-11-16",
         ),
-        ("host: {value: 9 kUSD, date: 2024-02-30}\n", "'2024-02-30' is no date"),
         ("as_of: soon\n", "as_of 'soon'; write a day: 2026-11-16"),
     ],
 )

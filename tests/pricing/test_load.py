@@ -214,13 +214,6 @@ def test_a_link_without_a_latency_is_refused(tmp_path: Path) -> None:
         changed(tmp_path, ("    - 10gbe\n", "    - 10 Gbps\n"), ("inter_node: 10gbe,", ""))
 
 
-def test_a_run_may_be_given_in_epochs(tmp_path: Path) -> None:
-    epochs = "target: {epochs: 90, epoch_samples: 1.28e6}\nsearch:"
-    problem = changed(tmp_path, ("minimize: capital", "minimize: per_run"), ("search:", epochs))
-    samples = problem.baseline["samples_to_target"]
-    assert float(samples.item()) == pytest.approx(90 * 1.28e6, rel=1e-15)
-
-
 def test_the_study_of_the_reference_page_is_complete(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
     text = page.partition("```yaml\n")[2].partition("```")[0]

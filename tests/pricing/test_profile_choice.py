@@ -12,8 +12,6 @@ from dse.calibration.evidence import ByLayoutEvidence
 from dse.errors import StudyError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report.check import checked
-from dse.report.check import lines as check_lines
 from tests.pricing import studies
 
 STUDY = """\
@@ -99,12 +97,6 @@ def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
         assert priced_by(both, gpus=8, accelerator="a100-sxm4-40gb") == "a100-node"
         assert priced_by(both, gpus=8, accelerator="h100-sxm") == "h100-node"
         assert comm_s(both, gpus=8, accelerator="a100-sxm4-40gb") > comm_s(both, gpus=8)
-
-
-def test_a_profile_that_prices_nothing_is_not_suggested_again(tmp_path: Path) -> None:
-    efa = problem(tmp_path, "[aws-p5-efa, h100-node]")
-    assert checked(efa).named == ("h100-node",)
-    assert "aws-p5-efa" not in next(line for line in check_lines(efa) if "calibration: [" in line)
 
 
 def test_networks_by_name_tell_two_vendors_apart(tmp_path: Path) -> None:

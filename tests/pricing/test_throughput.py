@@ -21,9 +21,7 @@ from dse.pricing.draws import DRAWS
 from dse.pricing.problem import Problem
 from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
-from dse.report.check import checked
 from dse.report.design_point import Point
-from dse.report.points import explained
 from tests.calibration.importers.reference import reference
 from tests.pricing import priced
 
@@ -180,11 +178,6 @@ def test_of_small_batches_a_whole_step_tells_how_long_launches_take(tmp_path: Pa
     assert ratio == pytest.approx(1.0, abs=0.03)
 
 
-def test_one_accelerator_sums_nothing(tmp_path: Path) -> None:
-    stated = replace(OURS, aggregation="ring-nccl", inter_node="100gbe")
-    assert rate(problem_of(tmp_path, stated)) == rate(problem_of(tmp_path, OURS))
-
-
 def test_given_shares_of_the_peaks_are_not_corrected(tmp_path: Path) -> None:
     study = f"{STUDY}efficiency: {{compute: 0.5, memory: 0.7}}\n"
     stated = replace(OURS, gpus=8, samples_per_s=3000.0, aggregation="ring-nccl")
@@ -277,18 +270,6 @@ def test_a_block_is_modelled_by_its_own_layers() -> None:
     whole = throughput.modelled_s(replace(row, layers=network.layer_names), network, ())
     assert throughput.modelled_s(row, network, ()) == pytest.approx(whole / 24, rel=0.1)
     assert throughput.noise_of(row) == 0.15
-
-
-def test_a_rate_that_is_in_two_profiles_counts_once(tmp_path: Path) -> None:
-    fast = replace(OURS, samples_per_s=1700.0)
-    once = priced.problem_of(tmp_path, STUDY, profile(OURS, fast))
-    twice = priced.problem_of(tmp_path, STUDY, profile(OURS, fast), profile(OURS, name="again"))
-    assert rate(twice) == rate(once)
-    assert checked(twice).rates == 2
-    own = explained(twice, twice.study.baseline.values).own_rates
-    assert own is not None
-    assert own.startswith("2 training rates correct")
-    assert "again" not in own
 
 
 @pytest.mark.parametrize(
