@@ -50,7 +50,7 @@ from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.draws import replicas
 from dse.pricing.nearest_profile import NearestProfile
-from dse.pricing.remembered import Remember, Remembered
+from dse.pricing.remembered import Remember, Remembered, Wrapped
 from dse.pricing.step_errors import StepErrors, Taken
 from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
@@ -87,11 +87,6 @@ class PricedAggregation:
     def profile(self) -> Profile | None:
         """The profile that prices it; None where the catalogue does."""
         return self.evidence.profile
-
-    @property
-    def left_to_library(self) -> bool:
-        """Whether the library chooses the algorithm."""
-        return left_to_library(self.name)
 
 
 def few_nodes(profile: Profile | None) -> float:
@@ -379,7 +374,7 @@ def _servers(profile: Profile, algorithm: str, transport: Transport) -> ServersF
 
 def _innermost(model: Aggregation) -> Aggregation:
     """The aggregation itself, without the wrappers that draw or remember its prices."""
-    while isinstance(model, Drawn | Remembered):
+    while isinstance(model, Wrapped):
         model = model.inner
     return model
 

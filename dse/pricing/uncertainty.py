@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     Aggregation,
     Authority,
-    Bucketed,
     Gradients,
     Layout,
     MessageChoice,
@@ -35,6 +34,7 @@ from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
 from dse.pricing.draws import noted
+from dse.pricing.remembered import Wrapped
 from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
 SIDES = ("inside", "outside")  # of what was measured: their errors are independent
@@ -77,7 +77,7 @@ def link_factors(link: str, draws: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Drawn(Bucketed):
+class Drawn(Wrapped):
     """Another aggregation, every draw of it off by the error that its evidence says.
 
     One factor for all messages of a step, log-normal: they err together, and so do two points of
@@ -86,7 +86,6 @@ class Drawn(Bucketed):
     transport: see :func:`sums_error`.
     """
 
-    inner: Bucketed
     evidence: Evidence
     sharing: Array
     algorithm: str
@@ -97,18 +96,6 @@ class Drawn(Bucketed):
     def leading_axes(self) -> int:  # type: ignore[override]
         return 1 if len(self.sharing) else 0
 
-    @property
-    def updates_on_servers(self) -> bool:  # type: ignore[override]
-        return self.inner.updates_on_servers
-
-    @property
-    def axes(self) -> frozenset[str]:
-        return self.inner.axes
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        return self.inner.algorithms
-
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         """(sizes, draws, *S)."""
         seconds = self.inner.message_s(message_bytes, gradients, layout)
@@ -117,12 +104,6 @@ class Drawn(Bucketed):
             self.transport,
         )  # fmt: skip
         return np.asarray(seconds * error)
-
-    def priced(self, layout: Layout) -> Any:
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        return self.inner.bounded(gradients, layout)
 
 
 def drawn_scale(scale: Scale, spread: Scale, errors: StepErrors, draws: int) -> Scale:

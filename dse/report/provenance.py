@@ -11,7 +11,7 @@ from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
 from dse.pricing import offers, profile_use, target
-from dse.pricing.aggregations import PricedAggregation
+from dse.pricing.aggregations import PricedAggregation, left_to_library
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
@@ -48,9 +48,9 @@ def transports(problem: Problem) -> list[TransportRow]:
             if name.transport == transport
         ]
         bare = any(profile_use.catalogue_taken(problem, one.name) for one in used)
-        named = [one.name.algorithm for one in used if not one.left_to_library]
+        named = [one.name.algorithm for one in used if not left_to_library(one.name)]
         notes = [_named_note(problem, transport, named, bare)] if named else []
-        notes += [_library_note(problem, one) for one in used if one.left_to_library]
+        notes += [_library_note(problem, one) for one in used if left_to_library(one.name)]
         measured = any(profile_use.taken(problem, one.name) for one in used)
         rows.append(TransportRow(
             name=transport, title=catalog.transport(transport).title,
