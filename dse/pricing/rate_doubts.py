@@ -10,10 +10,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import Workload
-from dse.model.arrays import scalar
-from dse.model.memory import ledger
-from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
-from dse.pricing import anchors, devices, network, throughput
+from dse.pricing import anchors, throughput
 from dse.units import rounded
 
 # A judgement: of published rates hardly one is so far from what is predicted.
