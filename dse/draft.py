@@ -98,7 +98,7 @@ class Draft:
         path: of that, which need not be there. made_by: the command, for its first lines. Raises
         :class:`StudyError` with the options behind all that is wrong.
         """
-        from dse.pricing.profiles_at_hand import blind, training_rates, unasked
+        from dse.pricing.profiles_at_hand import training_rates, unasked
 
         seen, folder, machines = self._seen, str(path.parent), self._known
         counts = sorted(map(int, seen.study.numbers("gpus", 1)))
@@ -127,7 +127,6 @@ class Draft:
             "made_by": " ".join(made_by.split()),
             "name": self.name,
             "workload": _path(named if isinstance(named, str) else self.workload, folder),
-            "blind": blind(seen),
             "profiles": {
                 **{name: f"{count} training rates of yours" for name, count in rates.items()},
                 **{name: one.good_for for name, one in communication.items()},

@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 
 import dse
-from dse.calibration.evidence import Grade
 from dse.errors import StudyError
-from dse.prices import EVIDENCE, FORMULA, SILENT
 from dse.pricing import constraints, scattering, uncertainty
 from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
-from dse.study.axes import AXES
 from tests.evidence import beyond
 from tests.pricing import priced, studies
 
@@ -77,32 +74,6 @@ def test_a_data_frame_is_a_table_and_takes_prices(small: dse.Study, library: str
     np.testing.assert_array_equal(table["speedup"].to_numpy(), found["speedup"])
 
 
-class Series:
-    """A column of a data frame, as far as its price is concerned."""
-
-    def __init__(self, values: list[Any]) -> None:
-        self.values = values
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def to_numpy(self) -> np.ndarray[Any, Any]:
-        return np.array(self.values)
-
-
-class Frame:
-    """A data frame, as far as its price is concerned."""
-
-    columns = tuple(COLUMNS)
-
-    def __getitem__(self, name: str) -> Series:
-        return Series(COLUMNS[name])
-
-
-def test_whatever_has_columns_is_a_table(small: dse.Study) -> None:
-    same(small.price(Frame()), small.price(COLUMNS))
-
-
 def test_a_single_value_is_that_of_all_points(small: dse.Study) -> None:
     found = small.price({"gpus": [4, 8, 16], "aggregation": "ring-mpi", "batch_per_gpu": 64})
     spelled = {"gpus": [4, 8, 16], "aggregation": ["ring-mpi"] * 3, "batch_per_gpu": [64] * 3}
@@ -118,11 +89,6 @@ def test_what_is_left_out_is_the_baselines(small: dse.Study) -> None:
     given = small.price([{**small.baseline, **row} for row in
                          ({"gpus": 8}, {"aggregation": "ring-mpi"}, {})])  # fmt: skip
     same(some, given)
-
-
-def test_nothing_asked_is_the_baseline(small: dse.Study) -> None:
-    same(small.price({}), small.price([{}]))
-    same(small.price({}), small.price(small.baseline))
 
 
 @pytest.mark.parametrize("empty", [[], {"gpus": []}, {"gpus": np.zeros(0)}])
@@ -226,23 +192,6 @@ def test_a_column_named_like_an_axis_holds_its_values(small: dse.Study, tmp_path
     assert always.price(points)["ps_servers"].tolist() == [2.0, 2.0]
 
 
-def test_without_the_axis_a_column_holds_what_the_model_takes(tmp_path: Path) -> None:
-    text = studies.SMALL.replace(
-        "accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]", "node: [dgx-1-v100]"
-    )
-    text = text.replace("  gpus_per_node: [1, 4]\n", "").replace("gpus_per_node: 4, ", "")
-    text = text.replace("accelerator: p100-sxm2-16gb", "node: dgx-1-v100")
-    assert dse.load_study(studies.written(tmp_path, text)).price({})["gpus_per_node"] == [8.0]
-
-
-def test_quantities_named_like_an_axis_are_counts() -> None:
-    shared = [row.column for row in QUANTITIES.values() if row.column in AXES]
-    assert "ps_servers" in shared
-    for name in shared:
-        assert AXES[name].number is not None
-        assert AXES[name].number.whole
-
-
 def test_nan_has_a_reason(tmp_path: Path) -> None:
     text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [fp32, bf16]")
     study = dse.load_study(studies.written(tmp_path, text))
@@ -329,11 +278,6 @@ def test_a_blank_on_an_axis_that_the_study_lacks_is_priced(small: dse.Study) -> 
 # -- evidence and intervals ------------------------------------------------------------------------
 
 
-def test_every_evidence_has_a_word() -> None:
-    assert EVIDENCE[: len(Grade)] == ("inside", "near", "far", "catalogue")
-    assert EVIDENCE[len(Grade) :] == (FORMULA, SILENT)
-
-
 def test_evidence_is_by_the_point(nccl: dse.Study) -> None:
     points = [{"nics_per_node": 2}, {"gpus": 8}, {"gpus": 1}, {"aggregation": "ring-nccl"},
               {"gpus": 8, "accelerator": "p100-sxm2-16gb"}, {"gpus": 1024}]  # fmt: skip
@@ -416,42 +360,25 @@ def test_without_measurements_intervals_are_the_catalogue_s(small: dse.Study) ->
     ("points", "said"),
     [
         ([{"gpsu": 8}], "points: no axis 'gpsu'; did you mean gpus?"),
-        ({"gpsu": [8]}, "points: no axis 'gpsu'; did you mean gpus?"),
         ([{"gpus": "four"}], "points: "),
         ([{"gpus": ""}], "points: gpus has no value; give one, or leave the axis out"),
-        ([{"gpus": None}], "points: gpus has no value"),
         ([{"aggregation": "ps-grpc", "ps_servers": None}],
          "points: ps_servers has no value; give one, or leave the axis out"),
         ({"aggregation": ["ring-mpi", "ps-grpc"], "ps_servers": np.array([2.0, np.nan])},
          "points: ps_servers has no value"),
-        ([{}, {"ps_servers": ""}], "points: ps_servers has no value"),
-        ({"gpsu": None}, "points: no axis 'gpsu'; did you mean gpus?"),
         ({"node": None}, "points: this study chooses by accelerator; give accelerator"),
-        ({"batch_per_gpu": np.array([32.0, np.nan])}, "points: "),
-        ([{"gpus": 8.5}], "points: "),
         ({"gpus": [8, 16], "batch_per_gpu": [32]},
          "points: column 'batch_per_gpu' has 1 values, 'gpus' has 2; give columns of one length"),
-        ([{"aggregation": "ring-nccll"}], "points: "),
-        ([{"node": "dgx-h100"}], "points: this study chooses by accelerator; give accelerator"),
         (8, "points: int is not a table; give columns by axis, or a list of mappings"),
-        ("gpus=8", "points: str is not a table; give columns by axis, or a list of mappings"),
-        (None, "points: NoneType is not a table"),
         ([8], 'points: int is not a point; write it as {"gpus": 8}'),
-        ([[8]], "points: list is not a point"),
         ({"gpus": [[8]]}, "points: gpus: a list where one value should be; write one value"),
         ({"gpus": np.ones((2, 2))},
          "points: column 'gpus' is not a list of values; give one value for each point"),
-        ({"gpus": {8, 16}}, "points: column 'gpus' is not a list of values"),
         ({"gpus": {0: 8}}, "points: gpus: a mapping is not a number"),
-        ([{"gpus": np.array([8])}], "points: gpus: a list where one value should be"),
-        ({"gpus": [8, np.ma.masked]}, "points: gpus has no value"),
         ({"gpus": np.ma.array([8, 16], mask=[False, True])}, "points: gpus has no value"),
         ({"gpus": True}, "points: gpus: true is not a number"),
-        ({8: [1]}, "points: no axis '8'"),
-        ([{"inter_node": {"bandwidth": object()}}], "points: object cannot be written in a file"),
         ([{"inter_node": {"bandwidth": ["1 Gbps", "2 Gbps"]}}],
          "points: inter_node: several links; write one bandwidth"),
-        (np.zeros(3), "points: ndarray is not a table"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_priced_names_the_argument(small: dse.Study, points: Any, said: str) -> None:
@@ -459,25 +386,6 @@ def test_what_cannot_be_priced_names_the_argument(small: dse.Study, points: Any,
         small.price(points)
     assert str(found.value).startswith(said)
     assert "\n" not in str(found.value)
-
-
-def test_a_blank_of_a_data_frame_is_a_blank(small: dse.Study) -> None:
-    names = {"aggregation": ["ring-mpi", "ps-grpc"]}
-    blank, frame = (small.price({**names, "ps_servers": servers})
-                    for servers in ([None, 2], np.array([np.nan, 2.0])))  # fmt: skip
-    same(blank, frame)
-
-
-def test_a_link_is_written_as_in_a_study_file(small: dse.Study) -> None:
-    fast, slow = ({"bandwidth": f"{speed} Gbps", "latency": "5 us"} for speed in (40, 4))
-    found = small.price({"gpus": 16, "inter_node": [slow, "10gbe", fast, dict(slow)]})
-    same(found, small.price([{"gpus": 16, "inter_node": link}
-                             for link in (slow, "10gbe", fast, slow)]))  # fmt: skip
-    assert (np.diff(found["step_s"][:3]) < 0).all()
-    assert found["step_s"][0] == found["step_s"][3]
-    for links in (fast, [fast, fast], "{bandwidth: 40 Gbps, latency: 5 us}"):
-        priced_so = small.price({"gpus": [16, 16], "inter_node": links})
-        assert priced_so["step_s"].tolist() == [found["step_s"][2]] * 2
 
 
 def test_what_is_masked_is_a_blank(small: dse.Study) -> None:
@@ -491,21 +399,4 @@ def test_what_is_masked_is_a_blank(small: dse.Study) -> None:
     same(small.price({"intra_node": np.ma.masked}), small.price({"intra_node": None}))
 
 
-def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:
-    same(small.price({"gpus": np.array(8)}), small.price({"gpus": 8}))
-
-
 # -- what is refused, and why a number is not there ------------------------------------------------
-
-
-def test_the_reason_names_the_fact_that_is_unknown(small: dse.Study) -> None:
-    """Of each point its own, as the command line says it."""
-    found = small.price({"gpus": 8, "inter_node": ["30 Gbps", "25gbe", "50 Gbps"]})
-    speed = "has no latency; write {bandwidth: "
-    assert [text[: len(speed) + 8] for text in found["reason"]] == [
-        f"30 Gbps {speed}", "", f"50 Gbps {speed}",
-    ]  # fmt: skip
-    assert np.isnan(found["speedup"]).tolist() == [True, False, True]
-    with pytest.raises(StudyError) as error:
-        small.explain({"gpus": 8, "inter_node": "30 Gbps"})
-    assert found["reason"][0] == f"{error.value.problem}; {error.value.remedy}"

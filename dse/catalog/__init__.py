@@ -1,35 +1,39 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
-from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
-from dse.catalog.aliases import aliases, also_meant, clear_aliases, resolve
+from dse.catalog.accelerators import Accelerator, accelerator
+from dse.catalog.aliases import aliases, clear_aliases, resolve
 from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
 from dse.catalog.citation import Citation, cite
-from dse.catalog.computing import Computing, computing
+from dse.catalog.computing import computing
 from dse.catalog.convergence import QualityTarget, quality_target, quality_targets
-from dse.catalog.decoding import Decoding, decoding
+from dse.catalog.decoding import decoding
 from dse.catalog.fabrics import Fabric, fabric
-from dse.catalog.facts import Fact, latest
-from dse.catalog.failures import FailureTerms, failure_terms
-from dse.catalog.footprints import Footprint, footprints
-from dse.catalog.link_power import LinkPower, LinkWatts, link_power
-from dse.catalog.market import no_longer_sold, with_used_prices
-from dse.catalog.model_config import workload_of_config
-from dse.catalog.named_workload import named_workload
+from dse.catalog.facts import Fact
+from dse.catalog.failures import failure_terms
+from dse.catalog.footprints import footprints
+from dse.catalog.link_power import LinkWatts, link_power
+from dse.catalog.model_config import named_workload, workload_of_config
 from dse.catalog.nodes import Node, node
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
-from dse.catalog.populations import Population, population
+from dse.catalog.populations import population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, estimated, lapsed, own, price_spread
-from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.prices import (
+    NODE_SHARE,
+    PriceList,
+    default_prices,
+    no_longer_sold,
+    read_prices,
+    with_used_prices,
+)
 from dse.catalog.reader import Entry
-from dse.catalog.regions import Region, region
-from dse.catalog.rental import RentalFacts, rental_facts
-from dse.catalog.scale import ScaleTerms, scale_terms
+from dse.catalog.regions import region
+from dse.catalog.rental import rental_facts
+from dse.catalog.scale import scale_terms
 from dse.catalog.store import (
     KINDS,
-    Source,
     UnknownName,
     catalogue_hash,
     file_hashes,
@@ -37,7 +41,7 @@ from dse.catalog.store import (
     names,
     sources,
 )
-from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
+from dse.catalog.transports import Tier, Transport, transport
 from dse.catalog.workload_text import workload_text
 from dse.catalog.workloads import (
     Workload,
@@ -52,38 +56,26 @@ from dse.text_source import is_path
 __all__ = [
     "BEST",
     "KINDS",
-    "LIBRARIES",
     "NODE_SHARE",
     "Accelerator",
     "Anchors",
     "Approach",
     "Citation",
-    "Computing",
-    "Decoding",
     "Entry",
     "Fabric",
     "Fact",
-    "FailureTerms",
-    "Footprint",
-    "LinkPower",
     "LinkWatts",
     "Node",
-    "Population",
     "PowerSpread",
     "PriceList",
     "PriceSpread",
     "QualityTarget",
-    "Region",
-    "RentalFacts",
-    "ScaleTerms",
-    "Source",
     "Tier",
     "Transport",
     "UnknownName",
     "Workload",
     "accelerator",
     "aliases",
-    "also_meant",
     "anchors",
     "approach",
     "catalogue_hash",
@@ -102,7 +94,6 @@ __all__ = [
     "implausible",
     "is_path",
     "lapsed",
-    "latest",
     "link_power",
     "models_dir",
     "named_workload",
@@ -115,7 +106,6 @@ __all__ = [
     "price_spread",
     "quality_target",
     "quality_targets",
-    "read_accelerator",
     "read_layers",
     "read_prices",
     "read_workload",

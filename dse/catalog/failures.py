@@ -47,11 +47,7 @@ def read_failure_terms(path: Path) -> FailureTerms:
     entry = Entry.open(path)
     entry.text("name")
     title = entry.text("title")
-    found = {}
-    for name, dimension in TERMS.items():
-        own = entry.section(name)
-        found[name] = Spread(own.known("value", dimension), own.known("draws", "count"))
-        own.finish()
+    found = {name: Spread.read(entry, name, dimension) for name, dimension in TERMS.items()}
     whole_job = entry.positive("whole_job", "count")
     entry.finish()
     return FailureTerms(title, found, whole_job, tuple(entry.facts))

@@ -18,9 +18,10 @@ import numpy as np
 from dse.catalog import transformers
 from dse.catalog.facts import Fact
 from dse.catalog.rows_of_work import Network
-from dse.catalog.workloads import Workload
+from dse.catalog.workloads import Workload, read_workload, workload
 from dse.errors import StudyError
 from dse.spelling import meant
+from dse.text_source import is_path
 
 if TYPE_CHECKING:  # reading YAML takes a while to import
     from dse.yaml_source import Source
@@ -103,6 +104,17 @@ class _Config:
                 raise self.wrong(
                     f"{key}: such models are not known here", "use dse.workload_from on it", key
                 )
+
+
+def named_workload(given: str) -> Workload:
+    """The workload of that name, or in a file where a path is given.
+
+    A file that ends in .json is the config.json of a transformer. Raises
+    :class:`~dse.catalog.store.UnknownName`, or :class:`~dse.errors.StudyError`.
+    """
+    if given.endswith(".json"):
+        return workload_of_config(Path(given))
+    return read_workload(Path(given)) if is_path(given) else workload(given)
 
 
 def workload_of_config(

@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.price_terms import ESTIMATE
@@ -62,59 +61,13 @@ class PriceSpread:
         date.
         valid_on: the day on which offers must be valid, ``asked`` where it is None.
         """
-        stands = standing(fact, asked, valid_on)
-        if stands.offer:
+        checked = fact.status not in UNCHECKED
+        offered = own(fact) and not estimated(fact) and not lapsed(fact, valid_on or asked)
+        if offered and checked:
             return 0.0
         kind = self.hourly if fact.unit == UNITS["usd_per_hour"] else self.purchase
-        of_age = kind.log_spread(stands.age_years)
-        return math.hypot(of_age, 0.0 if stands.checked else self.unchecked)
-
-
-class Standing(NamedTuple):
-    """How far a buyer may rely on a price.
-
-    own: whether it is his, and not the catalogue's. checked: whether it is not marked as
-    unverified. expired: whether it is an offer that is :func:`lapsed`. age_years: None where it has
-    no date. estimate: whether somebody who does not sell the part wrote that it costs so much.
-    """
-
-    own: bool
-    checked: bool
-    expired: bool
-    age_years: float | None
-    estimate: bool = False
-
-    @property
-    def offer(self) -> bool:
-        """Whether it is a valid offer, which the buyer pays."""
-        return self._offered and self.checked and not self.expired
-
-    @property
-    def _offered(self) -> bool:
-        return self.own and not self.estimate
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it has a date, and is not old."""
-        return self.age_years is not None and self.age_years <= OLD_YEARS
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether it is no valid offer, and not what somebody checked of late."""
-        return not (self.offer or (not self._offered and self.checked and self.fresh))
-
-    def asked_anew(self, rented: bool) -> bool:
-        """Whether an offer is wanted for it: it is not the buyer's, nor a rent of late, which is
-        what a cloud asks. That an offer is past its last day is told apart from that."""
-        return not (self.checked and (self._offered or (rented and self.fresh)))
-
-
-def standing(price: Fact, asked: datetime.date, valid_on: datetime.date | None = None) -> Standing:
-    """Of a price on a day. valid_on: on which offers must be valid, ``asked`` where it is None."""
-    return Standing(
-        own(price), price.status not in UNCHECKED, lapsed(price, valid_on or asked),
-        age_years(price, asked), estimated(price),
-    )  # fmt: skip
+        of_age = kind.log_spread(age_years(fact, asked))
+        return math.hypot(of_age, 0.0 if checked else self.unchecked)
 
 
 def own(price: Fact) -> bool:

@@ -19,7 +19,7 @@ from dse.text_table import text_table
 ENDING = ".csv"  # of files that are tables
 ITEM, PRICE, CURRENCY = "item", "price", "currency"
 # Columns; those besides the first two may be left out, and be empty in a row.
-COLUMNS = (ITEM, PRICE, CURRENCY, "date", "valid_until", "quote", "discount", "class", "vendor",
+COLUMNS = (ITEM, PRICE, CURRENCY, "date", "valid_until", "quote", "class", "vendor",
            "includes", "term", "status", "source", "detail")  # fmt: skip
 _HEADER = f"{ITEM},{PRICE},{CURRENCY},date"
 _MOST_BYTES = 1_000_000

@@ -20,11 +20,10 @@ class PriceTerms(Converted):
     price_class: one of :data:`CLASSES`: what a seller or maker publishes, what was offered to the
     buyer, what used hardware goes for, what a cloud charges by the hour, what somebody who does not
     sell it writes that it costs. vendor: who sells it. quote: the number of the quotation.
-    valid_until: its last day. before_discount: the price of which ``discount``, a fraction in [0,
-    1), is taken off. currency, rate: in which it was given, USD for one of it; empty and 1 where
-    that was USD. rate_date: the day of the rate, empty where nobody says it. file: name of the
-    buyer's own price list, or of the study, that has it; empty for the catalogue's. includes: what
-    of a node it pays, ``card`` or ``node-share``; empty where that is not said.
+    valid_until: its last day. currency, rate: in which it was given, USD for one of it; empty and 1
+    where that was USD. rate_date: the day of the rate, empty where nobody says it. file: name of
+    the buyer's own price list, or of the study, that has it; empty for the catalogue's. includes:
+    what of a node it pays, ``card`` or ``node-share``; empty where that is not said.
     term: of a rent, one of :data:`RENTAL_TERMS`; empty where that is not said, so that it counts as
     one on demand.
     """
@@ -33,8 +32,6 @@ class PriceTerms(Converted):
     vendor: str = ""
     quote: str = ""
     valid_until: datetime.date | None = None
-    before_discount: float | None = None
-    discount: float = 0.0
     currency: str = ""
     rate: float = 1.0
     rate_date: str = ""

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
-from dse.catalog.facts import Fact, day_of
+from dse.catalog.facts import Fact, day_of, last_day
+from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
 from dse.catalog.reader import Entry
@@ -85,9 +86,7 @@ class PriceList:
     the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
     without its host. ``rates``: USD for one of each other
     currency. ``extras``: what is bought beside the hardware, by name. ``accelerator_terms_usd``,
-    ``node_terms_usd``: rents for other terms than on demand, by name and term. ``unsaid``:
-    accelerators whose own price does not say what it includes, and is taken to be a share of a
-    complete node, as that of the catalogue is.
+    ``node_terms_usd``: rents for other terms than on demand, by name and term.
     """
 
     title: str
@@ -121,7 +120,6 @@ class PriceList:
     extras: Mapping[str, Extra] = field(default_factory=dict)
     accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
-    unsaid: frozenset[str] = frozenset()
 
     def rented(self, term: str) -> PriceList:
         """The same with rents of a term in place of those on demand, where a list has them."""
@@ -200,7 +198,6 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
-    unsaid = set(base.unsaid)
     terms = {name: dict(own) for name, own in base.accelerator_terms_usd.items()}
     machine_terms = {name: dict(own) for name, own in base.node_terms_usd.items()}
 
@@ -218,8 +215,6 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
             if not said and (own.has("host") or entry.has("host")):
                 said = CARD  # hosts are offered beside it
             includes[name] = said or includes.get(name, CARD)
-            taken = not (said or entry.shipped) and includes[name] == NODE_SHARE
-            (unsaid.add if taken else unsaid.discard)(name)
         includes.setdefault(name, CARD)
         if includes[name] == NODE_SHARE:
             hosts.pop(name, None)
@@ -272,8 +267,30 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         node_usd=machines,
         node_hourly_usd=machine_hours,
         facts=_newest(base.facts, entry.facts),
-        unsaid=frozenset(unsaid),
         **{GENERAL[key].field: fact() for key, fact in general.items()},
+    )
+
+
+def no_longer_sold(name: str, prices: PriceList) -> Fact | None:
+    """Until when an accelerator was sold new, where that is past on the day of the list; else None.
+
+    One that the buyer has a price of his own for is sold to him.
+    """
+    until, price = prices.sold_until.get(name), prices.accelerator_usd.get(name)
+    if until is None or not until.known or (price is not None and own_price(price)):
+        return None
+    day = None if until.text == NEVER else last_day(until.text)
+    return until if day is None or day < prices.as_of else None
+
+
+def with_used_prices(prices: PriceList) -> PriceList:
+    """The list with prices of used accelerators where they are no longer sold new and such are
+    known; their hosts are bought apart."""
+    found = {name: fact for name, fact in prices.used_usd.items() if no_longer_sold(name, prices)}
+    return replace(
+        prices,
+        accelerator_usd={**prices.accelerator_usd, **found},
+        includes={**prices.includes, **dict.fromkeys(found, CARD)},
     )
 
 

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from dse import units
-from dse.catalog.facts import STATUSES, UNITS, Fact, day_of
-from dse.catalog.price_terms import ON_DEMAND
+from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
+from dse.catalog.price_terms import (
+    CLASSES,
+    CLOUD,
+    LIST,
+    ON_DEMAND,
+    QUOTE,
+    RENTAL_TERMS,
+    PriceTerms,
+)
 from dse.catalog.store import Source, models_dir, read_file, sources
-from dse.catalog.written_price import INCLUDES, MONEY, TERMS, Reading, WrittenPrice
-from dse.currencies import USD, Rate, named_usd
+from dse.currencies import USD, Rate, named_usd, rate_of
 from dse.currencies import currency as currency_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
+from dse.spelling import alternatives
 
 NOT_NEGATIVE = (0.0, "")  # the least that a number may be, and what to write in place of less
 _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
 _OR_UNKNOWN = "add '{0}:', with value unknown if it is"
+# Keys of a price besides those of every fact: the terms of an offer.
+TERMS = ("valid_until", "quote", "class", "term")
+INCLUDES = "includes"  # what of a node the purchase of an accelerator pays
+MONEY = ("usd", "usd_per_hour", "usd_per_kwh")  # dimensions of prices
+# What a value as written says: a number, and its unit. Raises UnitError.
+Reading: TypeAlias = Callable[[Any], tuple[float, str]]
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor")
 _PURCHASE = "purchase"  # the key of prices that may say what of a node they pay
 _DAY = "write 2026-11-16, 2026-11 or 2026"
@@ -263,16 +277,7 @@ class Entry:
         offer = None
         text = self._file.written(place)
         if money:
-            price = WrittenPrice(
-                written,
-                dimension,
-                "" if self.shipped else self.path.name,
-                self.rates,
-                lambda problem, remedy, *keys: self.wrong(problem, remedy, *steps, *keys),
-                lambda given: self._amount(given, dimension, steps, example),
-                lambda key: self._date(written, key, steps),
-            )
-            number, unit, offer = price.read()
+            number, unit, offer = self._price(written, dimension, steps, example)
         else:
             number, unit = self._value(value, dimension, steps, example)
         date = self._date(written, "date", steps)
@@ -290,6 +295,68 @@ class Entry:
             status="unknown" if value == "unknown" else status,
             offer=offer,
         )
+
+    def _price(
+        self,
+        written: dict[str, Any],
+        dimension: str | Reading,
+        steps: tuple[str | int, ...],
+        example: str,
+    ) -> tuple[float | None, str, PriceTerms]:
+        """A price in USD, its unit, and its terms."""
+        value, rented = written["value"], dimension == "usd_per_hour"
+        usual = QUOTE if not self.shipped else CLOUD if rented else LIST
+        terms = RENTAL_TERMS if rented else ()
+        mistakes = Mistakes()
+        mistakes.part(lambda: self._date(written, "date", steps))
+        ended = mistakes.part(lambda: self._date(written, "valid_until", steps))
+        converted = mistakes.part(lambda: self._rate(value, steps))
+        amount = mistakes.part(lambda: self._amount(value, dimension, steps, example))
+        price_class = mistakes.part(lambda: self._one_of(CLASSES, written, "class", usual, steps))
+        term = mistakes.part(lambda: self._one_of(terms, written, "term", "", steps))
+        mistakes.told()
+        (currency, rate), (number, unit) = converted(), amount()
+        if number is not None and currency:
+            # A price to pay is one of whole cents, so that a bill adds up as it is shown.
+            number = round(number * rate.usd, 2 if dimension == "usd" else 15)
+        offer = PriceTerms(
+            price_class=price_class(),
+            vendor=str(written.get("vendor", "")),
+            quote=str(written.get("quote", "")),
+            valid_until=last_day(ended()),
+            currency=currency,
+            rate=rate.usd,
+            rate_date=rate.date,
+            file="" if self.shipped else self.path.name,
+            includes=str(written.get(INCLUDES, "")),
+            term=term(),
+        )
+        return number, unit, offer
+
+    def _rate(self, value: Any, steps: tuple[str | int, ...]) -> tuple[str, Rate]:
+        """The currency of a price and what one of it is worth; empty and 1 of USD."""
+        if not isinstance(value, str) or value == "unknown":
+            return "", Rate(1.0)
+        try:
+            code, rate = rate_of(value, self.rates)
+        except units.UnitError as cause:
+            raise self.wrong(cause.problem, cause.remedy, *steps) from cause
+        return "" if code == USD else code, rate
+
+    def _one_of(
+        self,
+        allowed: tuple[str, ...],
+        written: dict[str, Any],
+        key: str,
+        usual: str,
+        steps: tuple[str | int, ...],
+    ) -> str:
+        """The word under a key, ``usual`` where there is none."""
+        found = str(written.get(key, usual))
+        if found == usual or found in allowed:
+            return found
+        remedy = f"write {alternatives(allowed)}" if allowed else f"drop it: {key} is of rents"
+        raise self.wrong(f"{key} '{found}'", remedy, *steps, key)
 
     def _date(self, written: dict[str, Any], key: str, steps: tuple[str | int, ...]) -> str:
         date = str(written.get(key, "unknown"))

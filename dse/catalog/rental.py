@@ -48,17 +48,17 @@ def read_rental_facts(path: Path) -> RentalFacts:
     entry.text("name")
     entry.text("title")
     offered = entry.section("discounts")
-    discounts = {term: _spread(offered, term, "share") for term in offered.labels()}
+    discounts = {term: Spread.read(offered, term, "share") for term in offered.labels()}
     offered.finish()
     spot = entry.section("spot")
     found = RentalFacts(
         discounts=discounts,
         minimum_s=entry.known("minimum", "seconds"),
         billing_unit_s=entry.known("billing_unit", "seconds"),
-        start_up_s=_spread(entry, "start_up", "seconds"),
-        spell_s=_spread(spot, "spell", "seconds"),
+        start_up_s=Spread.read(entry, "start_up", "seconds"),
+        spell_s=Spread.read(spot, "spell", "seconds"),
         spell_power=spot.known("spell_power", "count"),
-        wait_s=_spread(spot, "wait", "seconds"),
+        wait_s=Spread.read(spot, "wait", "seconds"),
         rented_in={
             name: fact.value or 1.0 for name, fact in entry.numbers("rented_in", "count").items()
         },
@@ -66,11 +66,4 @@ def read_rental_facts(path: Path) -> RentalFacts:
     )
     spot.finish()
     entry.finish()
-    return found
-
-
-def _spread(entry: Entry, name: str, dimension: str) -> Spread:
-    own = entry.section(name)
-    found = Spread(own.known("value", dimension), own.known("draws", "count"))
-    own.finish()
     return found

@@ -23,6 +23,14 @@ class Spread:
     value: float
     draws: float
 
+    @classmethod
+    def read(cls, entry: Entry, name: str, dimension: str) -> Spread:
+        """The one under a name."""
+        own = entry.section(name)
+        found = cls(own.known("value", dimension), own.known("draws", "count"))
+        own.finish()
+        return found
+
 
 @dataclass(frozen=True)
 class ScaleTerms:
@@ -51,10 +59,7 @@ def read_scale_terms(path: Path) -> ScaleTerms:
     entry = Entry.open(path)
     entry.text("name")
     title = entry.text("title")
-    found = {}
-    for name in ("spread", "varying_spread", "slowdown", "sharing"):
-        own = entry.section(name)
-        found[name] = Spread(own.known("value", "count"), own.known("draws", "count"))
-        own.finish()
+    names = ("spread", "varying_spread", "slowdown", "sharing")
+    found = {name: Spread.read(entry, name, "count") for name in names}
     entry.finish()
     return ScaleTerms(title=title, **found, facts=tuple(entry.facts))

@@ -21,7 +21,7 @@ from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.pai import architectures
 from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
-from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.offers import part, prices_of
@@ -290,7 +290,7 @@ def _doubtful(found: Found) -> Iterator[Facts]:
         return
     told = {turn.part for turn in found.answer.turns}
     for item, share in _large(found.answer.recommended.bill):
-        if item.standing.asked_anew(item.rent is not None) and item.item not in told:
+        if item.asked_anew and item.item not in told:
             aged = item.age_years is not None and item.checked
             why = f"{item.age_years:.1f} years old" if aged else "unchecked or without a date"
             yield {"part": item.item, "share": share, "usd": item.unit_usd or 0.0,
@@ -300,7 +300,7 @@ def _doubtful(found: Found) -> Iterator[Facts]:
 def _free(found: Found) -> Iterator[Facts]:
     """That parts which are ordered cost nothing, though they do not stand there."""
     for item in found.answer.recommended.bill if found.answer else ():
-        if item.usd == 0 and item.to_buy and item.standing.own and item.source:
+        if item.usd == 0 and item.to_buy and item.own and item.source:
             yield {"part": item.item, "source": item.source}
 
 
@@ -534,8 +534,6 @@ ROWS = (
     Row("not sold", _obstacle(UNSOLD), 76, True, "{why}.", "Find a seller of {part}"),
     Row("rack", _obstacle(RACK), 74, True, "{why}.", "Plan racks that feed such a node"),
     Row("network too large", _obstacle(TIERS), 74, True, "{why}.", "Get a design of the network"),
-    Row("servers unsaid", _obstacle(UNSAID), 72, True,
-        "Nobody said so; it is assumed.", "Ask whether the price of {part} includes servers"),
     Row("communication unmeasured", _unmeasured, 70, True,
         "It takes {share:%} of a step, unmeasured.",
         "Measure communication on two such machines"),

@@ -50,9 +50,9 @@ from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.draws import replicas
 from dse.pricing.nearest_profile import NearestProfile
-from dse.pricing.remembered import Remember, Remembered
+from dse.pricing.remembered import Remember, Remembered, Wrapped
 from dse.pricing.step_errors import StepErrors, Taken
-from dse.pricing.uncertainty import Drawn, DrawnSums, Expected, ExpectedSums
+from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
 
 if TYPE_CHECKING:
@@ -88,11 +88,6 @@ class PricedAggregation:
         """The profile that prices it; None where the catalogue does."""
         return self.evidence.profile
 
-    @property
-    def left_to_library(self) -> bool:
-        """Whether the library chooses the algorithm."""
-        return left_to_library(self.name)
-
 
 def few_nodes(profile: Profile | None) -> float:
     """Nodes up to which a network is as fast as it was measured, or as the catalogue has it."""
@@ -121,7 +116,7 @@ class Factory:
     it is for alone. measurable: whether measurements have a part in
     the step model. draws: how many draws of measured costs are priced, along a first axis before
     one of points; 0 for the best fit. remember: keeps prices that several grids share.
-    sharing: see :func:`.uncertainty.drawn_error`, (draws,). errors: what is known of those of
+    sharing: see :func:`.uncertainty.sums_error`, (draws,). errors: what is known of those of
     communication; None where that is nothing.
     """
 
@@ -144,11 +139,9 @@ class Factory:
             why = "priced by what the catalogue says of an approach, which nobody measured here: "
             unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
             sums: Aggregation = tensorwise(facts)
-            errors = self.errors or Taken()
-            if self.draws:
+            if self.draws or self.errors:
+                errors = self.errors or Taken()
                 sums = DrawnSums(sums, unknown, self.sharing, facts.name, errors)
-            elif self.errors:
-                sums = ExpectedSums(sums, unknown, self.sharing, facts.name, errors)
             return self._judged(name, facts.transport, sums, unknown, facts)
         transport = catalog.transport(name.transport)
         model, evidence = self._made(name.algorithm, transport)
@@ -208,7 +201,8 @@ class Factory:
         """Of a library; NCCL's go by its prices, of the best fit where draws are priced."""
         if library != NCCL:
             return MPI_RULES[library]
-        best, names = replace(self, draws=0), [known.priced_as for known in NcclRules.algorithms]
+        best = replace(self, draws=0, sharing=np.zeros(0))
+        names = [known.priced_as for known in NcclRules.algorithms]
         return NcclRules({name: best._made(name, transport)[0] for name in names})
 
     def _elsewhere(
@@ -238,13 +232,9 @@ class Factory:
     ) -> tuple[Bucketed, Evidence]:
         """An aggregation, off by its error where draws are priced or rates say something of it, and
         its evidence."""
-        errors = self.errors or Taken()
-        if self.draws:
-            return Drawn(model, evidence, self.sharing, algorithm, errors, transport.name), evidence
-        if self.errors:
-            return Expected(
-                model, evidence, self.sharing, algorithm, errors, transport.name
-            ), evidence
+        if self.draws or self.errors:
+            errors = self.errors or Taken()
+            model = Drawn(model, evidence, self.sharing, algorithm, errors, transport.name)
         return model, evidence
 
     def _by_profile(
@@ -384,7 +374,7 @@ def _servers(profile: Profile, algorithm: str, transport: Transport) -> ServersF
 
 def _innermost(model: Aggregation) -> Aggregation:
     """The aggregation itself, without the wrappers that draw or remember its prices."""
-    while isinstance(model, Drawn | Remembered):
+    while isinstance(model, Wrapped):
         model = model.inner
     return model
 

@@ -12,7 +12,7 @@ import numpy as np
 from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
-from dse.catalog.price_spread import Standing, age_years
+from dse.catalog.price_spread import OLD_YEARS, age_years
 from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE
 from dse.currencies import Converted
 from dse.model.arrays import Array
@@ -28,23 +28,22 @@ from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
 # What stands in the way of an order: nobody sells it new, a rack feeds too little, a network has
-# too few tiers, a price is far from what the catalogue lets one expect, or is taken to pay servers,
-# though its list does not say so.
-Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price", "unsaid server"]
+# too few tiers, or a price is far from what the catalogue lets one expect.
+Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price"]
 UNSOLD: Obstacle = "unsold"
 RACK: Obstacle = "rack"
 TIERS: Obstacle = "tiers"
 UNLIKELY: Obstacle = "unlikely price"
-UNSAID: Obstacle = "unsaid server"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms(Converted):
-    """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
-    without one. quote: its number. valid_until: its last day, empty where it has none. expired:
-    whether that was past, or it has none and is old (:func:`dse.catalog.lapsed`). currency,
-    rate: in which it is given, and USD for one of it; empty and 1 where that is USD; rate_date: of
-    what day that is, where it is known. vendor: who sells it, where that is known."""
+    """The terms of an offer. list_usd: the unit price of which ``discount``, that of a term of a
+    rent, is taken off, None without one. quote: its number. valid_until: its last day, empty where
+    it has none. expired: whether that was past, or it has none and is old
+    (:func:`dse.catalog.lapsed`). currency, rate: in which it is given, and USD for one of it; empty
+    and 1 where that is USD; rate_date: of what day that is, where it is known. vendor: who sells
+    it, where that is known."""
 
     list_usd: float | None = None
     discount: float = 0.0
@@ -128,12 +127,17 @@ class Item:
         return "USD" if self.rent is None else "USD/hour"
 
     @property
-    def standing(self) -> Standing:
-        """How far the buyer may rely on its price."""
-        expired = self.terms is not None and self.terms.expired
-        own = self.source not in catalog.sources()
-        estimate = self.price_class == ESTIMATE
-        return Standing(own, self.checked, expired, self.age_years, estimate)
+    def own(self) -> bool:
+        """Whether its price is the buyer's, and not the catalogue's."""
+        return self.source not in catalog.sources()
+
+    @property
+    def asked_anew(self) -> bool:
+        """Whether an offer is wanted for it: its price is not the buyer's, nor a rent of late,
+        which is what a cloud asks. That an offer is past its last day is told apart from that."""
+        offered = self.own and self.price_class != ESTIMATE
+        late = self.rent is not None and self.age_years is not None and self.age_years <= OLD_YEARS
+        return not (self.checked and (offered or late))
 
     @property
     def to_buy(self) -> int:
@@ -163,11 +167,7 @@ def _items(points: Points) -> Iterator[Item]:
     for item in _item(points, device.title + units, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
         said: dict[str, Any] = {}
-        taken = device.name in points.problem.prices.unsaid
-        if machine.with_server and taken and item.to_buy and not item.obstacle:
-            remark = "its part of a server is taken to be in the price, as in the catalogue's"
-            said = {"remark": remark, "obstacle": UNSAID}
-        elif machine.with_server and not item.obstacle:
+        if machine.with_server and not item.obstacle:
             said = {"remark": "its part of a server is in the price"}
         yield replace(item, idle=idle, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
@@ -302,22 +302,19 @@ def line_of(
         age_years=None if fact is None else age_years(fact, problem.prices.as_of),
         checked=fact is None or fact.status not in UNCHECKED,
         source=_source(problem, fact) if known else "",
-        terms=None if fact is None else _terms(problem, price.usd, fact),
+        terms=None if fact is None else _terms(problem, fact),
         owned=owned,
         remark=doubt or None,
         obstacle=UNLIKELY if doubt else None,
     )
 
 
-def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
+def _terms(problem: StudyFacts, fact: catalog.Fact) -> Terms | None:
     """Those that a bill shows of a unit price; None where there are none."""
-    offer, net = fact.offer, fact.value
+    offer = fact.offer
     if offer is None:
         return None
-    before = offer.before_discount  # of a port, where the bill has whole switches
     found = Terms(
-        list_usd=before * round(usd / net) if before and net else None,
-        discount=offer.discount,
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
         expired=catalog.lapsed(fact, problem.prices.valid_on),

@@ -106,7 +106,6 @@ def _on_terms(item: Item, share: float) -> Item:
     if share == 1 or not listed:
         return item
     terms = item.terms or Terms()
-    listed = terms.list_usd or listed
     assert item.unit_usd is not None
     off = 1 - item.unit_usd * share / listed
     return replace(item, terms=replace(terms, list_usd=listed, discount=off))

@@ -9,7 +9,6 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.convergence import Convergence
 from dse.model.goodput import Goodput
@@ -128,11 +127,6 @@ class Evaluation(Mapping[str, Array]):
     def billed_s(self) -> Array:
         """Seconds of rent that a run to the target is billed."""
         return billed_s(self.held_s, self.billing)
-
-    @property
-    def in_range(self) -> Mask:
-        """Whether the aggregation was measured like this."""
-        return np.asarray(self.grade == Grade.INSIDE)
 
     def whole_nodes(self) -> Mask:
         """All nodes are full, or there is only one."""

@@ -6,10 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from dse.errors import StudyError
 from dse.pricing.problem import Problem
-from dse.spelling import alternatives
 from dse.study import AggregationName, Study, Value
 from dse.study.axes import AXES
-from dse.study.definition import written
 from dse.yaml_source import Loc
 
 
@@ -51,21 +49,8 @@ def check_given(
             wrong = f"{axis}: {aggregation} {AXES[axis].idle}"
             raise StudyError(option, 0, 0, wrong, f"drop {axis}")
         if point[axis] is None:
-            wrong = f"{axis}: the study has it only where {_where(study, axis)}"
+            wrong = f"{axis}: the study has it only under a condition, see its when"
             raise StudyError(option, 0, 0, wrong, f"drop {axis}, or set the other as well")
-
-
-def _where(study: Study, axis: str) -> str:
-    """The conditions under which a study has an axis."""
-    found = [
-        " and ".join(
-            f"{name} is {alternatives([written(name, value) for value in values])}"
-            for name, values in condition.requires
-        )
-        for condition in study.conditions
-        if condition.axis == axis
-    ]
-    return ", or ".join(found)
 
 
 def _uses(study: Study) -> Iterator[tuple[Loc, str, int, list[AggregationName]]]:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from dse import catalog
-from dse.calibration import read_profile
-from dse.calibration.profile_files import CALIBRATIONS, profiles
-from dse.errors import StudyError
 from dse.model.aggregation.library_rules import BY_NAME
 from dse.pricing.aggregations import Factory, left_to_library
 from dse.study import AggregationName, Study
 from dse.yaml_source import Loc
-
-MOST_NAMES = 6  # listed where a profile is missing
 
 
 def check_choices(study: Study, factory: Factory) -> None:
@@ -50,33 +44,8 @@ def missing(name: AggregationName) -> tuple[str, str]:
         over = [transport.name for transport in known if library in transport.libraries]
         return f"{library} does not choose over {transport}", f"write {algorithm}-{over[0]}"
     problem = f"neither rules nor a profile say which algorithm {transport} chooses"
-    names = measured_choices(transport)
-    if names:
-        return problem, f"write calibration: [{names[0]}]{_or(names[1:MOST_NAMES])}"
     remedy = (
         "name an algorithm such as ring, or fit a log of it: dse calibrate import, dse calibrate "
         "fit"
     )
     return problem, remedy
-
-
-def _or(names: list[str]) -> str:
-    return f" (or {', '.join(names)})" if names else ""
-
-
-def measured_choices(transport: str) -> list[str]:
-    """Names of the profiles at hand that know what the library chooses over the transport."""
-    found = []
-    for folder in (CALIBRATIONS, catalog.models_dir() / "calibrations"):
-        for path in profiles(folder):
-            if _serves(path, transport) and path.stem not in found:
-                found.append(path.stem)
-    return found
-
-
-def _serves(path: Path, transport: str) -> bool:
-    try:
-        profile = read_profile(path)
-    except StudyError:  # not what the user asked about
-        return False
-    return profile.auto is not None and profile.transport == transport

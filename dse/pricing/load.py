@@ -38,10 +38,7 @@ from dse.study import (
     Names,
     Study,
 )
-from dse.study.aliases import with_real_names
-from dse.study.cursor import Cursor
 from dse.study.definition import USED
-from dse.study.inline import read_calibration, read_prices
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.text_source import is_fleet
@@ -117,13 +114,10 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
         raise StudyError(
             str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
         )
-    mistakes, duplicates = Mistakes(), Mistakes()
+    duplicates = Mistakes()
     source = read_yaml(found, mistakes=duplicates)
-    study = mistakes.part(lambda: study_of(source, known_names(), duplicates))
-    if mistakes.any:
-        _note_files(source, mistakes)
-    mistakes.told()
-    return with_questions(study(), questions or Questions())
+    study = study_of(source, known_names(), duplicates)
+    return with_questions(study, questions or Questions())
 
 
 def with_questions(study: Study, questions: Questions) -> Problem:
@@ -134,20 +128,6 @@ def with_questions(study: Study, questions: Questions) -> Problem:
 def asking(problem: Problem, questions: Questions) -> Problem:
     """A problem with what is asked beside its study; the same one where nothing is asked."""
     return with_questions(problem.study, questions) if questions else problem
-
-
-def _note_files(source: Source, mistakes: Mistakes) -> None:
-    """Note what is wrong with the profiles and price lists that a mistaken study names."""
-    source, _ = with_real_names(source, known_names())
-    top = Cursor(source)
-    if top.has("calibration") and top.at("calibration").value is not None:
-        names = mistakes.part(lambda: read_calibration(top.at("calibration"), known_names())[0])
-        mistakes.part(
-            lambda: each(lambda place: _profile(source, place[1], place[0]), enumerate(names()))
-        )
-    if top.has("prices") and top.at("prices").value is not None:
-        given = mistakes.part(lambda: read_prices(top.at("prices")))
-        mistakes.part(lambda: catalog.read_prices(*(_opened(source, one) for one in given())))
 
 
 def resolve(study: Study) -> Problem:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice, product
+from itertools import islice
 
 import numpy as np
 
 from dse.model.arrays import scalar
 from dse.model.precision import OPTIMIZER_STATE_BYTES
 from dse.pricing.problem import Problem
-from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.axes import ROWS
 
@@ -75,25 +74,6 @@ def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> s
         f"one sample needs {_size(needed)}: it takes an accelerator with more memory, or an "
         f"optimizer with less state; {WHOLE_COPIES}"
     )
-
-
-def nowhere(problem: Problem) -> list[str]:
-    """Machines of the study on which the network fits with none of its batches, optimizers,
-    precisions and software stacks, in a sentence; none where there are none."""
-    study, base = problem.study, problem.study.baseline.values
-    axis = "node" if study.values("node") else "accelerator"
-    least = {"batch_per_gpu": min(study.numbers("batch_per_gpu", 1.0))}
-    choices = [dict(zip(_OF_MEMORY, values, strict=True)) for values in product(
-        *(study.values(name) or (base.get(name),) for name in _OF_MEMORY)
-    )]  # fmt: skip
-    short = [
-        str(machine) for machine in study.values(axis)
-        if all(_slack_bytes(problem, {**base, **least, axis: machine, **one}) < 0
-               for one in choices)
-    ]  # fmt: skip
-    if not short:
-        return []
-    return [f"{problem.workload.name} does not fit in {enumerated(short)}: {WHOLE_COPIES}."]
 
 
 def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:

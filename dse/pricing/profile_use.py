@@ -15,7 +15,7 @@ from dse.pricing import hardware, throughput
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
-from dse.spelling import abridged, enumerated
+from dse.spelling import enumerated
 from dse.study import AggregationName
 from dse.study.space import Slab
 
@@ -81,18 +81,7 @@ def unused(problem: Problem) -> dict[str, str]:
     for name, profile in problem.profiles.items():
         if id(profile) in using or _of_computing(problem, profile):
             continue
-        measured = _measured_computing(profile)
         why = "it measured none of the study's aggregations"
-        if measured:
-            devices = abridged(
-                [
-                    machine.accelerator.name
-                    for machine in hardware.machines_of(problem.study, problem.prices)
-                ]
-            )
-            why = (
-                f"it measured {measured}, and the study is of {problem.workload.name} on {devices}"
-            )
         if id(profile) in fitting:
             why = _why_not_taken(problem, name, fitting[id(profile)])
         found[name] = why
@@ -102,29 +91,14 @@ def unused(problem: Problem) -> dict[str, str]:
 def _why_not_taken(problem: Problem, name: str, aggregation: AggregationName) -> str:
     """Why a profile that measured an aggregation of the study prices no point of it."""
     profile = problem.profiles[name]
-
-    def takes(*names: str) -> bool:
-        tried = replace(problem, profiles={one: problem.profiles[one] for one in names})
-        return any(one is profile for one in taken(tried, aggregation))
-
-    if takes(name):
-        others = [one for one, other in problem.profiles.items()
-                  if any(other is used for used in taken(problem, aggregation))]  # fmt: skip
-        several = len(others) > 1
-        if takes(name, *(one for one in problem.profiles if one != name)):
-            verbs = ("fit", "are") if several else ("fits", "is")
-            return f"{enumerated(others)} {verbs[0]} as well and {verbs[1]} listed before it"
-        return f"{enumerated(others)} fit{'' if several else 's'} better"
+    if taken(replace(problem, profiles={name: profile}), aggregation):
+        return "another profile fits as well or better"
     devices, fabrics = hardware.accelerators_of(problem.study), hardware.fabrics_of(problem.study)
     reached = any(same_device(profile.device, device) for device in devices)
     if profile.device != "cpu" and not reached:
         return f"it measured {profile.device}, and the study has {enumerated(devices)}"
     if profile.link and fabrics and not any(same_kind(profile.link, one) for one in fabrics):
         return f"it measured {profile.link}, and the study has {enumerated(fabrics)}"
-    if profile.max_nodes <= 1:
-        return "it measured one node, and no point of the study is of one such node"
-    if not problem.several_nodes:
-        return "it measured several nodes, and all points of the study are of one"
     return "no point of the study is of the accelerator, nodes and network that it measured"
 
 
@@ -139,10 +113,3 @@ def _of_computing(problem: Problem, profile: Profile) -> bool:
         or catalog.named_workload(row.workload).family == problem.workload.family
         for row in throughput.applicable(profile)
     )
-
-
-def _measured_computing(profile: Profile) -> str:
-    """What a profile knows of computing, in words; '' where that is nothing."""
-    parts = [f"products on {part.device}" for part in profile.compute]
-    rates = [f"{row.what} on {row.accelerator}" for row in profile.throughput]
-    return abridged([*dict.fromkeys([*parts, *rates])])

@@ -73,20 +73,12 @@ class Unasked:
 def unasked(problem: Problem) -> dict[str, Unasked]:
     """By name, the profiles that a study takes where nobody is asked: own ones, and of those that
     come with dse the ones of a single node, since on several the network that they measured would
-    price all others. None does that without knowing how fast its network was, see :func:`blind`."""
+    price all others. None does that without knowing how fast its network was."""
     found = {name: one for name, one in _choosable(problem, _at_hand(problem)).items() if one.apart}
     return {
         name: Unasked(measured, good_for(found[name].profile, [one.algorithm for one in measured]))
         for name, measured in _fitting(problem, found).items()
     }
-
-
-def blind(problem: Problem) -> tuple[str, ...]:
-    """Own profiles that :func:`unasked` leaves out although they measured hardware of the study's
-    kind: the study compares networks, and they do not know how fast theirs was."""
-    own = _own(problem)
-    left = {name: one for name, one in own.items() if name not in _choosable(problem, own)}
-    return tuple(_fitting(problem, left)) if left else ()
 
 
 def training_rates(problem: Problem) -> dict[str, int]:

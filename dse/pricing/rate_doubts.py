@@ -10,10 +10,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import Workload
-from dse.model.arrays import scalar
-from dse.model.memory import ledger
-from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
-from dse.pricing import anchors, devices, network, throughput
+from dse.pricing import anchors, throughput
 from dse.units import rounded
 
 # A judgement: of published rates hardly one is so far from what is predicted.
@@ -21,13 +18,20 @@ STRANGE = 2.5
 
 
 def doubts(rate: Throughput) -> str:
-    """A rate far from what would be predicted, and a batch that should not have fitted; '' where
-    nothing is strange."""
+    """That a rate is far from what would be predicted; '' where it is not."""
     if rate.precision not in catalog.accelerator(rate.accelerator).peak_flops_per_s:
         return f"{rate.accelerator} has no peak in {rate.precision}, so that no study can be priced"
     workload = catalog.named_workload(rate.workload)
-    found = [_far_off(rate, workload), _too_large(rate, workload)]
-    return "; ".join(text for text in found if text)
+    expected = expected_samples_per_s(rate, workload)
+    ratio = rate.samples_per_s / expected
+    if 1 / STRANGE <= ratio <= STRANGE:
+        return ""
+    how = f"{ratio:,.3g} times as many" if ratio > 1 else f"{1 / ratio:,.3g} times fewer"
+    shared = " before communication" if rate.gpus > 1 else ""
+    return (
+        f"{rounded(rate.samples_per_s)} samples/s is far from the {rounded(expected)} that dse "
+        f"expects{shared} ({how}); check unit, gpus, stack and batch_per_gpu"
+    )
 
 
 def contradict(rows: Sequence[Throughput]) -> bool:
@@ -47,45 +51,3 @@ def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:
     factor = float(np.exp(anchors.log_factor(catalog.anchors(), kind)))
     seconds = throughput.modelled_s(rate, workload, (), factor)
     return rate.batch_per_gpu * rate.gpus / seconds
-
-
-def _far_off(rate: Throughput, workload: Workload) -> str:
-    expected = expected_samples_per_s(rate, workload)
-    ratio = rate.samples_per_s / expected
-    if 1 / STRANGE <= ratio <= STRANGE:
-        return ""
-    how = (
-        f"{ratio:,.3g} times as many"
-        if ratio > 1
-        else f"{expected / rate.samples_per_s:,.3g} times fewer"
-    )
-    shared = " before communication" if rate.gpus > 1 else ""
-    return (
-        f"{rounded(rate.samples_per_s)} samples/s is far from the {rounded(expected)} that dse "
-        f"expects{shared} ({how}); check unit, gpus, stack and batch_per_gpu"
-    )
-
-
-def _too_large(rate: Throughput, workload: Workload) -> str:
-    lacking = _lacking_bytes(rate, workload)
-    if not lacking > 0:
-        return ""
-    return (
-        f"batch_per_gpu {rate.batch_per_gpu:g} needs {rounded(lacking / 2**30)} GiB more than "
-        f"{rate.accelerator} has by dse's count; check batch_per_gpu, accumulation and stack"
-    )
-
-
-def _lacking_bytes(rate: Throughput, workload: Workload) -> float:
-    """Of an accelerator's memory, above 0 where the batch does not fit; NaN: not known."""
-    device = devices.alone(workload, rate.accelerator, rate.precision, rate.stack)
-    needed = ledger(
-        network.model_layers(workload),
-        device,
-        devices.software(rate.stack),
-        rate.batch_per_gpu,
-        PRECISIONS[rate.precision],
-        OPTIMIZER_STATE_BYTES[rate.optimizer],
-        rate.gpus,
-    )
-    return scalar(needed.total_bytes - device.memory_bytes)

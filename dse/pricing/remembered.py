@@ -13,24 +13,14 @@ Remember = Callable[[Any, Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True)
-class Remembered(Bucketed):
-    """Another aggregation, whose prices are kept for grids that share its axes."""
+class Wrapped(Bucketed):
+    """Another aggregation, in all but its seconds."""
 
     inner: Bucketed
-    remember: Remember
-    key: tuple[Any, ...]
-
-    @property
-    def leading_axes(self) -> int:  # type: ignore[override]
-        return self.inner.leading_axes
 
     @property
     def axes(self) -> frozenset[str]:
         return self.inner.axes
-
-    @property
-    def authority(self) -> Any:  # type: ignore[override]
-        return self.inner.authority
 
     @property
     def updates_on_servers(self) -> bool:  # type: ignore[override]
@@ -39,6 +29,28 @@ class Remembered(Bucketed):
     @property
     def algorithms(self) -> tuple[str, ...]:
         return self.inner.algorithms
+
+    def priced(self, layout: Layout) -> Any:
+        return self.inner.priced(layout)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        return self.inner.bounded(gradients, layout)
+
+
+@dataclass(frozen=True)
+class Remembered(Wrapped):
+    """Another aggregation, whose prices are kept for grids that share its axes."""
+
+    remember: Remember
+    key: tuple[Any, ...]
+
+    @property
+    def leading_axes(self) -> int:  # type: ignore[override]
+        return self.inner.leading_axes
+
+    @property
+    def authority(self) -> Any:  # type: ignore[override]
+        return self.inner.authority
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         return self.inner.message_s(message_bytes, gradients, layout)
@@ -49,12 +61,6 @@ class Remembered(Bucketed):
         sizes = (gradients.element_bytes, gradients.bucket_bytes)
         key = None if where is None else ("costs", self.key, sizes, layout.rank, where)
         return self.remember(key, lambda: self.inner.bucket_s(gradients, layout))  # type: ignore[no-any-return]
-
-    def priced(self, layout: Layout) -> Any:
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        return self.inner.bounded(gradients, layout)
 
     def choices(self, gradients: Gradients, layout: Layout) -> Any:
         return self.inner.choices(gradients, layout)

@@ -86,15 +86,6 @@ def _link_refused(problem: Problem, value: Value, label: str, bought: bool) -> R
     missing = [part for part, price in link.prices_usd().items() if not np.isfinite(price.usd)]
     if not bought or not missing:
         return None
-    remedy = _inline_prices(value, missing) if isinstance(value, Wire) else _GIVE_PRICE
-    return f"{label} has no known price of {' and '.join(missing)}", remedy
-
-
-_USUAL_USD = {"nic": 300, "switch_port": 200, "cable": 60}  # examples of what a message asks for
-
-
-def _inline_prices(wire: Wire, missing: list[str]) -> str:
-    """How to give the prices that a link written in the study lacks."""
-    examples = ", ".join(f"{part}: {_USUAL_USD[part]} USD" for part in missing)
-    remedy = f"add to its mapping, {{bandwidth: .., {examples}}}"
-    return remedy if wire.fabric else f"{remedy}, or give fabric: 25gbe, whose prices then count"
+    parts = " and ".join(missing)
+    remedy = f"give {parts} in its mapping" if isinstance(value, Wire) else _GIVE_PRICE
+    return f"{label} has no known price of {parts}", remedy

@@ -89,15 +89,5 @@ def _check_quality(study: Study, name: str, workload: catalog.Workload) -> None:
     if found.workload == workload.name:
         return
     problem = f"{found.name} is a quality of {found.workload}, not of {workload.name}"
-    raise study.source.error(place, problem, _instead(workload, mine))
-
-
-def _instead(workload: catalog.Workload, mine: list[str]) -> str:
-    """What to write for another network."""
-    if mine:
-        return f"write {' or '.join(mine)}"
-    listed = ", ".join(f"{one.name} (of {one.workload})" for one in catalog.quality_targets())
-    return (
-        f"no quality target of {workload.name} is known; give target: {{samples: ..}}. "
-        f"Known are {listed}"
-    )
+    remedy = f"write {' or '.join(mine)}" if mine else "give target: {samples: ..}"
+    raise study.source.error(place, problem, remedy)

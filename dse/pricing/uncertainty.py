@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     Aggregation,
     Authority,
-    Bucketed,
     Gradients,
     Layout,
     MessageChoice,
@@ -35,6 +34,7 @@ from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
 from dse.pricing.draws import noted
+from dse.pricing.remembered import Wrapped
 from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
 SIDES = ("inside", "outside")  # of what was measured: their errors are independent
@@ -77,66 +77,33 @@ def link_factors(link: str, draws: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Drawn(Bucketed):
+class Drawn(Wrapped):
     """Another aggregation, every draw of it off by the error that its evidence says.
 
     One factor for all messages of a step, log-normal: they err together, and so do two points of
     the same algorithm on the same side of the measured range; errors of others are independent.
-    Prices have an axis of draws before those of the points. sharing, errors, transport: see
-    :func:`drawn_error`.
+    Prices have an axis of draws, if there are any, before those of the points. sharing, errors,
+    transport: see :func:`sums_error`.
     """
 
-    inner: Bucketed
     evidence: Evidence
     sharing: Array
     algorithm: str
     errors: StepErrors
     transport: str
 
-    leading_axes = 1
-
     @property
-    def updates_on_servers(self) -> bool:  # type: ignore[override]
-        return self.inner.updates_on_servers
-
-    @property
-    def axes(self) -> frozenset[str]:
-        return self.inner.axes
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        return self.inner.algorithms
+    def leading_axes(self) -> int:  # type: ignore[override]
+        return 1 if len(self.sharing) else 0
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         """(sizes, draws, *S)."""
         seconds = self.inner.message_s(message_bytes, gradients, layout)
-        return np.asarray(seconds * self.error(gradients, layout))
-
-    def error(self, gradients: Gradients, layout: Layout) -> Array:
-        """One factor per draw, (draws, *S)."""
-        return drawn_error(
+        error = sums_error(
             self.evidence, self.algorithm, self.sharing, self.errors, gradients, layout,
             self.transport,
         )  # fmt: skip
-
-    def priced(self, layout: Layout) -> Any:
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        return self.inner.bounded(gradients, layout)
-
-
-@dataclass(frozen=True)
-class Expected(Drawn):
-    """The same with the one error that is expected; no axis of draws."""
-
-    leading_axes = 0
-
-    def error(self, gradients: Gradients, layout: Layout) -> Array:
-        """One factor, (*S)."""
-        return expected_error(
-            self.evidence, self.algorithm, self.errors, gradients, layout, self.transport
-        )
+        return np.asarray(seconds * error)
 
 
 def drawn_scale(scale: Scale, spread: Scale, errors: StepErrors, draws: int) -> Scale:
@@ -166,7 +133,7 @@ def drawn_sharing(scale: Scale, spread: Scale, draws: int) -> Array:
     return np.asarray(np.minimum(drawn, 1.0) - scale.sharing)
 
 
-def drawn_error(
+def sums_error(
     evidence: Evidence,
     name: str,
     sharing: Array,
@@ -175,54 +142,35 @@ def drawn_error(
     layout: Layout,
     transport: str = "",
 ) -> Array:
-    """One factor per draw for all that a step sums, (draws, *S), as wide as the evidence says.
+    """One factor per draw for all that a step sums, (draws, *S), as wide as the evidence says; the
+    one that is expected, (*S), where there are no draws.
 
     Draws of one name on the same side of what was measured are the same at all points. Beyond the
     nodes that were measured, the network is shared by another power of them in each draw: sharing,
     (draws,). errors: what is known of them, over the transport.
     """
-    measured, width = _known(evidence, gradients, layout)
+    of: Surroundings = layout  # type: ignore[assignment]
+    measured = evidence.grade(gradients, of) == Grade.INSIDE
+    width = evidence.log_spread(gradients, of)
+    names = [f"{COMMUNICATION}{name}, {side}" for side in SIDES]
+    if not len(sharing):
+        expected = [errors.expected(one, transport) for one in names]
+        return np.asarray(np.exp(width * np.where(measured, *expected)))
     column = (-1,) + (1,) * layout.rank
-    inside, outside = (
-        errors.drawn(f"{COMMUNICATION}{name}, {side}", len(sharing), transport).reshape(column)
-        for side in SIDES
-    )
-    for side, drawn in zip(SIDES, (inside, outside), strict=True):
-        if np.any((measured == (side == SIDES[0])) & (width > 0)):
-            noted(f"{COMMUNICATION}{name}, {side}", drawn.reshape(-1))
+    drawn = [errors.drawn(one, len(sharing), transport).reshape(column) for one in names]
+    for one, draws, inside in zip(names, drawn, (True, False), strict=True):
+        if np.any((measured == inside) & (width > 0)):
+            noted(one, draws.reshape(-1))
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
     shared = (nodes / few) ** sharing.reshape(column)
-    return np.asarray(np.exp(width * np.where(measured, inside, outside)) * shared)
-
-
-def expected_error(
-    evidence: Evidence,
-    name: str,
-    errors: StepErrors,
-    gradients: Gradients,
-    layout: Layout,
-    transport: str = "",
-) -> Array:
-    """The one factor that is expected of all that a step sums, (*S)."""
-    measured, width = _known(evidence, gradients, layout)
-    inside, outside = (
-        errors.expected(f"{COMMUNICATION}{name}, {side}", transport) for side in SIDES
-    )
-    return np.asarray(np.exp(width * np.where(measured, inside, outside)))
-
-
-def _known(evidence: Evidence, gradients: Gradients, layout: Layout) -> tuple[Mask, Array]:
-    """Which points lie inside what was measured, and the standard deviation of the logarithm of
-    what their sums take, (*S) each."""
-    of: Surroundings = layout  # type: ignore[assignment]
-    return evidence.grade(gradients, of) == Grade.INSIDE, evidence.log_spread(gradients, of)
+    return np.asarray(np.exp(width * np.where(measured, *drawn)) * shared)
 
 
 @dataclass(frozen=True)
 class DrawnSums:
     """Another :class:`~dse.model.aggregation.base.Aggregation` whose sums all take f times as long,
-    with one factor f for each draw.
+    with one factor f for each draw, or the one that is expected.
 
     Backward passes take as long as before, so that ends cannot simply be multiplied by f. They are
     counted in a unit of f seconds: in it gradients are ready at ``t / f``, sums take as long as the
@@ -234,10 +182,6 @@ class DrawnSums:
     sharing: Array
     name: str
     errors: StepErrors
-
-    def error(self, gradients: Gradients, layout: Layout) -> Array:
-        """One factor per draw, (draws, *S)."""
-        return drawn_error(self.evidence, self.name, self.sharing, self.errors, gradients, layout)
 
     @property
     def axes(self) -> frozenset[str]:
@@ -270,20 +214,11 @@ class DrawnSums:
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """(draws, *S)."""
-        error = self.error(gradients, layout)
+        error = sums_error(self.evidence, self.name, self.sharing, self.errors, gradients, layout)
         sooner = np.asarray(layer_done_s[:]) / error
         return Summed(
             *(error * seconds for seconds in self.inner.summed(gradients, sooner, layout))
         )
-
-
-@dataclass(frozen=True)
-class ExpectedSums(DrawnSums):
-    """The same with the one error that is expected."""
-
-    def error(self, gradients: Gradients, layout: Layout) -> Array:
-        """One factor, (*S)."""
-        return expected_error(self.evidence, self.name, self.errors, gradients, layout)
 
 
 class DrawnPoints(Protocol):

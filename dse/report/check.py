@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing import constraints, memory_remedies, profiles_at_hand
+from dse.pricing import constraints, profiles_at_hand
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken, unused
 from dse.pricing.throughput import own_rates
@@ -69,10 +69,7 @@ def checked(problem: Problem) -> Checked:
         priced_whole_because=tuple(bounds.steps_decide(study)),
         engine=engine,
         reason=reason,
-        caveats=(
-            *(one.whole for one in of_study(problem)),
-            *(memory_remedies.nowhere(problem) if constraints.FITS in counted.rejected else ()),
-        ),
+        caveats=tuple(one.whole for one in of_study(problem)),
         feasible=counted,
         infeasible=_infeasible(problem, counted, expected),
         measured=_measured(problem),

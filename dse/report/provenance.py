@@ -81,9 +81,7 @@ def _own_price(fact: Fact) -> Citation:
     said = [terms.file]
     said += [f"quotation {terms.quote}"] * bool(terms.quote)
     said += [f"valid until {terms.valid_until}"] * (terms.valid_until is not None)
-    value = fact.text
-    value += f", {100 * terms.discount:g} % off" * bool(terms.discount)
-    value += f" ({terms.converted})" * bool(terms.converted)
+    value = fact.text + f" ({terms.converted})" * bool(terms.converted)
     named = replace(fact, source=", ".join(said), text=value)
     return catalog.cite(OWN, named)
 

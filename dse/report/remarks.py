@@ -153,7 +153,7 @@ def _turns(document: RunDocument) -> Iterator[Turn]:
     """Prices that change the answer within what sellers may ask, the largest share first."""
     for flip in document.certainty.flips if document.certainty else ():
         known = flip.known
-        if known is None or known.standing.offer:
+        if known is None or known.offered:
             continue
         low, high = known.bounds
         for end in (flip.rise, flip.fall):

@@ -36,12 +36,6 @@ def test_every_target_is_of_a_workload_of_the_catalogue() -> None:
         assert {fact.status for fact in target.facts} <= {"sourced", "derived"}
 
 
-def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
-    (tmp_path / "ours.yaml").write_text(OWN, encoding="utf-8")
-    found = catalog.quality_target(str(tmp_path / "ours.yaml"))
-    assert (found.least_samples, found.critical_batch, found.fitted) == (1e6, 512, (32, 2048))
-
-
 @pytest.mark.parametrize(
     ("line", "wrong", "said"),
     [

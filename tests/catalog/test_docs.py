@@ -30,7 +30,7 @@ def test_the_lists_of_the_page_make_a_bill(tmp_path: Path) -> None:
     items = bill_of_materials(
         problem.points_at(priced.point(problem, accelerator="h100-sxm", gpus=16))
     )
-    h100 = 26_000 * 1.08 * 0.9
+    h100 = 26_000 * 1.08
     nodes = 4
     hardware = (
         16 * h100 + nodes * 9_000 + (nodes + 1) * (1_190 + 1_100) * 1.08

@@ -23,11 +23,6 @@ def test_a_switch_port_is_a_share_of_its_switch() -> None:
     assert next(f for f in ndr.facts if f.name == "prices.switch_port").status == "derived"
 
 
-def test_a_rented_fabric_has_no_prices() -> None:
-    efa = fabric("aws-efa-v2")
-    assert [fact.value for fact in efa.prices_usd.values()] == [None, None, None]
-
-
 def test_cards_of_slingshot_meet_the_accelerators_at_the_bridge_of_the_host() -> None:
     assert fabric("slingshot-11").card_path == "host-bridge"
     assert fabric("ib-hdr").card_path == "pcie-switch"

@@ -35,13 +35,6 @@ def test_faster_links_never_draw_less() -> None:
         assert watts == sorted(watts)
 
 
-def test_the_facts_are_those_of_the_nearest_speeds() -> None:
-    known = link_power()
-    assert [fact.text for fact in known.behind(400 * GBPS)] == ["25 W", "11.7 W", "17.5 W"]
-    assert len(known.behind(300 * GBPS)) == 6
-    assert len(known.behind(1600 * GBPS)) == len(known.behind(1 * GBPS)) == 3
-
-
 def test_speeds_must_rise(tmp_path: Path) -> None:
     row = "  {{bandwidth: {} Gbps, nic: 1 W, switch_port: 1 W, cable: 1 W}}\n"
     path = tmp_path / "links.yaml"

@@ -168,17 +168,11 @@ def test_heads_and_experts_of_other_widths(tmp_path: Path) -> None:
     ("config", "sequence", "said"),
     [
         ([1], None, "config.json:1:1: is not the configuration of a model; give the config.json"),
-        ({"hidden_size": 8}, None, "config.json:1:1: names no model_type"),
         ({"model_type": "falcon"}, None, "2:17: model_type 'falcon' is not known; known are gpt2"),
         ({"model_type": "mixtrall"}, None, "did you mean mixtral?"),
-        ({"model_type": 7}, None, "model_type '7' is not known"),
         ({"model_type": "llama"}, None, "hidden_size is missing"),
         ({**LLAMA, "hidden_size": "wide"}, None, "3:18: hidden_size is not a whole number"),
-        ({**LLAMA, "hidden_size": float("nan")}, None, "hidden_size is not a whole number"),
-        ({**LLAMA, "hidden_size": True}, None, "hidden_size is not a whole number"),
         ({**LLAMA, "hidden_size": 1e300}, None, "hidden_size is 1e+300; write a whole number"),
-        ({**LLAMA, "num_hidden_layers": 10**9}, None, "num_hidden_layers is 1000000000; write"),
-        ({**LLAMA, "hidden_size": 0}, None, "hidden_size is 0; write a whole number"),
         ({**LLAMA, "num_attention_heads": 30}, None, "4096 cannot be shared by as many"),
         ({**MISTRAL, "num_key_value_heads": 5}, None, "32 heads cannot share as many"),
         ({**MIXTRAL, "num_experts_per_tok": 9}, None, "num_experts_per_tok is 9; write"),
@@ -240,11 +234,3 @@ def test_every_kind_of_model_is_tried_here() -> None:
              VIT)  # fmt: skip
     alike = {"xlm-roberta", "camembert", "mt5"}
     assert {str(one["model_type"]) for one in tried} | alike == set(MODEL_TYPES)
-
-
-def test_a_file_that_breaks_off_is_told_as_json(tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    path.write_text('{"model_type": "llama",\n "hidden_size": 40')
-    with pytest.raises(StudyError) as caught:
-        named_workload(str(path))
-    assert ":2:19: not valid JSON: the file ends before it is complete" in str(caught.value)

@@ -24,12 +24,6 @@ def test_a_price_whose_source_is_doubtful_does_not_count() -> None:
     assert _usd(node("dgx-h100").purchase_usd) == 375_000
 
 
-def test_a_stand_in_is_marked() -> None:
-    tray = node("gb300-nvl72-tray")
-    assert tray.accelerator == "b300-sxm"
-    assert next(f for f in tray.facts if f.name == "accelerator").status == "unverified"
-
-
 def test_the_cores_of_a_host_may_be_unknown() -> None:
     server = node("mi300x-8")
     assert server.cores is None

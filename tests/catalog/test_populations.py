@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.catalog import names, population
+from dse.catalog import population
 from dse.catalog.populations import read_population
 from dse.errors import StudyError
 from dse.fleet import population_path, read_recipe, read_table
@@ -35,10 +35,6 @@ def test_a_table_has_a_fact_for_every_number() -> None:
             assert fact.value == float(row[column])
             assert (fact.source, fact.status) == ("recalled", "unverified")
     assert "8 cNodes are supposed" in found.notes
-
-
-def test_names_are_those_of_the_files() -> None:
-    assert set(names("populations")) == {"pai-case-studies", "pai-fleet", "pai-ps-worker"}
 
 
 def test_a_number_without_a_unit_is_placed(tmp_path: Path) -> None:

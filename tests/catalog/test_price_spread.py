@@ -6,9 +6,8 @@ from math import hypot, sqrt
 
 import pytest
 
-from dse.catalog import Fact, default_prices, lapsed, price_spread
+from dse.catalog import Fact, lapsed, price_spread
 from dse.catalog.facts import day_of
-from dse.catalog.price_spread import age_years, standing
 from dse.catalog.price_terms import ESTIMATE, PriceTerms
 
 TODAY = datetime.date(2026, 7, 1)
@@ -62,11 +61,9 @@ def test_what_a_buyer_was_offered_is_certain() -> None:
 
 
 def test_what_a_buyer_took_from_an_article_is_no_offer() -> None:
-    """It is as unsure as a price of the catalogue of that day, and a quote is wanted."""
+    """It is as unsure as a price of the catalogue of that day."""
     article = replace(PRICE, source="offer.yaml", offer=PriceTerms(ESTIMATE))
     assert price_spread().log_spread(article, TODAY) == price_spread().log_spread(PRICE, TODAY)
-    found = standing(article, TODAY)
-    assert (found.offer, found.asked_anew(rented=False)) == (False, True)
     assert not lapsed(article, datetime.date(2030, 1, 1)), "it never was an offer"
 
 
@@ -104,16 +101,6 @@ def test_an_old_offer_without_a_last_day_is_one_no_longer() -> None:
     assert not lapsed(held, datetime.date(2026, 12, 31))
     assert not lapsed(replace(offer, date=""), datetime.date(2036, 1, 1)), "of an unknown day"
     assert not lapsed(PRICE, datetime.date(2036, 1, 1)), "the catalogue offers nothing"
-
-
-def test_a_price_of_tomorrow_is_not_of_negative_age() -> None:
-    assert age_years(replace(PRICE, date="2027-01-01"), TODAY) == 0.0
-
-
-def test_the_default_list_is_for_the_day_of_its_newest_price() -> None:
-    prices = default_prices()
-    dates = [day_of(fact.date) for fact in prices.facts if fact.date]
-    assert prices.as_of == max(day for day in dates if day)
 
 
 def test_an_offer_past_its_last_day_is_as_unsure_as_a_price_of_its_date() -> None:

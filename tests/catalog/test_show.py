@@ -6,14 +6,13 @@ import json
 import pytest
 from rich.console import Console
 
-from dse.catalog import KINDS, UnknownName, names
+from dse.catalog import KINDS, names
 from dse.catalog.facts import UNVERIFIED
 from dse.catalog.show import (
     entry_data,
     kind_data,
     render_entry,
     render_kind,
-    render_kinds,
 )
 
 
@@ -25,11 +24,6 @@ def console() -> Console:
 def printed(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
-
-
-def test_kinds_are_counted(console: Console) -> None:
-    render_kinds(console, [{"kind": kind, "entries": len(names(kind))} for kind in KINDS])
-    assert all(kind in printed(console) for kind in KINDS)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -64,11 +58,6 @@ def test_unverified_numbers_are_starred(console: Console) -> None:
     assert UNVERIFIED in printed(console)
 
 
-def test_the_price_shown_is_the_price_listed() -> None:
-    row = next(row for row in kind_data("accelerators") if row["name"] == "h100-sxm")
-    assert row["prices.hourly"] == 6.88
-
-
 def test_what_an_entry_is_stands_below_its_title(console: Console) -> None:
     render_entry(console, "workloads", "llama2-7b")
     render_entry(console, "accelerators", "h100-sxm")
@@ -76,12 +65,3 @@ def test_what_an_entry_is_stands_below_its_title(console: Console) -> None:
     assert "generation hopper\n" in printed(console)
     assert entry_data("workloads", "llama2-7b")["family"] == "decoder"
     assert "family" not in entry_data("fabrics", "ib-hdr")
-
-
-def test_an_unknown_name_is_told(console: Console) -> None:
-    with pytest.raises(UnknownName, match="did you mean ib-hdr"):
-        render_entry(console, "fabrics", "ib-hdrr")
-    with pytest.raises(UnknownName):
-        render_entry(console, "prices", "mine")
-    with pytest.raises(UnknownName):
-        entry_data("things", "x")

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.catalog.transports import read_transport
+from dse.catalog.transports import LIBRARIES, read_transport
 from dse.errors import StudyError
 from dse.model.aggregation.library_rules import MPI_RULES
 
 
 def test_the_libraries_a_transport_may_name_are_those_with_rules() -> None:
-    assert set(catalog.LIBRARIES) == {*MPI_RULES, "nccl"}
+    assert set(LIBRARIES) == {*MPI_RULES, "nccl"}
 
 
 def test_a_library_without_rules_is_refused_where_it_stands(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.catalog import named_workload, names, read_workload, workload, workload_text
+from dse.catalog import names, read_workload, workload, workload_text
 from dse.errors import StudyError
 from tests.catalog.test_model_config import MIXTRAL, of
 
@@ -60,9 +60,3 @@ def test_names_that_yaml_and_csv_would_misread(tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
         path.write_text(workload_text(workload_of_config(config, 8, name)), encoding="utf-8")
         assert read_workload(path).name == name
-
-
-def test_a_file_is_known_by_its_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.yml").write_text(workload_text(workload("resnet50")), encoding="utf-8")
-    assert named_workload("mine.yml").name == "resnet50"

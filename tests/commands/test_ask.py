@@ -244,7 +244,7 @@ def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None
     assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
 
 
-def test_profiles_say_what_they_are_good_for_and_which_are_left_out(
+def test_profiles_say_what_they_are_good_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -253,7 +253,6 @@ def test_profiles_say_what_they_are_good_for_and_which_are_left_out(
     shutil.copy(shipped / "h100-cluster01.yaml", "calibrations/slow.yaml")
     shutil.copy(shipped / "aws-p5-node.yaml", "calibrations/ours.yaml")
     found = text(network="100,400")
-    assert "# slow is not among the profiles" in found
     assert re.search(r"# ours: good for .* are missed by \d", found)
     assert yaml.safe_load(found)["calibration"][0] == "ours"
     assert "slow" not in yaml.safe_load(found)["calibration"]

@@ -111,7 +111,7 @@ def test_a_value_that_the_study_could_not_have_is_refused(tmp_path: Path) -> Non
     for given, said in (
         ("inter_node=40 Gbps", "40 Gbps has no latency; write {bandwidth: 40 Gbps, latency: 5 us}"),
         ("inter_node={bandwidth: 40 Gbps, latency: 5 us}",
-         "40 Gbps has no known price of nic and switch_port and cable; add to its mapping, "),
+         "40 Gbps has no known price of nic and switch_port and cable; give nic and "),
     ):  # fmt: skip
         done = dse("explain", "study.yaml", "--set", given, "--set", "gpus=16", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")

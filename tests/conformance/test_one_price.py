@@ -57,7 +57,7 @@ def problem(folder: Path, aggregation: str, model: str = "", calibration: str = 
 def prices(found: Any, where: int, count: int) -> tuple[float, ...]:
     """What is said of one of ``count`` points."""
     columns = [np.broadcast_to(found[name], (count,))[where] for name in QUANTITIES]
-    return (*map(float, columns), float(np.broadcast_to(found.in_range, (count,))[where]))
+    return (*map(float, columns), float(np.broadcast_to(found.grade, (count,))[where]))
 
 
 def company(problem: Problem, points: list[Mapping[str, Value | None]]) -> list[tuple[float, ...]]:
@@ -75,7 +75,7 @@ def in_grid(problem: Problem) -> list[tuple[float, ...]]:
     for box in problem.space.boxes(1 << 20):
         found = problem.box(box)
         columns = [np.broadcast_to(found[name], box.shape).ravel() for name in QUANTITIES]
-        columns.append(np.broadcast_to(found.in_range, box.shape).ravel().astype(float))
+        columns.append(np.broadcast_to(found.grade, box.shape).ravel().astype(float))
         result += [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     return result
 

@@ -188,23 +188,23 @@ def test_what_has_no_known_price_has_no_sum(tmp_path: Path) -> None:
 
 # prices of a study, the values of a point, and the sum as a buyer adds it up
 OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
-    # 10 % off 31,250; everything else by the catalogue
-    ("{accelerators: {h100-sxm: {purchase: {value: 31250 USD, discount: 10 %}}}}",
+    # everything else by the catalogue
+    ("{accelerators: {h100-sxm: {purchase: 28125 USD}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
      16 * 28_125 + 2 * HOST + 2 * 700 + 32 * 400 + 2 * 300),
-    # EUR 25,000 at 1.08 less 7.5 %, hosts in francs
+    # EUR 25,000 at 1.08, hosts in francs
     ("{currencies: {EUR: 1.08 USD, CHF: 1.25 USD}, host: 8 kCHF, accelerators: {h100-sxm: "
-     "{purchase: {value: 25 kEUR, discount: 7.5 %}}}}",
+     "{purchase: 25 kEUR}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
-     16 * 24_975 + 2 * 10_000 + 2 * 700 + 32 * 400 + 2 * 300),
+     16 * 27_000 + 2 * 10_000 + 2 * 700 + 32 * 400 + 2 * 300),
     # hosts of H100 at their own price, those of others at the common one
     ("{host: 9 kUSD, accelerators: {h100-sxm: {host: 31 kUSD}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
      16 * H100 + 2 * 31_000 + 2 * 700 + 32 * 400 + 2 * 300),
     ("{host: 9 kUSD, accelerators: {h100-sxm: {host: 31 kUSD}}}",
      {"gpus": 16}, 16 * V100 + 2 * 9_000 + 2 * 700 + 32 * 400 + 2 * 300),
-    # a port at USD 99.99 less 12 % is 87.99, a switch 32 of them
-    ("{fabrics: {100gbe: {switch_port: {value: 99.99 USD, discount: 12 %}}}}",
+    # a switch is 32 ports
+    ("{fabrics: {100gbe: {switch_port: 87.99 USD}}}",
      {"gpus": 16}, 16 * V100 + 2 * HOST + 2 * 700 + 32 * 87.99 + 2 * 300),
     # optics between switches at their own price: 128 cables to cards, 128 from 8 leaves up
     ("{fabrics: {100gbe: {cable: 80 USD, uplink: 950 USD}}}",
@@ -231,7 +231,7 @@ def offered(tmp_path: Path, prices: str) -> Problem:
 
 
 @pytest.mark.parametrize(("prices", "values", "usd"), OFFERS)
-def test_discounts_currencies_and_extras_are_in_the_sum(
+def test_offers_currencies_and_extras_are_in_the_sum(
     tmp_path: Path, prices: str, values: dict[str, Any], usd: float
 ) -> None:
     problem = offered(tmp_path, prices)
@@ -303,23 +303,22 @@ def test_the_interval_of_extras_is_that_of_the_hardware(tmp_path: Path) -> None:
 def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
     vendor = tmp_path / "vendor.csv"
     vendor.write_text(
-        "item,price,currency,date,valid_until,quote,discount,class\n"
+        "item,price,currency,date,valid_until,quote,class\n"
         "as_of,2026-11-20\n"
         "currencies EUR,1.1 USD,,2026-10-02\n"
-        "v100-sxm2-16gb,2000,EUR,2026-10-02,2026-10-31,Q-17,10 %,used\n"
-        "100gbe switch port,100,USD,,2026-12-31,Q-18,5 %\n"
+        "v100-sxm2-16gb,1800,EUR,2026-10-02,2026-10-31,Q-17,used\n"
+        "100gbe switch port,95,USD,,2026-12-31,Q-18\n"
     )
     device, host, _, switch, _, _ = bill(offered(tmp_path, "vendor.csv"), gpus=16)
     assert (device.unit_usd, device.price_class, device.source) == (1_980, USED, "vendor.csv")
     assert device.terms is not None
-    assert (device.terms.list_usd, device.terms.discount) == (2_200, 0.1)
     assert (device.terms.quote, device.terms.converted) == (
         "Q-17", "EUR at USD 1.1 of 2026-10-02"
     )  # fmt: skip
     assert (device.terms.valid_until, device.terms.expired) == ("2026-10-31", True)
     assert host.terms is None
     assert switch.terms is not None
-    assert (switch.unit_usd, switch.terms.list_usd) == (32 * 95, 32 * 100)
+    assert switch.unit_usd == 32 * 95
     assert not switch.terms.expired
 
 

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import dse
-from dse.errors import NoFeasiblePoint, StudyError
-from dse.pricing import constraints, memory_remedies
-from dse.pricing.constraints import built_in, checks, demands, unmet
+from dse.errors import StudyError
+from dse.pricing import constraints
+from dse.pricing.constraints import demands, unmet
 from dse.pricing.load import load
-from dse.report.check import checked
-from dse.search.run import run
-from dse.study.quantities import BUILTINS
 from tests.pricing import studies
 from tests.report.searched import searched
-
-
-def test_what_is_not_met_is_said_as_a_failure(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path))
-    names = [name for name, _ in demands(problem.baseline, problem.study)]
-    named = [name for name, _ in built_in(problem.baseline, problem.study)]
-    texts = [constraint.text for constraint in problem.study.constraints]
-    assert names == named + texts[1:], "fits_memory is built in, said or not"
-    assert texts[0] == named[-1] == constraints.FITS
-    said = [why for why, _ in checks(problem.baseline, problem.study)]
-    assert said == [unmet(name) for name in names]
-    for name in (*named, *BUILTINS):
-        assert unmet(name) != f"{name} is not met"
-    assert unmet("capital <= 2 MUSD") == "capital <= 2 MUSD is not met"
-
-
-def test_prices_and_explanations_give_the_same_reason(tmp_path: Path) -> None:
-    study = dse.load_study(studies.written(tmp_path))
-    point = {"gpus": 16, "batch_per_gpu": 1024}
-    why = study.price([point])["reason"][0]
-    explained = study.explain(point)
-    assert explained.point.constraints["fits_memory"] is False
-    assert why == unmet("fits_memory")
-    assert f"constraints      {why}; capital <= 200 kUSD is not met; " in str(explained)
 
 
 def test_a_precision_that_is_missing_is_no_unknown_speed_as_well() -> None:
@@ -51,10 +23,6 @@ def test_a_precision_that_is_missing_is_no_unknown_speed_as_well() -> None:
     missed = [constraints.COMPUTABLE, constraints.KNOWN]
     assert constraints.reasons(missed) == [unmet(constraints.COMPUTABLE)]
     assert constraints.reasons([constraints.KNOWN]) == [unmet(constraints.KNOWN)]
-
-
-def test_a_profile_without_the_layout_is_said_so() -> None:
-    assert unmet(constraints.KNOWN) == "a price or a speed is unknown"
 
 
 def without_the_word(text: str) -> str:
@@ -112,19 +80,6 @@ def test_a_baseline_that_does_not_fit_is_refused_with_the_remedy(tmp_path: Path)
     assert load(studies.written(tmp_path, ignoring)).baseline_samples_per_s > 0
 
 
-def test_a_machine_that_holds_the_network_with_no_choice_is_told_of(tmp_path: Path) -> None:
-    """With a sample at a time it would fit; with 512 it does in the larger one only."""
-    text = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[h100-pcie, a10]")
-    text = text.replace("{accelerator: p100-sxm2-16gb,", "{accelerator: h100-pcie,")
-    few = text.replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [32, 512]")
-    assert memory_remedies.nowhere(load(studies.written(tmp_path, few))) == []
-    many = text.replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [512]")
-    problem = load(studies.written(tmp_path, many, "many.yaml"))
-    (line,) = memory_remedies.nowhere(problem)
-    assert line.startswith("resnet50 does not fit in a10: dse prices data-parallel training, in")
-    assert line in checked(problem).caveats
-
-
 def test_memory_cannot_be_ignored_and_demanded(tmp_path: Path) -> None:
     text = studies.SMALL + "memory: ignore\n"
     with pytest.raises(StudyError, match="fits_memory contradicts memory: ignore"):
@@ -141,18 +96,6 @@ def test_memory_that_is_not_known_rejects_nothing_and_is_said_once(
     found = searched(tmp_path, unknown).document
     assert [one.name for one in found.remarks].count("memory unknown") == 1
     assert found.state == "not ready"
-
-
-def test_a_network_that_fits_nowhere_is_said_in_a_sentence(tmp_path: Path) -> None:
-    text = without_the_word(studies.SMALL).replace("resnet50", "llama2-13b")
-    ignoring = text.replace("study: small", "study: huge")
-    problem = load(studies.written(tmp_path, ignoring + "memory: ignore\n"))
-    problem = replace(problem, study=replace(problem.study, memory="checked"))
-    with pytest.raises(NoFeasiblePoint) as caught:
-        run(problem, "exhaustive", None, None, lambda *_: None, 100, 0)
-    said = str(caught.value)
-    assert "llama2-13b fits on no accelerator of the space" in said
-    assert "GiB too little per GPU; one sample needs" in said
 
 
 def test_more_colocated_servers_than_workers_are_infeasible(tmp_path: Path) -> None:

@@ -13,9 +13,7 @@ from dse.api import Study
 from dse.model.step import OverlappedStep, terms
 from dse.pricing.load import load
 from dse.report import hosts
-from dse.report.explain import lines
 from dse.report.points import explained
-from dse.report.provenance import sources
 from tests.pricing import studies
 from tests.pricing.priced import point
 
@@ -86,17 +84,6 @@ def test_a_point_without_a_price_waits_for_nothing(
 def test_accelerators_without_a_node_have_no_known_host(tmp_path: Path) -> None:
     found = load(studies.written(tmp_path))
     assert not np.any(found.points_at(point(found, precision="fp16", gpus=16)).decoding_s)
-
-
-def test_who_waits_for_images_is_said(tmp_path: Path) -> None:
-    found = load(studies.written(tmp_path, NODES))
-    baseline = found.study.baseline.values
-    bound = "the 40 CPU cores of NVIDIA DGX-1 with V100 16 GB decode 150 images a second each"
-    text = "\n".join(lines(explained(found, baseline)))
-    assert f"  (waits for images: {bound} (stack plain), 6,000 in all)" in text
-    assert "images" not in "\n".join(lines(explained(found, point(found, stack="tuned"))))
-    items = {row.item for row in sources(found)}
-    assert {"decoding, stack plain", "decoding, stack vendor"} <= items
 
 
 def test_how_fast_hosts_decode_is_uncertain_and_cancels_between_points(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from dse.errors import OutsideCalibration, StudyError
 from dse.pricing.load import load
-from tests.calibration import library_profiles
 from tests.pricing import studies
 from tests.pricing.priced import point
 
@@ -27,21 +26,14 @@ WHEN = "when:\n  - {axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}
     ],
 )  # fmt: skip
 def test_without_such_a_profile_the_place_and_the_remedy_are_named(
-    tmp_path: Path, study: str, line: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, study: str, line: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "calibrations").mkdir()
-    theirs = library_profiles.theirs(transport="gloo")
-    library_profiles.written(tmp_path / "calibrations", theirs)
-    library_profiles.written(tmp_path / "calibrations", library_profiles.theirs("other"))
-    (tmp_path / "calibrations" / "broken.yaml").write_text("nothing: 1\n")
     with pytest.raises(StudyError) as caught:
         load(studies.written(tmp_path, study))
     expected = next(at for at, text in enumerate(study.splitlines(), 1) if line.strip() in text)
     assert caught.value.line == expected
     assert "which algorithm gloo chooses" in caught.value.problem
-    assert "their-cluster" in caught.value.remedy
-    assert "other" not in caught.value.remedy
+    assert "dse calibrate import" in caught.value.remedy
 
 
 def test_a_point_asked_for_by_hand_is_refused_in_one_line(tmp_path: Path) -> None:

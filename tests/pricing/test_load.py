@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from dse.catalog import read_workload
 from dse.errors import StudyError
-from dse.pricing.load import EQUAL_LAYERS, load, study_path
+from dse.pricing.load import EQUAL_LAYERS, load
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
 from dse.study.questions import Questions
@@ -25,19 +24,14 @@ def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:
     return load(studies.written(folder, text))
 
 
-def test_mistakes_of_a_study_its_profiles_and_prices_are_told_at_once(tmp_path: Path) -> None:
+def test_mistakes_of_the_profiles_and_prices_of_a_study_are_told_at_once(tmp_path: Path) -> None:
     prices = "prices: {accelerators: {h100-sxmm: {hourly: 3}, h100-sxm: {purchase: 3 GB}}}\n"
-    names = "calibration: [polaris-off, lassen-mpi]\n"
     with pytest.raises(StudyError) as caught:
-        changed(tmp_path, ("[32, 64, 256]", "[32, 0]"), ("search:", f"{names}{prices}search:"))
-    first, profile, *priced_ = str(caught.value).splitlines()
-    assert "study.yaml:10:23: batch_per_gpu: 0 is zero" in first
+        changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
+    profile, _, *priced_ = str(caught.value).splitlines()
     assert "no calibration profile 'polaris-off'" in profile
     assert "did you mean polaris-ofi?" in profile
     assert ["h100-sxmm: no such accelerator" in priced_[0], "'3 GB'" in priced_[1]] == [True, True]
-    with pytest.raises(StudyError) as caught:  # a study that is right by itself
-        changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
-    assert len(caught.value.mistakes) == 4
 
 
 def test_a_limit_in_another_currency_counts_at_the_rate_of_the_studys_own_list(
@@ -104,11 +98,6 @@ def test_own_host_and_fabric_prices_count(tmp_path: Path) -> None:
     assert before - after == 2 * (20_000 - 10_000) + (2 + 1) * (150 - 1_000) + 10_000
 
 
-def test_an_unknown_fabric_price_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"aws-efa-v2 has no known price.*under prices:"):
-        changed(tmp_path, ("    - 10gbe\n", "    - aws-efa-v2\n"), ("inter_node: 10gbe,", ""))
-
-
 def test_the_prices_that_an_inline_link_lacks_are_named(tmp_path: Path) -> None:
     def link(given: str) -> Problem:
         inline = f"    - {{bandwidth: 25 Gbps, latency: 5 us, nic: 300 USD{given}}}\n"
@@ -117,9 +106,7 @@ def test_the_prices_that_an_inline_link_lacks_are_named(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as caught:
         link("")
     assert str(caught.value).endswith(
-        " has no known price of switch_port and cable; add to its mapping, "
-        "{bandwidth: .., switch_port: 200 USD, cable: 60 USD}, or give fabric: 25gbe, whose prices "
-        "then count"
+        " has no known price of switch_port and cable; give switch_port and cable in its mapping"
     )
     assert capital(link(", switch_port: 200 USD, cable: 60 USD")) > 0
     assert capital(link(", fabric: 25gbe")) > 0
@@ -130,16 +117,6 @@ def test_a_baseline_that_nobody_gave_is_told_so(tmp_path: Path) -> None:
     text = text[: text.index("baseline:")] + text[text.index("constraints:") :]
     with pytest.raises(StudyError, match=r"no baseline: is given.*\(accelerator=.*precision=fp8"):
         load(studies.written(tmp_path, text))
-
-
-def test_a_run_needs_a_length(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="target"):
-        changed(tmp_path, ("minimize: capital", "minimize: per_run"))
-
-
-def test_a_missing_profile_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="dse calibrate run --name elsewhere"):
-        changed(tmp_path, ("workload: resnet50", "workload: resnet50\ncalibration: [elsewhere]"))
 
 
 def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
@@ -180,21 +157,6 @@ def test_memory_that_is_not_known_cannot_be_compared(tmp_path: Path) -> None:
         changed(tmp_path, ("workload: resnet50", unknown), limit)
 
 
-def test_a_config_is_a_workload(tmp_path: Path) -> None:
-    config = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
-              "n_positions": 64, "vocab_size": 50257}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    given = f"workload: {tmp_path / 'config.json'}"
-    whole = changed(tmp_path, ("workload: resnet50", given))
-    assert whole.workload.params == 124_439_808 - 960 * 768
-    assert whole.workload.tokens_per_sample == 64
-    given = f"workload: {{config: {tmp_path / 'config.json'}, sequence: 16}}"
-    short = changed(tmp_path, ("workload: resnet50", given))
-    assert short.workload.tokens_per_sample == 16
-    for problem in (whole, short):  # as a decoder usually is trained
-        assert problem.study.baseline.labels["optimizer"] == "adam"
-
-
 def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
     tmp_path: Path,
 ) -> None:
@@ -210,11 +172,6 @@ def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
     assert 0 <= float(terms["exposed_s"][0]) < float(terms.comm_s[0]) / 2
     (said,) = (line for line in assumptions(problem) if "layers of mine" in line)
     assert f"{EQUAL_LAYERS} equal ones stand for them" in said
-
-
-def test_a_bare_name_is_a_study_that_ships() -> None:
-    assert study_path("example").name == "example.yaml"
-    assert study_path("./example.yaml") == Path("example.yaml")
 
 
 def test_a_node_brings_its_accelerators_network_and_price() -> None:
@@ -255,20 +212,6 @@ def test_an_inline_link_is_filled_from_its_fabric(tmp_path: Path) -> None:
 def test_a_link_without_a_latency_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="10 Gbps has no latency"):
         changed(tmp_path, ("    - 10gbe\n", "    - 10 Gbps\n"), ("inter_node: 10gbe,", ""))
-
-
-def test_prices_and_workload_are_part_of_what_a_run_is(tmp_path: Path) -> None:
-    plain = changed(tmp_path)
-    dearer = changed(tmp_path, ("search:", "prices: {host: 30000 USD}\nsearch:"))
-    assert plain.inputs_hash == changed(tmp_path).inputs_hash
-    assert plain.inputs_hash != dearer.inputs_hash
-
-
-def test_a_run_may_be_given_in_epochs(tmp_path: Path) -> None:
-    epochs = "target: {epochs: 90, epoch_samples: 1.28e6}\nsearch:"
-    problem = changed(tmp_path, ("minimize: capital", "minimize: per_run"), ("search:", epochs))
-    samples = problem.baseline["samples_to_target"]
-    assert float(samples.item()) == pytest.approx(90 * 1.28e6, rel=1e-15)
 
 
 def test_the_study_of_the_reference_page_is_complete(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from dse.catalog import names, workload
@@ -39,7 +37,3 @@ def test_convolutions_know_what_they_read_and_encoders_mask_nothing() -> None:
     assert (~images.products.convolution).sum() == 3, "three linear layers"
     assert images.attention.queries.shape == (0,)
     assert (text.attention.unmasked == 1.0).all()
-
-
-def test_a_workload_without_rows_has_no_work() -> None:
-    assert model_work(replace(workload("vgg16"), work=None)) is None

@@ -37,16 +37,6 @@ def test_an_overlap_of_the_other_model_is_refused(
     assert found.value.line > 0
 
 
-def test_overlap_is_none_unless_the_study_says_otherwise(tmp_path: Path) -> None:
-    text = studies.CLOSED.replace("  overlap: [none, ideal]\n", "").replace(", overlap: none}", "}")
-    problem = load(studies.written(tmp_path, text))
-    axis = problem.study.axis("overlap")
-    assert axis is not None
-    assert axis.labels == ("none",)
-    with pytest.raises(StudyError, match="model pai has no 'bucketed'"):
-        Study(problem).price([{"overlap": "bucketed"}])
-
-
 def test_scattered_points_come_by_structure(tmp_path: Path) -> None:
     """Sizes of buckets share a structure, unless another axis depends on them."""
     together = load(studies.written(tmp_path))

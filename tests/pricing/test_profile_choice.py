@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,6 @@ from dse.calibration.evidence import ByLayoutEvidence
 from dse.errors import StudyError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.pricing.profile_use import taken
-from dse.report.check import checked
-from dse.report.check import lines as check_lines
-from dse.report.provenance import transports
 from tests.pricing import studies
 
 STUDY = """\
@@ -104,24 +99,6 @@ def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
         assert comm_s(both, gpus=8, accelerator="a100-sxm4-40gb") > comm_s(both, gpus=8)
 
 
-def test_a_profile_that_prices_nothing_is_not_suggested_again(tmp_path: Path) -> None:
-    efa = problem(tmp_path, "[aws-p5-efa, h100-node]")
-    assert checked(efa).named == ("h100-node",)
-    assert "aws-p5-efa" not in next(line for line in check_lines(efa) if "calibration: [" in line)
-
-
-def test_a_report_speaks_only_of_profiles_that_price_something(tmp_path: Path) -> None:
-    text = STUDY.format(calibration="[h100-cluster01, aws-p5-efa]", aggregation="auto-nccl")
-    text = text.replace("[a100-sxm4-40gb, h100-sxm]", "[h100-sxm]")
-    both = load(studies.written(tmp_path, text.replace("[1, 8,", "[8,")))
-    name = both.study.aggregations[0]
-    assert len(both.aggregation(name).evidence.profiles) == 2
-    assert [profile.name for profile in taken(both, name)] == ["h100-cluster01"]
-    (row,) = transports(both)
-    assert "h100-cluster01" in row.note
-    assert "aws-p5-efa" not in row.note
-
-
 def test_networks_by_name_tell_two_vendors_apart(tmp_path: Path) -> None:
     by_name = problem(
         tmp_path, "{ib-hdr: [polaris-ofi, h100-node], 200gbe: [polaris-tcp, h100-node]}"
@@ -196,10 +173,3 @@ def test_mistakes_are_told_where_they_are(tmp_path: Path, calibration: str, said
         problem(tmp_path, calibration)
     assert said in str(caught.value)
     assert caught.value.line == 3
-
-
-def test_the_study_keeps_what_a_profile_is_for(tmp_path: Path) -> None:
-    found = problem(tmp_path, "{ib-hdr: h100-node, 200gbe: h100-node}").study
-    assert found.calibration == ("h100-node",)
-    assert found.fabrics == {"h100-node": {"ib-hdr", "200gbe"}}
-    assert json.dumps(found.calibration)

@@ -11,7 +11,7 @@ import pytest
 from dse import catalog
 from dse.pricing.load import load
 from dse.pricing.profile_use import taken
-from dse.pricing.profiles_at_hand import blind, fitting, unasked
+from dse.pricing.profiles_at_hand import fitting, unasked
 from tests.pricing.studies import SMALL, written
 
 NCCL = (
@@ -57,7 +57,6 @@ def test_what_cannot_tell_networks_apart_is_not_suggested_unless_it_is_ones_own(
     study = load(written(tmp_path, one))  # with a single network, so that there is none to choose
     assert "h100-cluster01" in fitting(study)
     assert "h100-cluster01" in unasked(study)
-    assert blind(study) == ()
 
 
 def test_own_profiles_are_not_taken_among_networks_that_they_cannot_tell_apart(
@@ -72,7 +71,6 @@ def test_own_profiles_are_not_taken_among_networks_that_they_cannot_tell_apart(
     shipped = catalog.models_dir() / "calibrations"
     shutil.copy(shipped / "h100-cluster01.yaml", "calibrations/unknown.yaml")
     assert unasked(study) == before  # as if it were not there
-    assert blind(study) == ("unknown",)
     assert "unknown" not in fitting(study)
     cards = """\
 study: cards

@@ -96,11 +96,6 @@ def test_what_is_bought_has_no_start_and_without_a_target_speedup_is_of_rates(
     assert rates.start_up_s == bought.start_up_s == 0.0
 
 
-def test_a_start_longer_than_the_run_leaves_hardly_any_speedup(tmp_path: Path) -> None:
-    problem = rented(tmp_path, f"{TARGET}rental: {{start_up: 100 d}}\n")
-    assert 1 < number(problem, "speedup", **FAST) < 1.1
-
-
 def test_a_run_that_hardly_ever_trains_has_a_speedup_that_is_a_number(tmp_path: Path) -> None:
     """A month to recover, and a stop every few hours: its time is all but without bound."""
     alone = (

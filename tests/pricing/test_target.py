@@ -138,14 +138,6 @@ def test_all_points_share_the_draws_of_the_curve(problem: Problem) -> None:
     assert np.corrcoef(logs)[0, 1] == pytest.approx(fit.correlation, abs=0.1)
 
 
-def test_the_inputs_of_a_run_hold_its_length(tmp_path: Path) -> None:
-    one, same, other = (
-        aimed(tmp_path, target).inputs_hash
-        for target in ("{quality: mlperf-resnet50}", "{quality: mlperf-resnet50}", "{samples: 1e6}")
-    )
-    assert one == same != other
-
-
 def test_a_quality_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "ours.yaml").write_text(OWN, encoding="utf-8")
     found = aimed(tmp_path, "{quality: ours.yaml}").baseline
@@ -171,16 +163,6 @@ def test_a_target_that_says_nothing_of_the_workload_is_refused(
         aimed(tmp_path, target)
     assert said in str(found.value)
     assert found.value.line == len(studies.SMALL.splitlines()) + 1
-
-
-def test_a_network_without_a_quality_gets_the_list(tmp_path: Path) -> None:
-    text = studies.SMALL.replace("workload: resnet50", "workload: vgg16")
-    with pytest.raises(StudyError) as found:
-        aimed(tmp_path, "{quality: mlperf-resnet50}", text)
-    said = str(found.value)
-    assert "no quality target of vgg16 is known; give target: {samples: ..}" in said
-    for name in catalog.names("convergence"):
-        assert name in said
 
 
 def test_equal_batch_leaves_points_with_the_batch_of_the_baseline(tmp_path: Path) -> None:

@@ -21,12 +21,7 @@ from dse.pricing.draws import DRAWS
 from dse.pricing.problem import Problem
 from dse.pricing.whole_steps import WholeSteps
 from dse.report.assumptions import assumptions
-from dse.report.check import checked
 from dse.report.design_point import Point
-from dse.report.explain import lines
-from dse.report.points import explained
-from dse.report.words import significant
-from dse.study import Value
 from tests.calibration.importers.reference import reference
 from tests.pricing import priced
 
@@ -183,11 +178,6 @@ def test_of_small_batches_a_whole_step_tells_how_long_launches_take(tmp_path: Pa
     assert ratio == pytest.approx(1.0, abs=0.03)
 
 
-def test_one_accelerator_sums_nothing(tmp_path: Path) -> None:
-    stated = replace(OURS, aggregation="ring-nccl", inter_node="100gbe")
-    assert rate(problem_of(tmp_path, stated)) == rate(problem_of(tmp_path, OURS))
-
-
 def test_given_shares_of_the_peaks_are_not_corrected(tmp_path: Path) -> None:
     study = f"{STUDY}efficiency: {{compute: 0.5, memory: 0.7}}\n"
     stated = replace(OURS, gpus=8, samples_per_s=3000.0, aggregation="ring-nccl")
@@ -263,11 +253,6 @@ def test_several_usually_take_longer_than_one() -> None:
     assert around == pytest.approx(throughput.WITHIN_NODE, abs=1e-3)
 
 
-def test_a_rate_that_is_usual_of_several_moves_nothing(tmp_path: Path, plain: Problem) -> None:
-    usual = replace(OURS, gpus=8, samples_per_s=8 * rate(plain) * 0.927)
-    assert rate(problem_of(tmp_path, usual)) == pytest.approx(rate(plain), rel=0.01)
-
-
 def test_accumulation_shares_the_update() -> None:
     network = catalog.workload("bert-large-s128")
     row = replace(OURS, workload=network.name, batch_per_gpu=8.0, optimizer="adam")
@@ -287,48 +272,11 @@ def test_a_block_is_modelled_by_its_own_layers() -> None:
     assert throughput.noise_of(row) == 0.15
 
 
-def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> None:
-    stranger = replace(OURS, accelerator="cpu")
-    mine = problem_of(tmp_path, OURS, replace(OURS, batch_per_gpu=64.0), stranger)
-    counted = "2 training rates correct the time of computing (from ours)"
-
-    def told(problem: Problem, **values: Value | None) -> list[str]:
-        point = priced.point(problem, **values)
-        return [text for text in assumptions(problem, point) if "training rates correct t" in text]
-
-    (line,) = told(mine, gpus=8)
-    assert line == f"{counted}."
-    (line,) = told(mine)
-    dse = significant(rate(mine))
-    assert line == (
-        f"{counted}; at the recommended configuration you measured 1,500 samples/s (dse: {dse})."
-    )
-    here = f"at this very configuration you measured 1,500 samples/s (dse: {dse})"
-    point = explained(mine, mine.study.baseline.values)
-    assert point.own_rates == f"{counted}; {here}"
-    assert f"your rates       {point.own_rates}" in lines(point)
-    assert explained(mine, priced.point(mine, accelerator="h100-sxm")).own_rates == counted
-    eight = replace(OURS, gpus=8, samples_per_s=11000.0, aggregation="ring-nccl")
-    both = problem_of(tmp_path, OURS, eight)
-    assert "you measured 11,000 samples/s" in " ".join(told(both, gpus=8))
-    other = " ".join(told(both, gpus=8, aggregation="tree-nccl"))
-    assert "you measured" not in other
-    assert "medians of" in other
-    assert "as your training rates correct them" in other
-    assert not told(plain)
-    assert explained(plain, plain.study.baseline.values).own_rates is None
-
-
 def test_a_rate_that_is_in_two_profiles_counts_once(tmp_path: Path) -> None:
     fast = replace(OURS, samples_per_s=1700.0)
     once = priced.problem_of(tmp_path, STUDY, profile(OURS, fast))
     twice = priced.problem_of(tmp_path, STUDY, profile(OURS, fast), profile(OURS, name="again"))
     assert rate(twice) == rate(once)
-    assert checked(twice).rates == 2
-    own = explained(twice, twice.study.baseline.values).own_rates
-    assert own is not None
-    assert own.startswith("2 training rates correct")
-    assert "again" not in own
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.catalog.price_spread import Standing
 from dse.report.design_point import Bounds
 
 RECOMMENDED = "recommended"  # the role of the first choice
@@ -85,8 +84,9 @@ class KnownPrice:
 
     usd: of one, an hour where it is rented; None of a network, which is several. bounds: the 90 %
     interval of what is asked for it, as factors of that. date: of the oldest; empty where one has
-    none. own, checked, expired, age_years, estimate: as of
-    :class:`dse.catalog.price_spread.Standing`, of the least reliable.
+    none. own: whether it is the buyer's. checked, expired, estimate: whether
+    it is not marked as unverified, an offer past its last day, what somebody wrote who does not
+    sell the part; of several of the least reliable. age_years: None where one has no date.
     """
 
     usd: float | None
@@ -99,9 +99,9 @@ class KnownPrice:
     estimate: bool
 
     @property
-    def standing(self) -> Standing:
-        """How far the buyer may rely on it."""
-        return Standing(self.own, self.checked, self.expired, self.age_years, self.estimate)
+    def offered(self) -> bool:
+        """Whether it is a valid offer, which the buyer pays."""
+        return self.own and self.checked and not self.expired and not self.estimate
 
 
 @dataclass(frozen=True, kw_only=True)

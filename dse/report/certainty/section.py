@@ -118,7 +118,7 @@ def _flip(document: RunDocument, one: PriceFlip) -> tuple[str, ...]:
 
 def _standing(known: KnownPrice) -> str:
     """How far the buyer may rely on a price."""
-    if known.standing.offer:
+    if known.offered:
         return "your offer"
     doubts = {"expired": known.expired, "an estimate": known.estimate,
               "unverified": not known.checked}  # fmt: skip

@@ -82,20 +82,16 @@ def test_what_is_strange_is_said_and_written(tmp_path: Path) -> None:
     rows = (
         "bert-large-s512,a100-sxm4-80gb,70,bf16,16",
         "bert-large-s512,a100-sxm4-80gb,15,bf16,16",
-        "bert-large-s512,a100-sxm4-80gb,15,bf16,512",
         "resnet50,a100-sxm4-80gb,900,fp8,64",
     )
     header = TABLE.splitlines()[0]
     (tmp_path / "ours.csv").write_text("\n".join((header, *rows)), encoding="utf-8")
     done = command.dse("calibrate", "import-throughput", "ours.csv", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "wrote calibrations/ours.yaml: 4 rates\n")
-    slow, large, unknown = done.stderr.splitlines()
-    assert unknown.startswith("warning: ours.csv:5: a100-sxm4-80gb has no peak in fp8")
+    assert (done.returncode, done.stdout) == (0, "wrote calibrations/ours.yaml: 3 rates\n")
+    slow, unknown = done.stderr.splitlines()
+    assert unknown.startswith("warning: ours.csv:4: a100-sxm4-80gb has no peak in fp8")
     assert slow.startswith("warning: ours.csv:3: 15 samples/s is far from the ")
     assert "times fewer); check unit, gpus, stack and batch_per_gpu" in slow
-    assert large.startswith("warning: ours.csv:4: 15 samples/s is far from the ")
-    assert "; batch_per_gpu 512 needs " in large
-    assert "GiB more than a100-sxm4-80gb has by dse's count" in large
 
 
 def test_the_help_has_a_table_that_can_be_imported(tmp_path: Path) -> None:

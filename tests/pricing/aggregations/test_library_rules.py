@@ -14,8 +14,6 @@ from dse.calibration import Profile
 from dse.model.aggregation.base import Bucketed
 from dse.model.aggregation.library_rules import OpenMpi
 from dse.pricing.problem import Problem
-from dse.report import assembly, explain, provenance
-from dse.report.design_point import Explained
 from dse.report.points import describe
 from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
@@ -111,14 +109,6 @@ def test_a_step_of_several_algorithms_is_inside_if_all_are(tmp_path: Path, force
     assert all(point.interval for point in points)  # priced by the pooled fit, but measured
 
 
-def test_without_a_profile_the_interval_is_the_catalogue_s(tmp_path: Path) -> None:
-    point = describe(problem := problem_of(tmp_path), values_of(problem, aggregation="auto-mpi"))
-    low, high = point.interval.step_s
-    assert low < point.step_s < high
-    assert point.extrapolated is True
-    assert point.library_choice.rules.startswith("Open MPI")
-
-
 def test_the_rules_are_those_of_the_library_that_was_measured(
     tmp_path: Path, forced: Profile
 ) -> None:
@@ -200,32 +190,3 @@ def test_one_rank_chooses_nothing(tmp_path: Path) -> None:
     assert found is not None
     assert found.algorithms == ()
     assert bucket_costs(problem, aggregation="auto-mpi", gpus=1)[0] == 0
-
-
-def test_explain_and_report_say_what_is_chosen_and_by_whom(tmp_path: Path, forced: Profile) -> None:
-    problem = problem_of(tmp_path, forced)
-    values = values_of(problem, aggregation="auto-mpi", gpus=2, bucket=BUCKETS[1])
-    point = Explained(**vars(describe(problem, values)))
-    (line,) = [text for text in explain.lines(point) if text.startswith("algorithm")]
-    assert "chosen by Open MPI's fixed rules (coll/tuned), not measured" in line
-    assert "segmented ring (priced as ring) for" in line
-    assert "halving-doubling for" in line
-    buckets = problem.points_at(values_of(problem, bucket=BUCKETS[1])).gradients.buckets
-    assert sum(entry.messages for entry in point.library_choice.algorithms) == len(buckets)
-    rows = {row.name: row for row in provenance.transports(problem)}
-    assert rows["mpi"].partly is True  # on one node
-    assert "Open MPI's fixed rules" in rows["mpi"].note
-    assert "MPICH's default rules" in rows["mpi"].note
-
-
-def test_every_point_of_a_run_names_the_algorithms_chosen(tmp_path: Path, forced: Profile) -> None:
-    text = STUDY.replace(MIXED, "auto-mpi").replace(
-        "aggregation: ring-mpi", "aggregation: auto-mpi"
-    )
-    problem = problem_of(tmp_path, forced, study=text.replace(", ps-grpc]", "]").replace(
-        "when:\n  - {axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}\n", ""
-    ).replace("gpus: [1, ", "gpus: ["))  # fmt: skip
-    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    (name,) = problem.profiles
-    found = assembly.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
-    assert all(point.library_choice.algorithms for point in found.front)

@@ -12,9 +12,7 @@ from dse.model import overlap
 from dse.model.aggregation.measured_library import LibraryCost
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import assembly, provenance
-from dse.report.sections import profile as shown
-from dse.search.run import run
+from dse.report import provenance
 from tests.calibration import library_profiles, synthetic
 from tests.pricing import studies
 from tests.pricing.priced import at, comm_s, problem_of
@@ -76,7 +74,6 @@ def test_named_algorithms_take_the_catalogues_price_and_the_report_says_so(
     rows = {row.name: row for row in provenance.transports(problem)}
     assert (rows["nccl"].calibrated, rows["nccl"].partly) == (False, True)
     assert (rows["grpc"].calibrated, rows["grpc"].partly) == (False, False)
-    assert rows["nccl"].note.startswith("profile their-cluster, the catalogue")
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -96,20 +93,6 @@ def test_two_profiles_of_a_transport_each_price_what_they_know(
     assert {row.name: row.partly for row in provenance.transports(found)}["nccl"]
 
 
-def test_of_two_that_price_the_same_the_first_counts(tmp_path: Path) -> None:
-    dearer = tuple(2 * price for price in library_profiles.PRICES)
-    later = library_profiles.theirs("later", auto=library_profiles.part(dearer))
-    first, both = (
-        problem_of(tmp_path, STUDY, *profiles)
-        for profiles in ((library_profiles.theirs(),), (library_profiles.theirs(), later))
-    )
-    assert [profile.name for profile in both.profiles.values()] == ["their-cluster", "later"]
-    for gpus in (4, 8, 16):
-        assert comm_s(both, gpus=gpus) == comm_s(first, gpus=gpus)
-    swapped = problem_of(tmp_path, STUDY, later, library_profiles.theirs())
-    assert comm_s(swapped, gpus=8) > comm_s(first, gpus=8)
-
-
 @pytest.mark.parametrize(
     ("profile", "gpus"),
     [(library_profiles.one_node("their-cluster"), 8),
@@ -126,20 +109,3 @@ def test_a_tier_that_was_not_measured_takes_the_catalogues_price(
     assert point.evidence == "catalogue"
     assert point.library_choice.rules == at(bare, gpus=gpus).library_choice.rules
     assert at(found, gpus=12 - gpus).library_choice is None
-    (row,) = [row for row in provenance.transports(found) if row.name == "nccl"]
-    assert row.partly
-    assert "the library's choice by" in row.note
-
-
-def test_the_report_shows_system_device_source_and_error(problem: Problem) -> None:
-    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    (name,) = problem.profiles
-    found = assembly.build(outcome, "dse run small", 0, 1.0, {name: Path("their-cluster.yaml")})
-    (item,) = found.calibration
-    _, _, measured, errors = shown(item)
-    assert "their cluster" in measured
-    assert errors == "auto (the library's own choice) 10 %"
-    assert found.reproduce == ("dse run small",)  # a log is not measured again
-    assert found.counts.points == problem.space.size
-    by_size = replace(item.algorithms["auto"], held_out="sizes")
-    assert ", judged on sizes left out" in shown(replace(item, algorithms={"auto": by_size}))[-1]

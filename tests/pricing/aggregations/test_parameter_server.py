@@ -13,8 +13,7 @@ from dse.calibration.ps_part import ServersFit
 from dse.model import overlap
 from dse.model.aggregation.parameter_server import shard_imbalance, wire_bytes
 from dse.pricing.problem import Problem
-from dse.report import assembly, provenance
-from dse.search.run import run
+from dse.report import provenance
 from tests.calibration import server_profiles, synthetic
 from tests.pricing import priced, studies
 from tests.pricing.priced import at, comm_s
@@ -117,11 +116,3 @@ def test_measured_servers_come_before_what_allreduce_says_of_them(tmp_path: Path
         assert [found.name for found in factory.candidates("ring", "mpi")] == ["forced"]
     assert comm_s(both, aggregation="ps-mpi") != comm_s(alone, aggregation="ps-mpi")
     assert comm_s(both, aggregation="ring-mpi") == comm_s(alone, aggregation="ring-mpi")
-
-
-def test_the_report_repeats_the_runner_that_measured(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, server_profiles.profile(machine={"cpu": "ours"}))
-    [name] = problem.profiles
-    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    found = assembly.build(outcome, "dse run", 0, 1.0, {name: Path("servers.yaml")})
-    assert found.reproduce == ("dse calibrate run --runner grpc --name servers", "dse run")

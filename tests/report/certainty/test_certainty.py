@@ -298,7 +298,7 @@ def test_prices_that_turn_the_answer_are_told_with_what_is_known_of_them(tmp_pat
         assert flip.known is not None
         low, high = flip.known.bounds
         assert low < 1 < high
-        assert not flip.known.standing.offer
+        assert not flip.known.offered
 
 
 def test_hosts_of_an_accelerator_are_asked_for_by_its_name(tmp_path: Path) -> None:
