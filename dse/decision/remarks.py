@@ -38,7 +38,6 @@ State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
 
 LARGE = 0.5  # share of a sum that a doubtful price must have to be told of
 COMMUNICATING = 0.1  # share of a step that communication must take to be measured before buying
-DECIDES = 0.05  # share of the rule's aim that knowing a number must be worth
 USUAL = 0.9  # probability that limits should hold with, where the study asks for none
 STEPS = 3  # that are named before an answer is called not ready
 UNDECIDED = 0.45  # share of outcomes in which a rival that wins leaves the answer open
@@ -75,17 +74,6 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worth:
-    """A number that is worth knowing before deciding. share: of the rule's aim. how: to learn
-    it. price: whether it is the price of something."""
-
-    title: str
-    share: float
-    how: str
-    price: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class Side:
     """A point of the answer: what it comes to, arrays of one, and its bill."""
 
@@ -104,7 +92,7 @@ class Side:
 class Answer:
     """What the search found, as far as remarks need it.
 
-    priced, space: points of a guided search, else 0. turns, worth: by falling weight. met: by
+    priced, space: points of a guided search, else 0. turns: by falling weight. met: by
     limit, the probability that it holds; asked: the one that the study asks for. idle_gain: the
     speedup of the baseline's machines with ``settings``; NaN where they are no choice. aged: what
     is recommended at prices of one age, and of which month; empty where that is the same.
@@ -116,7 +104,6 @@ class Answer:
     priced: int = 0
     space: int = 0
     turns: tuple[Turn, ...] = ()
-    worth: tuple[Worth, ...] = ()
     met: Mapping[str, float] = field(default_factory=dict)
     asked: float | None = None
     idle_gain: float = float("nan")
@@ -261,16 +248,6 @@ def _rival_turns(found: Found) -> Iterator[Facts]:
     others = [turn for turn in found.answer.turns if not turn.own] if found.answer else []
     if others:
         yield min(others, key=lambda one: one.distance).facts
-
-
-def _worth_knowing(found: Found) -> Iterator[Facts]:
-    """The number most worth knowing, if no price that turns the answer says so."""
-    answer = found.answer
-    if answer is None or not answer.worth:
-        return
-    first = answer.worth[0]
-    if first.share >= DECIDES and not (first.price and answer.turns):
-        yield {"title": first.title, "share": first.share, "how": first.how}
 
 
 def _aged(found: Found) -> Iterator[Facts]:
@@ -536,8 +513,6 @@ ROWS = (
         "{instead} wins {side} {at:{unit}}.", "Get a quote for the {part}"),
     Row("rival's price turns the answer", _rival_turns, 84, True,
         "It wins {side} {at:{unit}}.", "Get a quote for the {part}"),
-    Row("worth knowing", _worth_knowing, 82, True,
-        "Knowing it is worth {share:%} of the result.", "Get {how}"),
     Row("prices of different ages", _aged, 80, True,
         "At prices of {month}, {instead} wins.", "Get quotes of one day"),
     Row("limit doubtful", _limit_doubtful, 78, True,

@@ -34,7 +34,6 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
-from dse.pricing.draws import noted
 from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
 SIDES = ("inside", "outside")  # of what was measured: their errors are independent
@@ -187,9 +186,6 @@ def drawn_error(
         errors.drawn(f"{COMMUNICATION}{name}, {side}", len(sharing), transport).reshape(column)
         for side in SIDES
     )
-    for side, drawn in zip(SIDES, (inside, outside), strict=True):
-        if np.any((measured == (side == SIDES[0])) & (width > 0)):
-            noted(f"{COMMUNICATION}{name}, {side}", drawn.reshape(-1))
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
     shared = (nodes / few) ** sharing.reshape(column)

@@ -66,7 +66,7 @@ def beside(run: RunDocument, *rivals: Choice) -> RunDocument:
     own = purchase(dict(run.recommended.config), 2e5, 0.5, role="recommended", beaten=None,
                    alike=True)  # fmt: skip
     sure = Certainty(draws=1000, points=40, purchases=3, whole=True, rule="knee", best=0.5,
-                     choices=(own, *rivals), sources=(), knowledge=(), flips=())  # fmt: skip
+                     choices=(own, *rivals), sources=(), flips=())  # fmt: skip
     return replace(run, certainty=sure)
 
 

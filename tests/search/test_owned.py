@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.load import load
 from dse.report.recommendation import recommended
 from dse.search import bounds, exhaustive
@@ -199,10 +199,10 @@ def test_a_small_budget_finds_the_fastest_that_costs_nothing(tmp_path: Path) -> 
 
 def test_nothing_moves_what_is_owned_costs(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, GROW + OURS))
-    record = Record()
+    asked = set[str]()
     values = priced.point(problem, gpus=32)
-    drawn_quantities(problem, [values], ["speedup", "capital"], Variation(record=record), 1)
-    found = effects(problem, values, sources(record.asked))
+    drawn_quantities(problem, [values], ["speedup", "capital"], Variation(asked=asked), 1)
+    found = effects(problem, values, sources(asked))
     assert found
     for effect in found:
         assert np.isfinite(effect.gain)

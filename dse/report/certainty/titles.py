@@ -24,7 +24,6 @@ class _Titled(Protocol):
     def title(self) -> str: ...
 
 
-RATE = "rate"
 _READ: Mapping[str, Callable[[str], _Titled]] = {
     "accelerators": catalog.accelerator,
     "nodes": catalog.node,
@@ -55,10 +54,7 @@ _TITLES: Mapping[str, str] = {
 
 
 def title(name: str) -> str:
-    """A source, or a number that one could measure, in words."""
-    kind, _, detail = name.partition(": ")
-    if kind == RATE:
-        return f"the training rate on {_named('accelerators', detail.partition(', ')[0])}"
+    """A source in words."""
     source = source_of(name)
     if source in _TITLES:
         return _TITLES[source]
@@ -68,16 +64,6 @@ def title(name: str) -> str:
     if kind == COMMUNICATION:
         return f"communication by {detail}"
     return source.replace("_", " ").replace(": ", ", ")
-
-
-def how(name: str) -> str:
-    """A way to learn a number that one could measure: ``a quote for the hosts``."""
-    kind, _, detail = name.partition(": ")
-    if kind == PRICE:
-        return f"a quote for {'renting ' * rented(detail)}{part_title(detail)}"
-    if kind == COMMUNICATION:
-        return f"measurements of {title(name)} on two such machines"
-    return f"a measurement of {title(name)}"
 
 
 def price_title(part: str) -> str:

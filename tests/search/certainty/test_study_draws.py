@@ -13,7 +13,7 @@ import dse
 from dse.pricing import draws
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.recommendation import recommended
@@ -60,9 +60,9 @@ def test_intervals_hold_nine_of_ten_truths(model: str, request: pytest.FixtureRe
     """The truth is drawn from the same distribution of errors, all of them independently."""
     found: Outcome = request.getfixturevalue(model)
     problem, points = found.problem, some_points(found)
-    record = Record()
-    usual = drawn_quantities(problem, points, NAMES, Variation(record=record))
-    truth = drawn_quantities(problem, points, NAMES, Variation(anew=frozenset(record.asked)))
+    asked = set[str]()
+    usual = drawn_quantities(problem, points, NAMES, Variation(asked=asked))
+    truth = drawn_quantities(problem, points, NAMES, Variation(anew=frozenset(asked)))
     for name in NAMES:
         priced = np.isfinite(usual[name]).all(axis=0)
         assert priced.any()
@@ -109,9 +109,9 @@ def test_only_what_is_named_varies(outcome: Outcome) -> None:
 
 def test_what_is_drawn_anew_is_independent_and_the_rest_stays(outcome: Outcome) -> None:
     points, problem = some_points(outcome), outcome.problem
-    record = Record()
-    usual = drawn_quantities(problem, points, NAMES, Variation(record=record))
-    named = frozenset(name for name in record.asked if name.startswith("price: "))
+    asked = set[str]()
+    usual = drawn_quantities(problem, points, NAMES, Variation(asked=asked))
+    named = frozenset(name for name in asked if name.startswith("price: "))
     anew = drawn_quantities(problem, points, NAMES, Variation(anew=named))
     np.testing.assert_array_equal(usual["step"], anew["step"])
     logs = [np.log(found["capital"][:, 0]) for found in (usual, anew)]
@@ -253,7 +253,7 @@ def test_on_the_front_is_what_nothing_dominates(objectives: int) -> None:
 
 def test_effects_of_a_price_are_those_of_the_price(outcome: Outcome, found: StudyDraws) -> None:
     problem, point = outcome.problem, found.near.points[0]
-    by_source = {one.source: one for one in effects(problem, point, sources(found.record.asked))}
+    by_source = {one.source: one for one in effects(problem, point, sources(found.asked))}
     of_price = by_source[f"price: {point['accelerator']}"]
     assert of_price.gain == 0
     assert of_price.cost > 0
