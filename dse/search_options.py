@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 NAMES = {
     "engine": ("auto", "exhaustive", "guided"),
     "executor": ("auto", "local", "ray"),
-    "sampler": ("auto", "nsga2", "nsga3", "tpe", "gp", "random"),
 }
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
 REPORTED = ("out", "resume", "within")  # only of a run that leaves a report
@@ -47,9 +46,6 @@ class SearchOptions:
     seed: int | None = option("Seed of everything random.")
     resume: bool = option("Continue where a run stopped.", default=False)
     within: float | None = option("Also list points within this distance of the front, such as 5%.")
-    sampler: str | None = option(
-        "Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."
-    )
     deadline: str | None = option(_ASKED["deadline"])
     budget: str | None = option(_ASKED["budget"])
     power: str | None = option(_ASKED["power"])
@@ -97,7 +93,7 @@ class SearchOptions:
 
     def check_engine(self, engine: str) -> None:
         """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
-        needs = {"within": "exhaustive", "points": "guided", "sampler": "guided"}
+        needs = {"within": "exhaustive", "points": "guided"}
         for name, needed in needs.items():
             if getattr(self, name) is not None and needed != engine:
                 problem = f"needs the {needed} engine, and this search is {engine}"
@@ -116,7 +112,6 @@ class SearchArguments(TypedDict, total=False):
     address: str
     points: int
     seed: int
-    sampler: str
     deadline: str
     budget: str
     power: str

@@ -26,7 +26,7 @@ MOST_VALUES, SHOWN_VALUES = 16, 4  # of an axis: listed whole, or the first of t
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A study's size (None: continuous), estimated seconds on one core and memory, engine and why,
+    """A study's size (None: continuous), estimated seconds on one core, engine and why,
     caveats. priced_whole_because: constraints that leave no point to be counted without its price.
     feasible: how many points meet every constraint. infeasible: why none does and what comes
     nearest, where that is certain and soon known, else empty. measured: aggregation -> the profiles
@@ -40,7 +40,6 @@ class Checked:
     study: str
     points: int | None
     estimated_s: float | None
-    estimated_bytes: float | None
     priced_whole_because: tuple[str, ...]
     engine: str
     reason: str
@@ -65,7 +64,6 @@ def checked(problem: Problem) -> Checked:
         study=study.name,
         points=problem.points,
         estimated_s=None if expected is None else expected.seconds,
-        estimated_bytes=None if expected is None else expected.bytes,
         priced_whole_because=tuple(bounds.steps_decide(study)),
         engine=engine,
         reason=reason,

@@ -5,13 +5,9 @@ A small space is not worth the measuring: its time follows from the number of po
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive, pareto
@@ -26,30 +22,20 @@ SECONDS_PER_TENSOR = 5e-8  # of a point, each time its tensors are followed one 
 MEASURED_FROM_POINTS = 1 << 22  # where a search takes longer than it takes to measure
 SAMPLES = 8  # boxes, evenly spaced over the space
 MEASURING_S = 1.0  # enough of it, even with fewer boxes
-KIBIBYTE = 1024
-STATUS = Path("/proc/self/status")  # of Linux
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The time of an exhaustive search on one core. boxes: that were timed here; 0 if none was.
-
-    priced: share of the timed points whose step had to be computed. bytes: the most memory that
-    this process had then; None where nothing was timed.
-    """
+    """The time of an exhaustive search on one core. boxes: that were timed here; 0 if none was."""
 
     points: int
     seconds: float
     boxes: int = 0
-    priced: float = 1.0
-    bytes: int | None = None
 
     def __str__(self) -> str:
         """As the reason for an engine."""
         text = f"{self.points:,} points take about {_duration(self.seconds)} on one core"
-        if self.bytes is None:
-            return text
-        return f"{text} and {self.bytes / 1e6:,.0f} MB (by {self.boxes} boxes timed here)"
+        return f"{text} (by {self.boxes} boxes timed here)" if self.boxes else text
 
 
 def _duration(seconds: float) -> str:
@@ -93,23 +79,8 @@ def _measured(problem: Problem) -> Estimate:
         if elapsed > MEASURING_S:
             break
     points = sum(tally.points for tally in tallies)
-    priced = sum(tally.priced for tally in tallies) / points
     whole = problem.space.size
-    return Estimate(whole, elapsed * whole / points, len(tallies), priced, peak_bytes())
-
-
-def peak_bytes(status: Path = STATUS) -> int:
-    """The most memory that this process has had.
-
-    ru_maxrss tells it where the system has no such file. On Linux that begins with what the process
-    that started this one had.
-    """
-    with suppress(OSError):
-        for line in status.read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * KIBIBYTE
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * KIBIBYTE
+    return Estimate(whole, elapsed * whole / points, len(tallies))
 
 
 def _sampled(problem: Problem) -> list[Box]:

@@ -23,7 +23,7 @@ HEADING = "The recommended point with another aggregation"
 
 
 def searched(problem: Problem, engine: str = "exhaustive") -> Outcome:
-    return run(problem, engine, None, None, lambda *_: None, 300, 0, "", "random")
+    return run(problem, engine, None, None, lambda *_: None, 300, 0)
 
 
 def made(outcome: Outcome) -> RunDocument:

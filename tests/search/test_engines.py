@@ -170,7 +170,7 @@ def test_the_estimate_counts_points_and_slabs(small: Problem) -> None:
     fixed = expected.seconds - small.space.size * estimate.SECONDS_PER_POINT
     slabs = 2 * 3 * 2  # precision, aggregation, bucket
     assert fixed == pytest.approx(slabs * estimate.SECONDS_PER_SLAB)
-    assert (expected.boxes, expected.bytes) == (0, None)
+    assert expected.boxes == 0
     assert str(expected) == f"{small.space.size:,} points take about 0.1 s on one core"
 
 
@@ -185,8 +185,6 @@ def test_the_estimate_of_a_large_space_is_measured(
     assert expected.points == small.space.size
     assert 1 <= expected.boxes <= estimate.SAMPLES
     assert expected.seconds > 0
-    assert expected.bytes is not None
-    assert expected.bytes > 10e6
     assert f"(by {expected.boxes} boxes timed here)" in choose_engine(small, "auto")[1]
 
 
