@@ -264,7 +264,7 @@ Input: TypeAlias = Literal["real", "synthetic"]
 USED = "used"
 Market: TypeAlias = Literal["new", "used"]
 Recommend: TypeAlias = Literal[
-    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
+    "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
 ]
 
 

@@ -30,9 +30,9 @@ PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
 class Guided:
     """One guided search, from corners of the space to the neighbourhood of its front.
 
-    progress: called with the number of points known. told: is given every block that is priced. before: blocks from the log of a run that was
-    stopped. The search makes the same choices again, takes their numbers from there, and ends as it
-    would have. blocks: how many were priced since.
+    progress: called with the number of points known. told: is given every block that is priced.
+    before: blocks from the log of a run that was stopped. The search makes the same choices again,
+    takes their numbers from there, and ends as it would have. blocks: how many were priced since.
     """
 
     problem: Problem
