@@ -114,9 +114,7 @@ def _answer(problem: Problem, document: RunDocument, values: Mapping[str, Value 
         aged=(words.machines(document.front[instead - 1].config), aged.month)
         if aged and instead
         else ("", ""),
-        impossible=tuple(words.title(one.axis, one.value) if words.titled(one.axis)
-                         else f"{one.axis} {one.value}" for one in document.none_feasible),
-    )  # fmt: skip
+    )
 
 
 def _side(problem: Problem, values: Mapping[str, Value | None], point: Point) -> Side:
