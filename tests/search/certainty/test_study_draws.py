@@ -18,9 +18,9 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.recommendation import recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.near_front import LOOSENED, MOST, MOST_MISSES, near_front
+from dse.search.certainty.near_front import LOOSENED, MOST, near_front
 from dse.search.certainty.sensitivity import effects
-from dse.search.certainty.sources import source_of, sources
+from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, on_front, purchases, study_draws
 from dse.search.certainty.usefulness import Priced, best, worth
 from dse.search.run import Outcome, run
@@ -194,16 +194,6 @@ def test_of_a_guided_search_near_misses_meet_all_that_is_certain(tmp_path: Path)
         assert 6 / np.exp(LOOSENED) <= gain < 6 or evaluation["capital"][0] > 200e3
 
 
-def test_what_is_certain_is_missed_by_nobody_by_little(outcome: Outcome) -> None:
-    near = near_front(outcome, "speed-per-dollar", [0])
-    certain = [one for one in outcome.problem.study.constraints if not one.uncertain]
-    loose = replace(outcome.problem.study, constraints=tuple(certain))
-    problem = replace(outcome.problem, study=loose)
-    alone = near_front(replace(outcome, problem=problem), "speed-per-dollar", [0])
-    assert alone.feasible == len(alone.points)
-    assert near.feasible <= len(near.points) <= near.feasible + MOST_MISSES
-
-
 def test_a_front_that_is_too_long_keeps_what_is_named_and_the_best(
     outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,17 +249,6 @@ def test_effects_of_a_price_are_those_of_the_price(outcome: Outcome, found: Stud
     assert of_price.cost > 0
     assert sum(one.gain for one in by_source.values()) > 0.9  # all of it is explained
     assert sum(one.cost for one in by_source.values()) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [("computing: family cnn", "computing"), ("communication: ring, inside", "communication: ring"),
-     ("communication: ring", "communication: ring"), ("price: h100-sxm", "price: h100-sxm"),
-     ("price: cable of 10gbe", "price: network 10gbe"), ("failures", "failures"),
-     ("price: network 10gbe", "price: network 10gbe")],
-)  # fmt: skip
-def test_names_belong_to_sources(name: str, source: str) -> None:
-    assert source_of(name) == source
 
 
 def turned(problem: Problem, part: str, factor: float) -> Problem:

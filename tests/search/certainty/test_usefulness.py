@@ -74,12 +74,6 @@ def test_regret_is_the_share_of_the_aim_that_is_missed() -> None:
     assert regret(worth(SPEED_PER_DOLLAR, priced))[0] == pytest.approx([1 - 0.1 / 0.16, 0.0])
 
 
-def test_least_regret_prefers_the_sure_point() -> None:
-    """One that is worth 10 or 1 misses more, on average, than one that is worth 8 for sure."""
-    worths = np.array([[10.0, 8.0], [1.0, 8.0]])
-    assert regret(worths).mean(axis=0) == pytest.approx([(0 + 7 / 8) / 2, 0.1])
-
-
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from((CHEAPEST, FASTEST, SPEED_PER_DOLLAR)),
     st.integers(1, 5),
