@@ -81,11 +81,14 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
 
 
 def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'x.db'}"
-    document = json.loads((finished / "run.json").read_text())
-    export_run(finished, storage)
-    check(storage, finished, len(document["front"]))
-    assert "'continuous-2'" in export_run(finished, storage)
+    """As of a search that keeps no table of all points."""
+    storage, copy = f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    (copy / POINTS).unlink()
+    document = json.loads((copy / "run.json").read_text())
+    export_run(copy, storage)
+    check(storage, copy, len(document["front"]))
+    assert "'continuous-2'" in export_run(copy, storage)
 
 
 @pytest.mark.parametrize(
@@ -117,5 +120,5 @@ def test_a_table_of_another_run_is_refused(finished: Path, tmp_path: Path) -> No
     copy = tmp_path / "copy"
     shutil.copytree(finished, copy)
     (copy / POINTS).write_text("gpus,cost\n1,2\n")
-    with pytest.raises(DseError, match="--front"):
+    with pytest.raises(DseError, match="move it away"):
         export_run(copy, f"sqlite:///{tmp_path / 'x.db'}")
