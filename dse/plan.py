@@ -38,7 +38,7 @@ class Listener:
 class Plan:
     """A study and how it is searched: by its file, where the command line does not say otherwise.
 
-    engine, reason: as chosen. kind, address: of the executor. sampler: of a guided search. folder:
+    engine, reason: as chosen. kind, address: of the executor. folder:
     of the report. options: as they were given.
     """
 
@@ -49,7 +49,6 @@ class Plan:
     address: str | None
     budget: int
     seed: int
-    sampler: str
     folder: Path
     options: SearchOptions
 
@@ -63,7 +62,7 @@ class Plan:
         from dse.search.run import run
 
         return run(self.problem, self.engine, where, log, progress, self.budget, self.seed,
-                   self.reason, self.sampler)  # fmt: skip
+                   self.reason)  # fmt: skip
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -73,7 +72,7 @@ class Plan:
         if self.engine != "guided":
             return {}
         packages = {name: metadata.version(name) for name in ("optuna", "scipy", "moocore")}
-        return {"seed": self.seed, "budget": self.budget, "sampler": self.sampler, **packages}
+        return {"seed": self.seed, "budget": self.budget, **packages}
 
     def check_folder(self) -> None:
         """Raise :class:`StudyError` where its report cannot be written."""
@@ -92,11 +91,7 @@ def plan_of(problem: Problem, options: SearchOptions) -> Plan:
     search, place = problem.study.search, problem.study.executor
     engine, reason = choose_engine(problem, options.engine or search.engine)
     options.check_engine(engine)
-    sampler = options.sampler or search.sampler
     budget = search.budget if options.points is None else options.points
-    if engine == "guided":
-        objectives = len(problem.study.objectives)
-        reason = f"{reason}; {_sampler_line(sampler, budget, objectives)}"
     return Plan(
         problem,
         engine,
@@ -105,18 +100,9 @@ def plan_of(problem: Problem, options: SearchOptions) -> Plan:
         options.address or place.address,
         budget,
         search.seed if options.seed is None else options.seed,
-        sampler,
         Path(options.out or f"reports/{problem.study.name}"),
         options,
     )
-
-
-def _sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
-    """Which sampler proposes points, and why, to be read after why the search is guided."""
-    from dse.search.guided import NAMES, choose_sampler
-
-    known, why = choose_sampler(sampler, budget, objectives)
-    return f"points are proposed by {NAMES[known]}: {why}"
 
 
 @dataclass(frozen=True)
@@ -187,7 +173,7 @@ def _keep_points(archive: Archive | None, problem: Problem, folder: Path) -> Non
     A table of an earlier guided run goes when another engine has run here since.
     """
     from dse.calibration.files import write_text
-    from dse.search.guided import table
+    from dse.search.guided.export import points_csv
     from dse.search.run import labels_of
 
     path = folder / POINTS
@@ -195,7 +181,7 @@ def _keep_points(archive: Archive | None, problem: Problem, folder: Path) -> Non
         path.unlink(missing_ok=True)
         return
     labels = [labels_of(problem, archive.space.values(point)) for point in archive.points]
-    write_text(path, table.points_csv(archive, labels))
+    write_text(path, points_csv(archive, labels))
 
 
 def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:

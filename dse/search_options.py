@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NAMES = {
     "engine": ("auto", "exhaustive", "guided"),
     "executor": ("auto", "local", "ray"),
-    "sampler": ("auto", "nsga2", "nsga3", "tpe", "gp", "random"),
 }
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
 REPORTED = ("out", "resume")  # only of a run that leaves a report
@@ -45,9 +44,6 @@ class SearchOptions:
     points: int | None = option("Points the guided engine may price.")
     seed: int | None = option("Seed of everything random.")
     resume: bool = option("Continue where a run stopped.", default=False)
-    sampler: str | None = option(
-        "Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."
-    )
     deadline: str | None = option(_ASKED["deadline"])
     budget: str | None = option(_ASKED["budget"])
     power: str | None = option(_ASKED["power"])
@@ -93,11 +89,9 @@ class SearchOptions:
 
     def check_engine(self, engine: str) -> None:
         """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
-        for name in ("points", "sampler"):
-            if getattr(self, name) is not None and engine != "guided":
-                problem = f"needs the guided engine, and this search is {engine}"
-                raise ArgumentError(f"--{name.replace('_', '-')}", problem,
-                                    "leave it out, or add --engine guided")  # fmt: skip
+        if self.points is not None and engine != "guided":
+            problem = f"needs the guided engine, and this search is {engine}"
+            raise ArgumentError("--points", problem, "leave it out, or add --engine guided")
         if self.address and self.executor == "local":
             problem = "joins a Ray cluster, and --executor local does not"
             raise ArgumentError("--address", problem, "drop one")
@@ -111,7 +105,6 @@ class SearchArguments(TypedDict, total=False):
     address: str
     points: int
     seed: int
-    sampler: str
     deadline: str
     budget: str
     power: str

@@ -205,8 +205,8 @@ def test_a_run_takes_the_options_of_the_command_line(tmp_path: Path) -> None:
     path = studies.written(tmp_path)
     found = dse.run(path, tmp_path / "out", executor="local", seed=7)
     assert found["seed"] == 7
-    with pytest.raises(ArgumentError, match=r"^sampler: needs the guided engine"):
-        dse.run(path, tmp_path / "out", sampler="tpe")
+    with pytest.raises(ArgumentError, match=r"^points: needs the guided engine"):
+        dse.run(path, tmp_path / "out", points=50)
     with pytest.raises(TypeError, match="engin"):
         dse.run(path, tmp_path / "out", engin="guided")
 
@@ -313,5 +313,5 @@ def test_whole_numbers_of_numpy_are_numbers_of_a_search(small: dse.Study) -> Non
 
 
 def test_a_report_says_how_it_was_asked_for(small: dse.Study) -> None:
-    found = small.search(engine="guided", points=60, seed=3, sampler="random").document
-    assert found.command.endswith(".search(engine='guided', points=60, seed=3, sampler='random')")
+    found = small.search(engine="guided", points=60, seed=3).document
+    assert found.command.endswith(".search(engine='guided', points=60, seed=3)")

@@ -21,9 +21,8 @@ def export(
     out: Annotated[
         str | None,
         typer.Argument(
-            help="FILE.csv, FILE.parquet or FILE.xlsx; sqlite:///FILE.db or "
-            "postgresql://USER@HOST/DATABASE for optuna-dashboard; with --format any file "
-            "[default: the terminal].",
+            help="FILE.csv, FILE.parquet or FILE.xlsx; sqlite:///FILE.db for optuna-dashboard; "
+            "with --format any file [default: the terminal].",
             show_default=False,
         ),
     ] = None,
@@ -107,4 +106,4 @@ def export_run(folder: Path, storage: str) -> str:
             raise DseError(f"{path}: is not the table of this run; move it away") from cause
     name, count = export.export(document, rows, storage)
     what = "points" if rows is not None else "points of the front"
-    return f"wrote {count:,} {what} to the study '{name}' of {export.without_password(storage)}"
+    return f"wrote {count:,} {what} to the study '{name}' of {storage}"

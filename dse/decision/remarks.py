@@ -17,9 +17,6 @@ import numpy as np
 from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import implausible, lapsed
-from dse.model.aggregation.algorithms import ALGORITHMS
-from dse.model.aggregation.nccl import NCCL_ALGORITHMS
-from dse.model.pai import architectures
 from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
@@ -28,9 +25,8 @@ from dse.pricing.offers import part, prices_of
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
 from dse.spelling import enumerated
-from dse.study import Value, Wire
+from dse.study import Value
 from dse.study.definition import IGNORED
-from dse.study.quantities import PURCHASE, facts_of
 
 Number: TypeAlias = str | int | float  # a name, or a number in SI units
 Facts: TypeAlias = Mapping[str, Number]
@@ -38,7 +34,6 @@ State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
 
 LARGE = 0.5  # share of a sum that a doubtful price must have to be told of
 COMMUNICATING = 0.1  # share of a step that communication must take to be measured before buying
-DECIDES = 0.05  # share of the rule's aim that knowing a number must be worth
 USUAL = 0.9  # probability that limits should hold with, where the study asks for none
 STEPS = 3  # that are named before an answer is called not ready
 UNDECIDED = 0.45  # share of outcomes in which a rival that wins leaves the answer open
@@ -76,17 +71,6 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worth:
-    """A number that is worth knowing before deciding. share: of the rule's aim. how: to learn
-    it. price: whether it is the price of something."""
-
-    title: str
-    share: float
-    how: str
-    price: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class Side:
     """A point of the answer: what it comes to, arrays of one, and its bill."""
 
@@ -105,10 +89,9 @@ class Side:
 class Answer:
     """What the search found, as far as remarks need it.
 
-    priced, space: points of a guided search, else 0. turns, worth: by falling weight. met: by
+    priced, space: points of a guided search, else 0. turns: by falling weight. met: by
     limit, the probability that it holds; asked: the one that the study asks for. idle_gain: the
     speedup of the baseline's machines with ``settings``; NaN where they are no choice.
-    impossible: values of the study without a feasible point.
     """
 
     recommended: Side
@@ -116,12 +99,10 @@ class Answer:
     priced: int = 0
     space: int = 0
     turns: tuple[Turn, ...] = ()
-    worth: tuple[Worth, ...] = ()
     met: Mapping[str, float] = field(default_factory=dict)
     asked: float | None = None
     idle_gain: float = float("nan")
     settings: str = ""
-    impossible: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -257,16 +238,6 @@ def _rival_turns(found: Found) -> Iterator[Facts]:
         yield min(others, key=lambda one: one.distance).facts
 
 
-def _worth_knowing(found: Found) -> Iterator[Facts]:
-    """The number most worth knowing, if no price that turns the answer says so."""
-    answer = found.answer
-    if answer is None or not answer.worth:
-        return
-    first = answer.worth[0]
-    if first.share >= DECIDES and not (first.price and answer.turns):
-        yield {"title": first.title, "share": first.share, "how": first.how}
-
-
 def _large(bill: Sequence[Item]) -> Iterator[tuple[Item, float]]:
     """Items of a bill that are a large share of its sum, with that share."""
     whole = sum(item.usd or 0.0 for item in bill)
@@ -362,19 +333,6 @@ def _left_out(found: Found) -> Iterator[Facts]:
         yield {"machines": ", ".join(old)}
 
 
-def _same_price(found: Found) -> Iterator[Facts]:
-    """That links of several speeds cost what the links of one fabric do."""
-    study = found.problem.study
-    if PURCHASE not in facts_of(objective.name for objective in study.objectives):
-        return
-    for link in study.values("inter_node"):
-        if not isinstance(link, Wire) or link.fabric is None:
-            continue
-        own = None not in (link.nic_usd, link.switch_port_usd, link.cable_usd)
-        if not own and link.bytes_per_s != catalog.fabric(link.fabric).bytes_per_s:
-            yield {"link": link.label, "fabric": catalog.fabric(link.fabric).title}
-
-
 # Of how sure the speed is.
 
 
@@ -419,11 +377,6 @@ def _of_batches(found: Found) -> Iterator[Facts]:
         yield {"mine": mine, "theirs": theirs}
 
 
-def _impossible(found: Found) -> Iterator[Facts]:
-    if found.answer is not None and found.answer.impossible:
-        yield {"values": ", ".join(found.answer.impossible)}
-
-
 # Of the study and its measurements.
 
 
@@ -445,13 +398,6 @@ def _contradicting_rates(found: Found) -> Iterator[Facts]:
         if rate_doubts.contradict(rows):
             rates = sorted(row.samples_per_s for row in rows)
             yield {"low": rates[0], "high": rates[-1], "accelerator": rows[0].accelerator}
-
-
-def _not_of_nccl(found: Found) -> Iterator[Facts]:
-    for name in found.problem.study.aggregations:
-        known = name.algorithm in NCCL_ALGORITHMS or name.algorithm not in ALGORITHMS
-        if name.transport.startswith("nccl") and not known:
-            yield {"aggregation": str(name)}
 
 
 def _approaches_elsewhere(found: Found) -> Iterator[Facts]:
@@ -486,20 +432,6 @@ def _embeddings(found: Found) -> Iterator[Facts]:
         yield {"bytes": 4.0 * found.problem.workload.embedding_params}
 
 
-def _alike(found: Found) -> Iterator[Facts]:
-    """Aggregations that are one and the same to the closed model."""
-    problem = found.problem
-    if problem.step_model.measurable:
-        return
-    groups: dict[tuple[str, str], list[str]] = {}
-    for name in problem.study.aggregations:
-        _, inside, across = architectures(problem.aggregation(name).model)
-        groups.setdefault((inside, across), []).append(str(name))
-    for names in groups.values():
-        if len(names) > 1:
-            yield {"names": ", ".join(names), "model": problem.study.model}
-
-
 def _owned_unused(found: Found) -> Iterator[Facts]:
     problem = found.problem
     for title in stock.unused(problem.study, problem.standing):
@@ -527,8 +459,6 @@ ROWS = (
         "{instead} wins {side} {at:{unit}}.", "Get a quote for the {part}"),
     Row("rival's price turns the answer", _rival_turns, 84, True,
         "It wins {side} {at:{unit}}.", "Get a quote for the {part}"),
-    Row("worth knowing", _worth_knowing, 82, True,
-        "Knowing it is worth {share:%} of the result.", "Get {how}"),
     Row("limit doubtful", _limit_doubtful, 78, True,
         "{limit} holds in {share:%}.", "Run it with --confidence 90%"),
     Row("not sold", _obstacle(UNSOLD), 76, True, "{why}.", "Find a seller of {part}"),
@@ -565,19 +495,13 @@ ROWS = (
     Row("commitment", _committed, 40, False, "The {term} term commits to {usd:USD}."),
     Row("offers past", _past_offers, 38, False,
         "{count:n} offers are past their last day, that for {part} among them."),
-    Row("links priced alike", _same_price, 34, False,
-        "{link} is priced as {fabric}.", "Give nic, switch_port and cable of each speed"),
     Row("profile unused", _unused_profiles, 32, False, "Profile {profile} prices nothing: {why}."),
-    Row("value impossible", _impossible, 30, False, "No feasible point has {values}."),
     Row("cards shared", _shared_cards, 28, False,
         "{count:n} {accelerator} of a node share one network card; such machines have {nics:n}."),
     Row("fitted elsewhere", _approaches_elsewhere, 26, False,
         "{approach} was fitted on {fabric} and is assumed on other links."),
     Row("embedding tables", _embeddings, 24, False,
         "Embedding tables of {bytes:B} are in no accelerator's memory."),
-    Row("not of NCCL", _not_of_nccl, 23, False,
-        "NCCL has no {aggregation}: somebody would have to write it."),
-    Row("closed model", _alike, 22, False, "Model {model} does not tell {names} apart."),
     Row("left out", _left_out, 20, False, "No longer sold new, so left out: {machines}."),
 )  # fmt: skip
 BY_NAME: Mapping[str, Row] = {row.name: row for row in ROWS}

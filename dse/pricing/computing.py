@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from dse import catalog
 from dse.calibration import Profile
 from dse.model.arrays import Array
 from dse.model.compute import Device
 from dse.model.stack import Stack
 from dse.pricing import anchors, devices, throughput, uncertainty
-from dse.pricing.draws import noted
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.hardware import Machine
 from dse.pricing.step_errors import Learned, StepErrors
@@ -113,10 +110,7 @@ class ByLaws:
         """See :class:`Computing`."""
         kinds = self._kinds(machines, precision, stack)
         spreads = _spreads(self.given, self.profiles, machines, precision)
-        errors = anchors.drawn_errors(self.corrections(), kinds, spreads, draws)
-        for machine, error in zip(machines, errors.T, strict=True):
-            noted(f"rate: {machine.accelerator.name}, {precision}, {stack.name}", np.log(error))
-        return errors
+        return anchors.drawn_errors(self.corrections(), kinds, spreads, draws)
 
     def known(self, machine: Machine, precision: str, stack: Stack) -> str:
         """See :class:`Computing`."""

@@ -27,28 +27,19 @@ FITTED_COSTS = "fitted costs"  # which bootstrap replica of all profiles a draw 
 _ANEW = " drawn anew"
 
 
-@dataclass
-class Record:
-    """What was drawn. asked: every name. noted: by name, draws of numbers that one could measure,
-    (draws,)."""
-
-    asked: set[str] = field(default_factory=set)
-    noted: dict[str, Array] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Variation:
     """How draws differ from the usual ones.
 
     anew: names drawn a second time, independently. alone: the only names that vary at all, all
     others stay at the best fit; None for every name. factors: by the part of a bill, by what its
-    price is multiplied in each draw, (draws,). record: told what is drawn.
+    price is multiplied in each draw, (draws,). asked: is given every name that is drawn.
     """
 
     anew: frozenset[str] = frozenset()
     alone: frozenset[str] | None = None
     factors: Mapping[str, Array] = field(default_factory=dict)
-    record: Record | None = None
+    asked: set[str] | None = None
 
 
 _USUAL = Variation()
@@ -75,8 +66,8 @@ def normal(name: str, draws: int, columns: int | None = None) -> Array:
         drawn = np.zeros(shape)
     else:
         drawn = _standard(f"{name}{_ANEW * (name in how.anew)}", shape)
-    if how.record is not None:
-        how.record.asked.add(name)
+    if how.asked is not None:
+        how.asked.add(name)
     return drawn
 
 
@@ -87,13 +78,6 @@ def _standard(name: str, shape: tuple[int, ...]) -> Array:
     return drawn
 
 
-def noted(name: str, drawn: Array) -> None:
-    """Tell whoever records draws of a number that one could measure, (draws,)."""
-    how = _VARIATION.get()
-    if how.record is not None:
-        how.record.noted[name] = drawn
-
-
 def replicas(available: int, draws: int) -> NDArray[np.intp]:
     """Which of so many bootstrap replicas each draw takes, (draws,); -1 for the best fit.
 
@@ -101,8 +85,8 @@ def replicas(available: int, draws: int) -> NDArray[np.intp]:
     does no harm, since replicas of one profile know nothing of another's.
     """
     how = _VARIATION.get()
-    if how.record is not None:
-        how.record.asked.add(FITTED_COSTS)
+    if how.asked is not None:
+        how.asked.add(FITTED_COSTS)
     if how.alone is not None and FITTED_COSTS not in how.alone:
         return np.full(draws, -1)
     if FITTED_COSTS in how.anew:

@@ -19,7 +19,7 @@ from dse.catalog.power_spread import stated
 from dse.model.arrays import Array, ArrayLike
 from dse.model.power import UnitWatts
 from dse.model.racks import Rack
-from dse.pricing.draws import normal, noted
+from dse.pricing.draws import normal
 from dse.pricing.hardware import number
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
@@ -63,8 +63,6 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
         own = 0.0 if stated(prices.host_power_w) else spread.hosts
         drawn = normal(HOSTS, count).reshape(column)
         whole = points.machine(lambda m: float(m.maker_maximum)) > 0
-        if own > 0 or np.any(whole):
-            noted(HOSTS, drawn.reshape(-1))
         any_host, maximum = np.exp(own * drawn), np.exp(-spread.machines * np.abs(drawn))
         host = host * np.where(whole, maximum, any_host)
         server = server * any_host
@@ -83,16 +81,11 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
 
 
 def _either_way(name: str, spread: float, draws: int) -> Array:
-    drawn = normal(name, draws)
-    if spread > 0:
-        noted(name, drawn)
-    return np.asarray(np.exp(spread * drawn))
+    return np.asarray(np.exp(spread * normal(name, draws)))
 
 
 def _below(name: str, spread: float, draws: int) -> Array:
-    drawn = np.abs(normal(name, draws))
-    noted(name, drawn)
-    return np.asarray(np.exp(-spread * drawn))
+    return np.asarray(np.exp(-spread * np.abs(normal(name, draws))))
 
 
 def rack(points: Points) -> Rack:

@@ -33,7 +33,6 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
-from dse.pricing.draws import noted
 from dse.pricing.remembered import Wrapped
 from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
@@ -158,9 +157,6 @@ def sums_error(
         return np.asarray(np.exp(width * np.where(measured, *expected)))
     column = (-1,) + (1,) * layout.rank
     drawn = [errors.drawn(one, len(sharing), transport).reshape(column) for one in names]
-    for one, draws, inside in zip(names, drawn, (True, False), strict=True):
-        if np.any((measured == inside) & (width > 0)):
-            noted(one, draws.reshape(-1))
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
     shared = (nodes / few) ** sharing.reshape(column)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.catalog import Fact, PriceList, price_spread
 from dse.model.arrays import Array
-from dse.pricing.draws import normal, noted, price_factors
+from dse.pricing.draws import normal, price_factors
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,6 @@ class UnitPrice:
     def drawn(self, draws: int) -> Array:
         """As many draws of it, log-normal, (draws,)."""
         drawn = normal(f"price: {self.part}", draws)
-        if self.log_spread > 0:
-            noted(f"price: {self.part}", drawn)
         off = np.exp(self.log_spread * drawn)
         return np.asarray(self.usd * off * price_factors(self.part, draws))
 

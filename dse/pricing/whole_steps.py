@@ -21,7 +21,7 @@ from dse.model.stack import Stack
 from dse.pricing import throughput
 from dse.pricing.anchors import NOBODY
 from dse.pricing.computing import Computing, by_law
-from dse.pricing.draws import DRAWS, Record, Variation, varied
+from dse.pricing.draws import DRAWS, Variation, varied
 from dse.pricing.hardware import Machine
 from dse.pricing.losses import losses
 from dse.pricing.points import Points
@@ -117,10 +117,10 @@ class WholeSteps:
     def _unsure_of(
         self, rate: Throughput, workload: catalog.Workload, log_factor: float
     ) -> tuple[tuple[str, ...], float]:
-        record, taken = Record(), Taken()
-        with varied(Variation(record=record)):
+        drawn, taken = set[str](), Taken()
+        with varied(Variation(asked=drawn)):
             self._step_s(rate, workload, np.full(1, log_factor), taken)
-        others = record.asked.difference(name for name, _ in taken.asked)
+        others = drawn.difference(name for name, _ in taken.asked)
         with varied(Variation(alone=frozenset(others))):
             seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), Taken())
         names = sorted(told_apart(*asked) for asked in taken.asked)

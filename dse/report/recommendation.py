@@ -9,11 +9,9 @@ import numpy as np
 from dse.search.certainty.usefulness import (
     CHEAPEST,
     FASTEST,
-    KNEE,
     NEAR_FASTEST,
     SPEED_PER_DOLLAR,
     WITHIN,
-    above_nothing,
     gain_per_cost,
 )
 from dse.search.run import FrontPoint, Outcome
@@ -27,9 +25,6 @@ LEAST_REGRET = "least-regret"
 # Of the rule speed-per-dollar, where the study owns hardware.
 _OVER_OWNED = ". Speed that what is owned has for nothing does not count"
 RULES = {
-    KNEE: "the point of the front whose {gain} stands highest above its costs, each as a share of "
-    "its span along the front on a logarithmic scale. It depends on the front's ends, so on what "
-    "the study offers",
     WITHIN: "the point with the least {cost} of those within 5 % of the fastest",
     FASTEST: "the fastest point",
     CHEAPEST: "the point with the least {cost} that meets every constraint",
@@ -94,8 +89,7 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     """Position of the recommended front point (rising cost, then other) by one of :data:`RULES`.
 
     What ``cheapest``, ``fastest`` and ``speed-per-dollar`` recommend stays recommended whatever
-    other point is left out; that of ``cheapest-within-5%`` unless it is the fastest; the knee hangs
-    on both ends.
+    other point is left out; that of ``cheapest-within-5%`` unless it is the fastest.
     """
     gain = np.array([point.gain for point in front])
     if rule == CHEAPEST:
@@ -106,14 +100,4 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
         return int(np.argmax(gain_per_cost(gain[np.newaxis], price[np.newaxis], every)))
     if rule == WITHIN:
         return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain.max()))
-    if rule == FASTEST or len(front) < 3:  # two points have no knee
-        return int(np.argmax(gain))
-    y = np.log(np.maximum(gain, 1e-300))
-    rise = y.max() - y.min()
-    shares = []
-    for cost in ([point.cost for point in front], [point.other for point in front]):
-        x = np.log(above_nothing(np.array(cost)))
-        if x.max() > x.min():
-            shares.append(rise * (x - x.min()) / (x.max() - x.min()))
-    chord = y.min() + sum(shares, np.zeros(len(front))) / max(1, len(shares))
-    return int(np.argmax(y - chord))
+    return int(np.argmax(gain))

@@ -13,7 +13,6 @@ from dse.decision.remarks import (
     Side,
     State,
     Turn,
-    Worth,
     remarks,
     state,
 )
@@ -24,7 +23,6 @@ from dse.report.certainty.facts import Choice, PriceFlip
 from dse.report.certainty.titles import NETWORK, part_title, rented
 from dse.report.design_point import Point
 from dse.report.document import RemarkLine, RunDocument
-from dse.search.certainty.sources import PRICE
 from dse.study import Value
 from dse.study.axes import HARDWARE
 
@@ -107,17 +105,11 @@ def _answer(problem: Problem, document: RunDocument, values: Mapping[str, Value 
         priced=document.counts.points if document.engine == "guided" else 0,
         space=document.counts.space or 0,
         turns=tuple(_turns(document)),
-        worth=tuple(
-            Worth(title=one.title, share=one.worth, how=one.how,
-                  price=one.name.startswith(PRICE)) for one in (sure.knowledge if sure else ())
-        ),
         met=sure.choices[0].met if sure else {},
         asked=asked.asked if asked else None,
         idle_gain=_for_nothing(document),
         settings=_settings(document) if without else "",
-        impossible=tuple(words.title(one.axis, one.value) if words.titled(one.axis)
-                         else f"{one.axis} {one.value}" for one in document.none_feasible),
-    )  # fmt: skip
+    )
 
 
 def _side(problem: Problem, values: Mapping[str, Value | None], point: Point) -> Side:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dse import catalog
-from dse.catalog import PriceList
+from dse.catalog import Fact, PriceList
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
 from dse.version import __version__
@@ -56,7 +56,7 @@ def fingerprint(
             for name, text in problem.study.questions.items()
             if name not in _IRRELEVANT
         },
-        "prices": dict(_prices(problem.prices)),
+        "prices": dict(_flat("", _prices(problem.prices))),
         "profiles": {name: found.content_hash for name, found in problem.profiles.items()},
         "catalogue": installed["catalogue"],
         "workload and prices": problem.inputs_hash,
@@ -114,10 +114,8 @@ def _between(group: str, was: Any, now: Any) -> Iterator[str]:
 
 
 def _worded(group: str, key: str, was: Any, now: Any) -> str:
-    if group == "study":
-        return _changed(f"{key} of the study", was, now)
-    if group == "prices":
-        return _changed(key, was, now)
+    if group in ("study", "prices"):
+        return _changed(f"{key} of the {group}", was, now)
     what = "profile" if group == "profiles" else f"file of the {group}"
     how = {was: "is new", now: "is gone"}.get(_ABSENT, "has changed")
     return f"{what} {key} {how}"
@@ -132,56 +130,26 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
+def _prices(prices: PriceList) -> Mapping[str, Any]:
+    """What decides the price of a point."""
+    found = vars(prices).items()
+    return {name: value for name, value in found if isinstance(value, Mapping | Fact)}
+
+
 def _flat(path: str, data: Any) -> Iterator[tuple[str, Any]]:
-    """The scalars of nested mappings and lists: ``space.gpus[2]`` -> 16."""
+    """The scalars of nested mappings and lists, facts among them: ``space.gpus[2]`` -> 16."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             yield from _flat(f"{path}.{key}" if path else str(key), value)
     elif isinstance(data, list | tuple):
         for number, value in enumerate(data, 1):
             yield from _flat(f"{path}[{number}]", value)
+    elif isinstance(data, Fact) and data.value is not None:
+        yield path, f"{data.value:,.12g} {data.unit}".strip()
+    elif isinstance(data, Fact):
+        yield path, data.text
     else:
-        yield path, data
-
-
-def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
-    groups = (
-        ("price of {}", prices.accelerator_usd),
-        ("rental of {}", prices.accelerator_hourly_usd),
-        ("price of a host of {}", prices.accelerator_host_usd),
-        ("price of {}", prices.node_usd),
-        ("rental of {}", prices.node_hourly_usd),
-        *((f"price of {name}'s {{}}", parts) for name, parts in prices.fabric_usd.items()),
-    )
-    general = (
-        ("price of a host", prices.host_usd),
-        ("price of electricity", prices.electricity_usd_per_kwh),
-        ("PUE", prices.pue),
-        ("years of amortisation", prices.amortisation_years),
-        ("carbon of electricity", prices.carbon_kg_per_kwh),
-        ("power of a host", prices.host_power_w),
-        ("power of a host per watt of accelerators", prices.host_power_share),
-        ("power of a host per watt of switched accelerators", prices.host_power_share_switched),
-        ("idle power per watt", prices.idle_power_share),
-        ("rack units of a host", prices.host_units),
-        ("price of a rack", prices.rack_usd),
-        ("power of a rack", prices.rack_power_w),
-        ("rack units of a rack", prices.rack_units),
-    )
-    facts = [(what.format(name), fact) for what, group in groups for name, fact in group.items()]
-    for name, fact in (*facts, *general):
-        amount = "unknown" if fact.value is None else f"{fact.value:,.12g} {fact.unit}".strip()
-        yield name, amount
-    for code, rate in prices.rates.items():
-        yield f"rate of {code}", f"{rate.usd:.12g} USD"
-    for extra in prices.extras.values():
-        yield f"extra {extra.name}", f"{extra.fact.value:,.12g} {extra.fact.unit}"
-    for name, fact in prices.sold_until.items():
-        yield f"when {name} was last sold new", fact.text
-    for name, fact in prices.sold_in.items():
-        yield f"how many {name} are sold at once", f"{fact.value:g}"
-    for name, kind in prices.includes.items():
-        yield f"what the price of {name} is for", kind
+        yield path, data if isinstance(data, str | int | float | None) else str(data)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Mask
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -20,75 +20,37 @@ from dse.study.space import Box
 
 AXES = (*MACHINES, *LINKS, "aggregation")  # people ask about these
 
-
-@dataclass(frozen=True)
-class RejectedValue:
-    """A value of an axis that no feasible point has.
-
-    demands: that its points fail, each with how many it rejects, the most first. nearest: of the
-    first, where it rejects all of them and bounds one quantity, that quantity and its value in SI
-    units at the point that misses it least.
-    """
-
-    axis: str
-    label: str
-    points: int
-    demands: tuple[tuple[str, int], ...]
-    nearest: tuple[str, float] | None
-
-
-# Of points on a grid, along which axis and where on it a value is; None for all of them.
-_Part: TypeAlias = tuple[int, int] | None
+Key: TypeAlias = tuple[str, str]  # axis and label
 
 
 @dataclass
-class _Counted:
-    """Of the points with a value: which parts of the space have it, how many there are, whether any
-    is feasible, how many each demand rejects, and by demand how far past it the nearest is, and
-    what it has there."""
+class RejectedValue:
+    """A value of an axis that no feasible point has. points: with it; demands: how many of these
+    each one rejects."""
 
-    parts: list[tuple[int, _Part]] = field(default_factory=list)
     points: int = 0
-    feasible: bool = False
-    rejected: Counter[str] = field(default_factory=Counter)
-    least: dict[str, tuple[float, str, float]] = field(default_factory=dict)
+    feasible: int = 0
+    demands: Counter[str] = field(default_factory=Counter)
 
 
 def rejected_values(
     problem: Problem, feasible: Iterable[Mapping[str, str]] = ()
-) -> tuple[RejectedValue, ...]:
-    """The values of a study that no feasible point has: exact, and none where its space is too
-    large to be counted again, or an axis is continuous. feasible: labels of points that are known
-    to be, such as those of its front."""
+) -> dict[Key, RejectedValue]:
+    """By axis and label the values of a study that no feasible point has: exact, and none where its
+    space is too large to be counted again, or an axis is continuous. feasible: labels of points
+    that are known to be, such as those of its front."""
     priced = bool(bounds.steps_decide(problem.study))
     if problem.points is None or problem.space.size > (WHOLE_PRICED if priced else WHOLE):
-        return ()
+        return {}
     compared = [axis for axis in AXES if len(_labels(problem, axis)) > 1]
     known = {(axis, labels[axis]) for labels in feasible for axis in compared if axis in labels}
-    keys = [(axis, label) for axis in compared for label in _labels(problem, axis)]
-    counted = {key: _Counted() for key in keys if key not in known}
+    keys = ((axis, label) for axis in compared for label in _labels(problem, axis))
+    counted = {key: RejectedValue() for key in keys if key not in known}
     for box in problem.space.boxes(exhaustive.BOX_POINTS) if counted else ():
-        asked = [key for key, _ in _parts(problem, box, compared) if key in counted]
-        for piece, evaluation in exhaustive.judged(problem, box) if asked else ():
-            for key, part in _parts(problem, piece, compared):
-                if key in counted:
-                    counted[key].parts.append((piece.first, part))
-                    _count(problem, evaluation, piece.shape, part, counted[key])
-                    if counted[key].feasible:
-                        del counted[key]
-    return tuple(_described(*key, found) for key, found in _each_once(counted) if found.points)
-
-
-def _each_once(
-    counted: Mapping[tuple[str, str], _Counted],
-) -> Iterator[tuple[tuple[str, str], _Counted]]:
-    """Without those that have the same points as one before them, as the only network of a machine
-    has."""
-    told = list[list[tuple[int, _Part]]]()
-    for key, found in counted.items():
-        if found.parts not in told:
-            told.append(found.parts)
-            yield key, found
+        if any(key in counted for keys, _ in _values(problem, box, compared) for key in keys):
+            for piece, evaluation in exhaustive.judged(problem, box):
+                _count(problem, evaluation, piece, compared, counted)
+    return {key: one for key, one in counted.items() if one.points and not one.feasible}
 
 
 def _labels(problem: Problem, axis: str) -> dict[str, None]:
@@ -99,58 +61,43 @@ def _labels(problem: Problem, axis: str) -> dict[str, None]:
     return dict.fromkeys(values)
 
 
-def _parts(problem: Problem, box: Box, axes: list[str]) -> Iterator[tuple[tuple[str, str], _Part]]:
-    """(axis and label, which points of the box have it)."""
+def _values(
+    problem: Problem, box: Box, compared: Iterable[str]
+) -> Iterator[tuple[list[Key], int | None]]:
+    """Of each axis the values that points of a box have, and which axis of the box that is; None
+    where all points have the same."""
     slab = problem.space.slabs[box.slab]
-    for axis in axes:
-        if axis in slab.labels:
-            yield (axis, slab.labels[axis]), None
-    for at, data in enumerate(slab.axes):
-        if data.name in axes:
-            for place, label in enumerate(data.labels[box.slices[at]]):
-                yield (data.name, label), (at, place) if box.shape[at] > 1 else None
-
-
-def _taken(values: Array | Mask, shape: tuple[int, ...], part: _Part) -> Array:
-    """Those of the points that have a value."""
-    whole = np.broadcast_to(values, shape)
-    return np.asarray(whole if part is None else whole.take(part[1], axis=part[0]))
+    places = {data.name: at for at, data in enumerate(slab.axes)}
+    for axis in compared:
+        at = places.get(axis)
+        if at is not None:
+            yield [(axis, label) for label in slab.axes[at].labels[box.slices[at]]], at
+        elif axis in slab.labels:
+            yield [(axis, slab.labels[axis])], None
 
 
 def _count(
     problem: Problem,
     evaluation: Evaluation,
-    shape: tuple[int, ...],
-    part: _Part,
-    found: _Counted,
+    box: Box,
+    compared: Iterable[str],
+    counted: Mapping[Key, RejectedValue],
 ) -> None:
-    met: Mask = np.ones((), dtype=bool)
+    """Count the points of a box."""
+    met: Mask = np.ones(box.shape, dtype=bool)
+    failed = {}
     for demand, mask in constraints.demands(evaluation, problem.study):
-        met = met & mask
-        if not np.all(mask):
-            passed = _taken(mask, shape, part)
-            found.rejected[demand] += passed.size - int(np.count_nonzero(passed))
-    found.points += _taken(met, shape, part).size
-    found.feasible |= bool(np.any(_taken(met, shape, part)))
-    for demand, quantity, past in _misses(problem, evaluation):
-        away = _taken(past, shape, part)
-        first = int(np.nanargmin(away)) if not np.all(np.isnan(away)) else -1
-        if first >= 0 and away.flat[first] < found.least.get(demand, (np.inf,))[0]:
-            value = float(_taken(evaluation[quantity], shape, part).flat[first])
-            found.least[demand] = (float(away.flat[first]), quantity, value)
-
-
-def _misses(problem: Problem, evaluation: Evaluation) -> Iterator[tuple[str, str, Array]]:
-    """(demand, quantity that it bounds, how far points are past it)."""
-    yield constraints.FITS, "memory_slack", np.asarray(-evaluation["memory_slack"])
-    for limit in problem.study.constraints:
-        if limit.expression is not None and limit.limit is not None:
-            yield limit.text, limit.limit.name, limit.expression.violation(evaluation)
-
-
-def _described(axis: str, label: str, found: _Counted) -> RejectedValue:
-    demands = constraints.counted_once(found.rejected)
-    ordered = tuple(sorted(demands.items(), key=lambda one: -one[1]))
-    first, count = ordered[0]
-    nearest = found.least.get(first) if count == found.points else None
-    return RejectedValue(axis, label, found.points, ordered, nearest[1:] if nearest else None)
+        met &= mask
+        failed[demand] = ~np.broadcast_to(mask, box.shape)
+    for keys, at in _values(problem, box, compared):
+        others = tuple(axis for axis in range(len(box.shape)) if axis != at)
+        feasible = np.count_nonzero(met, axis=others).reshape(-1)
+        rejected = {demand: np.count_nonzero(mask, axis=others).reshape(-1)
+                    for demand, mask in failed.items()}  # fmt: skip
+        for place, key in enumerate(keys):
+            if key in counted:
+                counted[key].points += met.size // len(keys)
+                counted[key].feasible += int(feasible[place])
+                counted[key].demands.update({demand: int(count[place])
+                                             for demand, count in rejected.items()
+                                             if count[place]})  # fmt: skip

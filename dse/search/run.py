@@ -19,7 +19,8 @@ from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
-from dse.search.guided import Archive, Block, Guided, Points, record
+from dse.search.guided import Archive, Block, Guided, Points
+from dse.search.guided.archive import block_from, block_record, block_tally
 from dse.search.infeasibility import nothing_feasible
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
@@ -86,7 +87,6 @@ def run(
     budget: int,
     seed: int,
     reason: str = "",
-    sampler: str = "auto",
 ) -> Outcome:
     """Search the problem. Raises :class:`NoFeasiblePoint` if nothing meets every constraint.
 
@@ -98,7 +98,7 @@ def run(
     started = time.perf_counter()
     archive = None
     if engine_used == "guided":
-        guided = _guided_search(problem, log, progress, budget, seed, sampler)
+        guided = _guided_search(problem, log, progress, budget, seed)
         tally, front = _guided(problem, guided)
         resumed, repeated, name = len(guided.before), 0, "local"
         units = resumed + guided.blocks
@@ -200,21 +200,18 @@ def _guided_search(
     progress: Progress,
     budget: int,
     seed: int,
-    sampler: str,
 ) -> Guided:
     """The search, with what the log knows already, and every block logged as it is priced."""
     space = Points(problem.study)
-    before = [record.block_from(block, space) for block in log.blocks] if log else []
+    before = [block_from(block, space) for block in log.blocks] if log else []
     first = max(log.done, default=-1) + 1 if log else 0
     goal = budget if problem.points is None else min(budget, problem.points)
-    search = Guided(
-        problem, budget, seed, lambda known: progress(known, goal), sampler, before=before
-    )
+    search = Guided(problem, budget, seed, lambda known: progress(known, goal), before=before)
 
     def told(block: Block) -> None:
         if log:
-            unit, block_record = first + search.blocks, record.block_record(block, space)
-            log.append(unit, record.block_tally(block), block=block_record)
+            unit = first + search.blocks
+            log.append(unit, block_tally(block), block=block_record(block, space))
 
     search.told = told
     return search

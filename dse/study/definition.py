@@ -188,17 +188,13 @@ class Target:
     epoch_samples: float | None = None
 
 
-Sampler: TypeAlias = Literal["auto", "nsga2", "nsga3", "tpe", "gp", "random"]
-
-
 @dataclass(frozen=True)
 class SearchOptions:
-    """``budget`` limits the guided engine's evaluations, ``sampler`` proposes them."""
+    """``budget`` limits the guided engine's evaluations."""
 
     engine: Literal["auto", "exhaustive", "guided"] = "auto"
     budget: int = 20_000
     seed: int = 0
-    sampler: Sampler = "auto"
 
 
 @dataclass(frozen=True)
@@ -268,7 +264,7 @@ Input: TypeAlias = Literal["real", "synthetic"]
 USED = "used"
 Market: TypeAlias = Literal["new", "used"]
 Recommend: TypeAlias = Literal[
-    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
+    "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
 ]
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from dse import units
 from dse.study.axes import AXES, AxisRow
 from dse.study.choices import RESOLUTION, SUREST
-from dse.study.definition import Input, Market, Memory, Recommend, Sampler
+from dse.study.definition import Input, Market, Memory, Recommend
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.money import OWNERSHIP_SCHEMA, RENTAL_SCHEMA
 from dse.study.names import Names
@@ -193,7 +193,6 @@ class SearchFile(Section):
     engine: Literal["auto", "exhaustive", "guided"] = "auto"
     budget: Annotated[int, Field(ge=1, le=10**9), BeforeValidator(whole)] = 20_000
     seed: Annotated[int, Field(ge=0, lt=2**63), BeforeValidator(whole)] = 0
-    sampler: Sampler = Field(default="auto", description="who proposes points to the guided engine")
 
 
 class ExecutorFile(Section):

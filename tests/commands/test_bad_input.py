@@ -96,7 +96,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run study.yaml --seed -1": ("--seed", "'-1' is not a whole number from 0 to"),
     "run study.yaml --enginee guided": ("--enginee", "--engine"),
     "run study.yaml --address 127.0.0.1:1": ("127.0.0.1:1", "ray start"),
-    "run study.yaml --sampler tpe": ("--sampler: needs the guided engine", "--engine guided"),
     "run study.yaml --executor local --address a:1": ("--address: joins a Ray cluster",),
     "check study.yaml more.yaml": ("more.yaml",),
     "run": ("STUDY", "dse run --help"),

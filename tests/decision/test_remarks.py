@@ -17,7 +17,6 @@ from tests.calibration import library_profiles, server_profiles
 from tests.pricing import studies
 from tests.pricing.priced import problem_of
 
-HEAD = "item,price,currency,quote,vendor\n"
 BOTH = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a10]")
 
 
@@ -59,14 +58,6 @@ def test_offers_past_their_validity_are_counted(tmp_path: Path) -> None:
     assert "a10" in str(found["part"])
 
 
-def test_links_that_cost_what_another_speed_costs_are_told(tmp_path: Path) -> None:
-    before, rest = studies.SMALL.split("  inter_node:\n")
-    _, _, after = rest.partition("cable: 60 USD}\n")
-    links = "{bandwidth: [25 Gbps, 100 Gbps], fabric: 100gbe}"
-    found = told(tmp_path, f"{before}  inter_node: {links}\n{after}", "links priced alike")
-    assert [one["link"] for one in found] == ["25 Gbps"]
-
-
 def test_a_profile_that_prices_nothing_is_told_with_the_reason(tmp_path: Path) -> None:
     forced = studies.CAVEATS.replace("[auto-nccl, ring-nccl]", "[ring-mpi, ps-grpc]").replace(
         "aggregation: auto-nccl", "aggregation: ring-mpi"
@@ -101,12 +92,6 @@ def test_rates_that_contradict_one_another_are_told(tmp_path: Path) -> None:
     assert found(1520.0) == []
 
 
-def test_algorithms_that_nccl_does_not_have_are_no_remark_of_those_it_has(tmp_path: Path) -> None:
-    text = studies.SMALL.replace("[ring-mpi,", "[ring-nccl, halving-doubling-nccl, ring-mpi,")
-    found = told(tmp_path, text, "not of NCCL")
-    assert [one["aggregation"] for one in found] == ["halving-doubling-nccl"]
-
-
 def test_cards_shared_where_machines_are_sold_with_more(tmp_path: Path) -> None:
     text = (
         studies.SMALL.replace("gpus_per_node: [1, 4]", "gpus_per_node: [1, 8]")
@@ -117,11 +102,6 @@ def test_cards_shared_where_machines_are_sold_with_more(tmp_path: Path) -> None:
     assert found["count"] == 8
     for other in ("gpus_per_node: [1, 4]\n  nics_per_node: [1, 8]", "gpus_per_node: [1, 2]"):
         assert told(tmp_path, text.replace("gpus_per_node: [1, 8]", other), "cards shared") == []
-
-
-def test_the_closed_model_tells_which_aggregations_are_alike(tmp_path: Path) -> None:
-    found = told(tmp_path, studies.CLOSED, "closed model")
-    assert "ps-grpc, ps-mpi" in [one["names"] for one in found]
 
 
 def remark(name: str, **facts: str | float) -> Remark:

@@ -12,7 +12,7 @@ import json
 import pytest
 
 from tests.evidence import beyond
-from tests.golden.answers import NUMBERS, ROOT, WORDS, numbers, searched, subjects, text, words
+from tests.golden.answers import NUMBERS, ROOT, WORDS, searched, subjects, text
 from tests.golden.difference import differences, entries
 
 ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
@@ -54,26 +54,3 @@ def test_a_long_search_finds_what_it_did(name: str) -> None:
 def test_every_answer_is_of_a_study() -> None:
     for folder in (NUMBERS, WORDS):
         assert {path.stem for path in folder.glob("*.txt")} == set(subjects())
-
-
-def test_words_and_numbers_are_kept_apart() -> None:
-    point = {
-        "config": {"gpus": "8"},
-        "step_s": 1.5,
-        "why": ["far"],
-        "parts": [{"usd": 2.0, "of": "GPU"}],
-    }
-    assert numbers(point) == {"config": {"gpus": "8"}, "step_s": 1.5, "parts": [{"usd": 2.0}]}
-    assert words(point) == ["far", "GPU"]
-
-
-def test_a_difference_is_told_with_its_place_and_share() -> None:
-    before = 'front | gpus=4 | [2.0, {"step_s": 1.0}, "far"]\nchosen | fastest | 1\n'
-    now = 'front | gpus=4 | [2.0, {"step_s": 1.5}, "near"]\nchosen | cheapest | 1\n'
-    assert list(differences(before, now)) == [
-        "front | gpus=4[1].step_s: 1.0 -> 1.5  (+0.5)",
-        "front | gpus=4[2]: far -> near",
-        "chosen | fastest: only before",
-        "chosen | cheapest: only now",
-    ]
-    assert not list(differences("a | b | 1.0\n", "a | b | 1.0000000001\n", ROUNDING))

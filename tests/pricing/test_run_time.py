@@ -139,10 +139,10 @@ def test_draws_of_a_run_start_together(tmp_path: Path) -> None:
     timed = rented(tmp_path, f"{TARGET}rental: {{start_up: 7 min}}\n")
     assert timed.sampled.start_up_s == 420.0  # what a study gives is certain
     bought = load(studies.written(tmp_path, studies.SMALL + TARGET))
-    asked = draws.Record()
-    with draws.varied(draws.Variation(record=asked)):
+    asked = set[str]()
+    with draws.varied(draws.Variation(asked=asked)):
         [found["per_run"] for _, found in replace(bought, draws=True).scattered(columns)]
-    assert "rental start_up" not in asked.asked
+    assert "rental start_up" not in asked
     run = describe(bought, bought.study.baseline.values).run
     assert run is not None
     assert run.start_up_s is None

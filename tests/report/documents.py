@@ -272,7 +272,7 @@ def _searched(gain: str, cost: str, also: str | None) -> dict[str, Any]:
         "baseline": {**base, "assumed": ["bucket", "ps_servers"]},
         "recommended": {
             **recommended,
-            "rule": "knee",
+            "rule": "fastest",
             "why": "Beyond it, each further dollar buys less than half the speed.",
         },
         "cheapest_within_5_percent": min(near, key=lambda p: value(p, cost)),

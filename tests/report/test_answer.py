@@ -56,8 +56,8 @@ def rival(run: RunDocument, gpus: int, better: float, cost: float) -> Choice:
 def beside(run: RunDocument, *rivals: Choice) -> RunDocument:
     own = purchase(dict(run.recommended.config), 2e5, 0.5, role="recommended", beaten=None,
                    alike=True)  # fmt: skip
-    sure = Certainty(draws=1000, points=40, purchases=3, whole=True, rule="knee", best=0.5,
-                     choices=(own, *rivals), sources=(), knowledge=(), flips=())  # fmt: skip
+    sure = Certainty(draws=1000, points=40, purchases=3, whole=True, rule="fastest", best=0.5,
+                     choices=(own, *rivals), sources=(), flips=())  # fmt: skip
     return replace(run, certainty=sure)
 
 
@@ -103,7 +103,7 @@ def test_the_run_to_the_target_stands_with_its_interval() -> None:
 
 def test_where_the_baseline_is_the_best_it_is_kept() -> None:
     run = written()
-    run["recommended"] = {**run["baseline"], "rule": "knee", "why": ""}
+    run["recommended"] = {**run["baseline"], "rule": "fastest", "why": ""}
     found = facts(read(run))
     assert (found["verb"], found["best"]["gain"], found["present"]) == ("Keep", "1x", None)
     short(answer(read(run)))

@@ -107,7 +107,7 @@ def test_bars_are_thinned_but_keep_the_named_points() -> None:
     front = run["front"]
     long = [{**front[0], "config": {**front[0]["config"], "gpus": str(at)}} for at in range(500)]
     run.update(front=long, fastest=long[-1], cheapest_within_5_percent=long[490])
-    run["recommended"] = {**long[123], "rule": "knee", "why": ""}
+    run["recommended"] = {**long[123], "rule": "fastest", "why": ""}
     found = read(run)
     rows = figures.bars(found)
     points = [item for _, item in rows]

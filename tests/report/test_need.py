@@ -68,8 +68,8 @@ def test_a_demanded_speed_is_met_by_the_cheapest(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:
-    outcome = searched(tmp_path, "capital <= 100 kUSD", extra="recommend: knee\n")
-    assert needed(outcome) == ("knee", "")
+    outcome = searched(tmp_path, "capital <= 100 kUSD", extra="recommend: fastest\n")
+    assert needed(outcome) == ("fastest", "")
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ def front(*rows: tuple[float, float]) -> list[FrontPoint]:
     return [FrontPoint({}, {}, gain, cost, 0.0, 0, ()) for gain, cost in rows]
 
 
-def test_the_knee_stands_highest_above_the_chord() -> None:
+def test_the_fastest() -> None:
     points = front((1, 1), (8, 2), (9, 4), (16, 16))
-    assert recommendation.recommended(points, "knee") == 1
     assert recommendation.recommended(points, "fastest") == 3
 
 
@@ -35,19 +34,6 @@ def test_with_two_costs_the_fastest_need_not_be_the_dearest() -> None:
     points = three((1, 1, 9), (97, 3, 4), (98, 3, 5), (100, 4, 8), (100, 5, 7), (50, 6, 1))
     assert recommendation.recommended(points, "fastest") == 3
     assert recommendation.recommended(points, "cheapest-within-5%") == 1
-
-
-def test_the_knee_of_three_is_that_of_two_where_one_cost_says_nothing_new() -> None:
-    two = ((1, 1), (8, 2), (9, 4), (16, 16))
-    same = three(*((gain, cost, 5 * cost) for gain, cost in two))
-    flat = three(*((gain, cost, 7.0) for gain, cost in two))
-    assert recommendation.recommended(same, "knee") == recommendation.recommended(flat, "knee") == 1
-
-
-def test_the_knee_of_three_minds_both_costs() -> None:
-    points = three((1, 1, 1), (8, 2, 16), (8, 4, 2), (16, 16, 16))
-    assert recommendation.recommended(points, "knee") == 2
-    assert recommendation.recommended(three((8, 2, 16), (8, 4, 2)), "knee") == 0
 
 
 @pytest.mark.parametrize("rule", recommendation.RULES)

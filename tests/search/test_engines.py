@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dse.errors import DseError, NoFeasiblePoint
-from dse.pricing import constraints
+from dse.errors import DseError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import bounds, estimate, exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.run import Outcome, run
 from tests.pricing import studies
-
-
-def brute_front(problem: Problem) -> set[tuple[float, float]]:
-    """Price points one at a time; keep what no other dominates."""
-    rows = []
-    for index in range(problem.space.size):
-        evaluation = problem.point(problem.space.point(index))
-        checks = constraints.checks(evaluation, problem.study)
-        if all(bool(mask.all()) for _, mask in checks):
-            gain = float(np.ravel(evaluation["speedup"])[0])
-            rows.append((gain, float(np.ravel(evaluation["capital"])[0])))
-    return {
-        (g, c)
-        for g, c in rows
-        if not any(g2 >= g and c2 <= c and (g2 > g or c2 < c) for g2, c2 in rows)
-    }
 
 
 def search(problem: Problem, engine: str = "exhaustive") -> Outcome:
@@ -45,15 +27,6 @@ def objectives(outcome: Outcome) -> set[tuple[float, float]]:
 @pytest.fixture
 def small(tmp_path: Path) -> Problem:
     return load(studies.written(tmp_path))
-
-
-@pytest.mark.parametrize("text", [studies.SMALL, studies.CONDITIONAL_BUCKET])
-def test_both_engines_find_the_brute_force_front(tmp_path: Path, text: str) -> None:
-    problem = load(studies.written(tmp_path, text.replace("200 kUSD", "400 kUSD")))
-    expected = brute_front(problem)
-    assert len(expected) == 5, "sold in fours, few layouts are worth their price"
-    assert objectives(search(problem)) == expected
-    assert objectives(search(problem, "guided")) == expected
 
 
 def test_engines_agree_on_points_and_ties(small: Problem) -> None:
@@ -107,17 +80,6 @@ def test_conditional_axis_does_not_multiply_other_points(small: Problem) -> None
     assert all((row["ps_servers"] == "") == (row["aggregation"] != "ps-grpc") for row in labels)
 
 
-def test_nothing_feasible_names_the_constraint_and_the_nearest_point(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, studies.IMPOSSIBLE))
-    for engine in ("exhaustive", "guided"):
-        with pytest.raises(NoFeasiblePoint, match="capital <= 1 USD") as caught:
-            search(problem, engine)
-        assert caught.value.exit_status == 3
-        assert "gpus=1," in str(caught.value)
-        assert re.search(r"misses 'capital <= 1 USD': it is \d\d,\d{3} USD", str(caught.value))
-        assert "accelerator=p100" in str(caught.value)
-
-
 @pytest.mark.evidence
 def test_continuous_axis_needs_the_guided_engine(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, studies.CONTINUOUS))
@@ -154,11 +116,6 @@ def test_dominated_ties_are_never_on_the_front(small: Problem) -> None:
     assert pareto.merge([front, front]).gain.tolist() == front.gain.tolist()
 
 
-def test_every_point_has_its_number_back(small: Problem) -> None:
-    for index in range(0, small.space.size, 11):
-        assert small.space.index(small.space.point(index)) == index
-
-
 def test_both_engines_name_the_same_points(small: Problem) -> None:
     whole, guided = search(small), search(small, "guided")
     assert [p.labels for p in guided.front] == [p.labels for p in whole.front]
@@ -170,7 +127,7 @@ def test_the_estimate_counts_points_and_slabs(small: Problem) -> None:
     fixed = expected.seconds - small.space.size * estimate.SECONDS_PER_POINT
     slabs = 2 * 3 * 2  # precision, aggregation, bucket
     assert fixed == pytest.approx(slabs * estimate.SECONDS_PER_SLAB)
-    assert (expected.boxes, expected.bytes) == (0, None)
+    assert expected.boxes == 0
     assert str(expected) == f"{small.space.size:,} points take about 0.1 s on one core"
 
 
@@ -185,8 +142,6 @@ def test_the_estimate_of_a_large_space_is_measured(
     assert expected.points == small.space.size
     assert 1 <= expected.boxes <= estimate.SAMPLES
     assert expected.seconds > 0
-    assert expected.bytes is not None
-    assert expected.bytes > 10e6
     assert f"(by {expected.boxes} boxes timed here)" in choose_engine(small, "auto")[1]
 
 

@@ -31,17 +31,6 @@ def test_a_small_space_is_counted_as_a_search_counts_it(text: str, tmp_path: Pat
     assert found.share_between == (found.share, found.share)
 
 
-def test_points_are_counted_by_hand_too(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, DEMANDING)
-    found = feasible(problem)
-    points = [problem.space.point(at) for at in range(0, problem.space.size, 7)]
-    passed = 0
-    for point in points:
-        evaluation = problem.point(point)
-        passed += all(mask.all() for _, mask in constraints.demands(evaluation, problem.study))
-    assert passed / len(points) == pytest.approx(found.share, abs=0.03)
-
-
 @pytest.mark.parametrize("text", [SMALL, DEMANDING, IMPOSSIBLE])
 def test_a_sample_tells_about_how_many(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import optuna
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from optuna.trial import TrialState
 
-from dse.errors import DseError, NoFeasiblePoint
-from dse.model.arrays import Array
+from dse.errors import NoFeasiblePoint
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
-from dse.report import markdown, page, sections
+from dse.report import sections
 from dse.report.document import AxisRange, Judged
-from dse.report.words import percent
 from dse.search.bounds import ideal as without_communication
 from dse.search.feasible import feasible
 from dse.search.fingerprint import fingerprint
-from dse.search.guided import Archive, Guided, Points, choose_sampler, earlier_points, ideal
+from dse.search.guided import Archive, Guided, Points, earlier_points
 from dse.search.guided.acquisition import Frame, losses_of
-from dse.search.guided.archive import evaluated
+from dse.search.guided.archive import block_from, block_record, evaluated
 from dse.search.guided.buildable import nearest
 from dse.search.guided.codes import Coded
-from dse.search.guided.ideal import Bounds, Ideal
+from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import size
-from dse.search.guided.polish import polish, wanted
-from dse.search.guided.proposals import bounded, propose, suggested
-from dse.search.guided.record import block_from, block_record
+from dse.search.guided.proposals import bounded, choose_sampler, propose
 from dse.search.guided.surrogate import fitted, regression
 from dse.search.run import labels_of, run
 from dse.search.runlog import RunLog
@@ -61,65 +54,9 @@ def continuous(tmp_path: Path) -> Problem:
     return load(studies.written(tmp_path, studies.CONTINUOUS))
 
 
-@pytest.mark.parametrize(
-    ("wanted", "budget", "objectives", "chosen", "word"),
-    [
-        ("auto", 100, 2, "tpe", "budget"),
-        ("auto", 5000, 2, "nsga2", "5,000"),
-        ("auto", 5000, 3, "nsga3", "3 objectives"),
-        ("random", 5000, 2, "random", "as requested"),
-    ],
-)
-def test_sampler_is_chosen_with_a_reason(
-    wanted: str, budget: int, objectives: int, chosen: str, word: str
-) -> None:
-    sampler, why = choose_sampler(wanted, budget, objectives)
-    assert sampler == chosen
-    assert word in why
-
-
-@pytest.mark.parametrize("sampler", ["nsga2", "tpe"])
-def test_the_sampler_is_told_how_far_from_feasible_points_are(
-    small: Problem, sampler: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[optuna.Study] = []
-    create = optuna.create_study
-
-    def kept(**options: Any) -> optuna.Study:
-        made.append(create(**options))
-        return made[-1]
-
-    monkeypatch.setattr(optuna, "create_study", kept)
-    search = Guided(small, 100, 0)
-    archive, coded = search.archive, search.coded
-    archive.price(coded.points(coded.spread_buildable(20, np.random.default_rng(0))))
-    propose(archive, coded, search.ideal, sampler, 0, 40)
-    assert len(archive) > 20  # the sampler's own points were priced
-    violations = set()
-    for trial in made[0].get_trials(states=[TrialState.COMPLETE]):
-        point = suggested(optuna.trial.FixedTrial(trial.params), archive.space)
-        if point in archive:
-            violation = archive.numbers[archive.price([point])[0], -1]
-            assert trial.constraints["violation"] == violation
-            violations.add(violation > 0)
-    assert violations == {True, False}
-
-
-def test_polish_prices_the_whole_neighbourhood_of_the_front(small: Problem) -> None:
-    search = Guided(small, 10**6, 0)
-    archive, coded = search.archive, search.coded
-    archive.price(coded.points(coded.spread_buildable(5, np.random.default_rng(1))))
-    polish(archive, coded, search.ideal, 10**6)
-    front = coded.of([archive.points[at] for at in archive.best()])
-    near = coded.points(np.vstack([coded.neighbours(row) for row in front]))
-    unpriced = [point for point in near if point not in archive]
-    assert 20 < len(unpriced) < len(near)
-    rest = evaluated(small, archive.space, unpriced)
-    gain, cost = archive.front().gain, archive.front().cost
-    for (g, c), violation in zip(rest.values, rest.violation, strict=True):
-        assert violation > 0 or ((gain >= g) & (cost <= c)).any()  # none would be on the front
-    assert small.points is not None
-    assert len(archive) < small.points  # not by pricing all
+def test_the_sampler_follows_from_budget_and_objectives() -> None:
+    asked = ((100, 2), (5000, 2), (5000, 3))
+    assert [choose_sampler(*one) for one in asked] == ["tpe", "nsga2", "nsga3"]
 
 
 def bounded_and_priced(problem: Problem) -> tuple[Any, Any]:
@@ -166,46 +103,6 @@ def test_bounds_are_those_of_each_point_alone(tmp_path: Path, text: str) -> None
         assert [*numbers[:-1]] == [float(alone[o.name][0]) for o in problem.study.objectives]
 
 
-def test_a_bound_rules_out_what_is_beaten_by_the_least_but_nothing_more(small: Problem) -> None:
-    search = Guided(small, 300, 2)
-    search.run()
-    archive = search.archive
-    (point,) = archive.numbers[archive.best()[:1]]
-    slower, cheaper = np.nextafter(point[:2], 0)
-    rows = {(point[0], point[1]): True, (slower, cheaper): True, (slower, point[1]): False}
-    numbers = np.array([[*row, 0.0] for row in rows])
-    limits = np.zeros((len(rows), archive.excesses.shape[1]))
-    found = wanted(Bounds(numbers, limits, np.ones(len(rows), dtype=bool)), archive)
-    assert found.tolist() == [*rows.values()]
-
-
-def test_bounds_do_not_depend_on_what_is_remembered(
-    small: Problem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    coded = Coded(small)
-    codes = coded.spread_buildable(400, np.random.default_rng(1))
-    expected = Ideal(small, coded)(codes)
-    monkeypatch.setattr(ideal, "KEPT", 10)
-    forgetful = Ideal(small, coded)
-    for _ in range(2):
-        for part in np.array_split(np.arange(len(codes)), 7):
-            found = forgetful(codes[part])
-            np.testing.assert_array_equal(found.numbers, expected.numbers[part])
-            np.testing.assert_array_equal(found.possible, expected.possible[part])
-            assert len(forgetful._known) <= 10
-
-
-@pytest.mark.parametrize("text", [studies.SMALL, studies.CONTINUOUS, studies.CONDITIONAL_BUCKET])
-def test_columns_are_those_of_the_points(tmp_path: Path, text: str) -> None:
-    coded = Coded(load(studies.written(tmp_path, text)))
-    codes = coded.any(60, np.random.default_rng(2))
-    points = coded.points(codes)
-    columns = coded.columns(codes)
-    assert [*columns] == [*coded.space.names]
-    for at, column in enumerate(columns.values()):
-        assert [column.values[place] for place in column.at] == [point[at] for point in points]
-
-
 def test_no_budget_is_spent_on_points_that_miss_a_limit(small: Problem) -> None:
     search = Guided(small, 300, 2)
     search.run()
@@ -213,9 +110,8 @@ def test_no_budget_is_spent_on_points_that_miss_a_limit(small: Problem) -> None:
     assert search.archive.feasible >= len(search.archive) - 1  # the baseline is priced in any case
 
 
-@pytest.mark.parametrize("sampler", ["nsga2", "nsga3", "tpe", "random"])
-def test_every_sampler_stays_in_its_budget(continuous: Problem, sampler: str) -> None:
-    search = Guided(continuous, 120, 3, sampler=sampler)
+def test_a_search_stays_in_its_budget(continuous: Problem) -> None:
+    search = Guided(continuous, 120, 3)
     front = search.run()
     assert len(search.archive) == search.archive.priced == 120
     assert len(set(search.archive.points)) == 120
@@ -242,26 +138,11 @@ def test_a_sampler_proposes_what_is_not_known(continuous: Problem, sampler: str)
     assert len(archive) == 100
 
 
-def test_the_gp_sampler_proposes_what_is_not_known(continuous: Problem) -> None:
-    pytest.importorskip("torch", reason="the GP sampler needs torch")
-    coded = Coded(continuous)
-    archive = Archive(continuous, coded.space)
-    archive.price(coded.points(coded.spread(12, np.random.default_rng(0))))
-    propose(archive, coded, Ideal(continuous, coded), "gp", 0, 1)
-    assert len(archive) == 13
-
-
 def test_what_has_no_number_is_told_as_the_worst_that_is_known() -> None:
     known = np.array([[2.0, 30.0], [1.0, 10.0], [np.nan, np.inf]])
     assert bounded(np.array([np.nan, np.nan]), known) == [1.0, 30.0]
     assert bounded(np.array([5.0, np.inf]), known) == [5.0, 30.0]
     assert bounded(np.array([np.nan, np.nan]), known[2:]) == [-1.0, 1.0]
-
-
-def test_gp_without_torch_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dse.search.guided.samplers.find_spec", lambda _: None)
-    with pytest.raises(DseError, match="torch"):
-        choose_sampler("gp", 100, 2)
 
 
 @pytest.mark.evidence
@@ -299,16 +180,6 @@ def test_codes_lead_back_to_their_points(continuous: Problem, small: Problem) ->
                     assert size(right) == pytest.approx(size(left), rel=1e-12)
                 else:
                     assert left == right
-
-
-def test_nodes_are_full_and_numbers_have_a_format(small: Problem) -> None:
-    coded, rng = Coded(small), np.random.default_rng(0)
-    made = coded.mutants(coded.any(300, rng), rng)
-    known = coded.buildable(made)
-    values = [coded.space.values(point) for point in coded.points(made)]
-    for v in values:
-        assert v["gpus"] < v["gpus_per_node"] or v["gpus"] % v["gpus_per_node"] == 0
-    assert known.all()  # both accelerators have both formats
 
 
 def test_what_is_not_buildable_is_what_the_model_rejects(tmp_path: Path) -> None:
@@ -351,18 +222,6 @@ def test_neighbours_differ_in_one_axis(small: Problem) -> None:
         assert {other[at] for other in near} == set(axis.values)
     served = {other[-1] for other in near if space.values(other)["aggregation"] == "ps-grpc"}
     assert served == {1, 2}
-
-
-def test_points_survive_the_log(continuous: Problem) -> None:
-    coded, blocks = Coded(continuous), []
-    archive = Archive(continuous, coded.space, blocks.append)
-    archive.price(coded.points(coded.spread(40, np.random.default_rng(2))))
-    block = block_from(json.loads(json.dumps(block_record(blocks[0], coded.space))), coded.space)
-    assert list(block.points) == list(blocks[0].points)
-    np.testing.assert_array_equal(block.values, blocks[0].values)
-    np.testing.assert_array_equal(block.violation, blocks[0].violation)
-    np.testing.assert_array_equal(block.excesses, blocks[0].excesses)
-    assert block.rejected == blocks[0].rejected
 
 
 def test_a_block_of_another_study_is_nonsense(continuous: Problem) -> None:
@@ -505,24 +364,6 @@ def test_the_next_pick_is_beyond_the_last() -> None:
     assert 3 in frame.picked(lambda hope: guesses - hope * doubtful, 3).tolist()
 
 
-def test_a_bold_search_hopes_for_more() -> None:
-    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
-    guesses = np.array([[1.2, 1.2, 0.0], [0.3, 1.02, 0.0], [0.31, 1.03, 0.0]])
-    doubts = np.array([[0.2], [0.0], [0.0]])
-
-    def outlook(hope: float) -> Array:
-        return guesses - hope * doubts
-
-    assert 0 not in frame.picked(outlook, 2).tolist()
-    assert 0 in frame.picked(outlook, 2, boldness=6.0).tolist()
-
-
-def test_what_ties_with_the_front_is_picked_last() -> None:
-    frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
-    guesses = np.array([[1.0, -1e-5, 0.0], [0.5, 0.9, 0.0]])
-    assert frame.picked(lambda hope: guesses - 0.2 * hope, 1).tolist() == [1]
-
-
 def test_what_may_well_be_within_its_limits_is_hoped_for() -> None:
     frame = Frame(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 2)
     guesses = np.array([[0.2, 0.2, 0.4], [0.4, 0.5, -1.0], [0.0, 0.0, 4.0]])
@@ -544,15 +385,6 @@ def test_excesses_are_above_nothing_where_a_point_is_not_feasible(small: Problem
     np.testing.assert_array_equal((archive.excesses > 0).any(axis=1), infeasible)
     capital = archive.excesses[:, 2]  # after built-in demands and memory
     np.testing.assert_allclose(capital, np.log(archive.numbers[:, 1] / 200e3), atol=1e-9)
-
-
-def test_what_is_no_longer_sold_is_not_priced(tmp_path: Path) -> None:
-    text = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a10]")
-    for market, sold in (("", {"a10"}), ("market: used\n", {"a10", "p100-sxm2-16gb"})):
-        coded = Coded(load(studies.written(tmp_path, text + market)))
-        codes = coded.any(200, np.random.default_rng(0))
-        points = coded.points(codes[coded.buildable(codes)])
-        assert {str(coded.space.values(point)["accelerator"]) for point in points} == sold
 
 
 def test_shortfall_is_zero_on_the_front_and_negative_beyond() -> None:
@@ -617,20 +449,6 @@ def test_three_objectives_are_searched(tmp_path: Path) -> None:
     assert len(have & wanted) >= 0.8 * len(wanted)
 
 
-@pytest.mark.parametrize("sampler", beyond(["nsga3"], ["nsga2", "nsga3", "tpe", "random"]))
-def test_every_sampler_takes_three_objectives(tmp_path: Path, sampler: str) -> None:
-    problem = load(studies.written(tmp_path, THREE))
-    blocks: list = []
-    search = Guided(problem, 120, 3, sampler=sampler, told=blocks.append)
-    search.run()
-    assert len(search.archive) == 120
-    assert search.archive.numbers.shape == (120, 4)
-    again = Guided(problem, 120, 3, sampler=sampler, before=blocks)
-    again.run()
-    assert again.archive.priced == 0
-    np.testing.assert_array_equal(again.archive.numbers, search.archive.numbers)
-
-
 def test_losses_count_gains_down_and_costs_up() -> None:
     numbers = np.array([[np.e, 1.0, np.e**2, 0.0], [np.nan, 1.0, 1.0, 3.0]])
     losses, usable = losses_of(numbers, np.array([[0.0, -0.5], [0.0, 3.0]]))
@@ -649,10 +467,6 @@ def test_what_binds_is_told_of_the_whole_space_not_of_what_was_priced(small: Pro
     said = f"{many}; the search priced {found.counts.feasible} that do."
     assert sections.feasible_said(whole) == f"{many}."
     assert sections.feasible_said(found) == said
-    for text in (page.render_page(found), markdown.render_markdown(found)):
-        assert said in text
-        assert f"{priced} of {small.points:,} combinations priced" in text
-        assert "Points of the sample" not in text
 
 
 def test_of_a_continuous_space_a_sample_tells_what_binds(continuous: Problem) -> None:
@@ -660,8 +474,3 @@ def test_of_a_continuous_space_a_sample_tells_what_binds(continuous: Problem) ->
     drawn = feasible(continuous)
     assert found.judged == Judged(points=drawn.points, feasible=drawn.feasible, whole=False)
     assert dict(found.rejected) == dict(drawn.rejected)
-    low, high = drawn.share_between
-    for text in (page.render_page(found), markdown.render_markdown(found)):
-        assert f"({percent(low)} to {percent(high)}, by a random sample of 1,000)" in text
-        assert "Points of the sample" in text
-        assert "150 combinations priced" in text

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.load import load
 from dse.report.recommendation import recommended
 from dse.search import bounds, exhaustive
@@ -28,7 +28,7 @@ from tests.pricing import priced, studies
 from tests.pricing.test_owned import GROW, OURS
 from tests.search.test_screening import WIDE, fewer_are_priced_for_the_same
 
-RULES = ("cheapest", "fastest", "speed-per-dollar", "cheapest-within-5%", "knee")
+RULES = ("cheapest", "fastest", "speed-per-dollar", "cheapest-within-5%")
 STANDS = """\
 owned:
   - {accelerator: v100-sxm2-16gb, gpus: 12, gpus_per_node: 4, inter_node: 10gbe, nics_per_node: 2}
@@ -85,11 +85,6 @@ def test_speed_per_dollar_is_of_what_is_added() -> None:
     assert recommended([free, point(2.0, 10.0)], "speed-per-dollar") == 0, "nothing is added"
     assert recommended([free, small, large], "cheapest") == 0
     assert recommended([free, small, large], "cheapest-within-5%") == 2
-
-
-def test_the_knee_does_not_hang_on_how_little_nothing_is() -> None:
-    front = [point(1.0, 0.0), point(2.0, 1e4), point(9.0, 2e4), point(10.0, 1e6)]
-    assert recommended(front, "knee") == 2
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 1e4), st.sampled_from([0.0, 1.0, 50.0, 1e6]),
@@ -180,10 +175,10 @@ def test_the_front_of_losses_is_that_of_the_numbers(
 
 def test_nothing_moves_what_is_owned_costs(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, GROW + OURS))
-    record = Record()
+    asked = set[str]()
     values = priced.point(problem, gpus=32)
-    drawn_quantities(problem, [values], ["speedup", "capital"], Variation(record=record), 1)
-    found = effects(problem, values, sources(record.asked))
+    drawn_quantities(problem, [values], ["speedup", "capital"], Variation(asked=asked), 1)
+    found = effects(problem, values, sources(asked))
     assert found
     for effect in found:
         assert np.isfinite(effect.gain)

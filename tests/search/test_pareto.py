@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import moocore
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,14 +135,6 @@ def test_the_bar_is_exact_where_it_is_reached(count: int, levels: int) -> None:
     assert 0 < np.count_nonzero(reached) < 400
     assert found[reached].tolist() == exact[reached].tolist()
     assert np.all((found <= exact) & ((found > asked[0]) | reached))
-
-
-def test_agrees_with_moocore_on_many_points() -> None:
-    rng = np.random.default_rng(1)
-    gain, cost = rng.random(20_000), rng.random(20_000)
-    front = pareto.front_of(gain, cost, np.arange(20_000))
-    kept = moocore.is_nondominated(np.column_stack([-gain, cost]))
-    assert sorted(front.best.tolist()) == np.flatnonzero(kept).tolist()
 
 
 def test_kept_ties_are_the_lowest_and_all_are_counted() -> None:

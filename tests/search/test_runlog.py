@@ -193,7 +193,7 @@ PRICES = "prices: {accelerators: {v100-sxm2-16gb: {purchase: %s USD}}}\n"
         ),
         (
             studies.SMALL + PRICES % 12000,
-            ["price of v100-sxm2-16gb was 10,664 USD, is 12,000 USD"],
+            ["accelerator_usd.v100-sxm2-16gb of the prices was 10,664 USD, is 12,000 USD"],
         ),
         (
             studies.SMALL.replace("workload: resnet50", "workload: vgg16"),
@@ -251,7 +251,7 @@ def test_the_log_of_another_catalogue_is_refused(
     fabric = models / "fabrics" / "10gbe.yaml"
     fabric.write_text(fabric.read_text() + "# looked at again\n")
     line = refusal(load(tmp_path / "study.yaml"), whole)
-    assert "price of v100-sxm2-16gb was 10,664 USD, is 12,000 USD" in line
+    assert "accelerator_usd.v100-sxm2-16gb of the prices was 10,664 USD, is 12,000 USD" in line
     assert "file of the catalogue fabrics/10gbe.yaml has changed" in line
     assert "file of the catalogue prices/list-prices.yaml has changed" in line
 

@@ -12,17 +12,15 @@ from dse.report.certainty.facts import (
     RECOMMENDED,
     Certainty,
     Choice,
-    Knowledge,
     PriceFlip,
     SourceEffect,
     Turn,
 )
 from dse.report.certainty.known_prices import known_price
-from dse.report.certainty.titles import how, price_title, title
+from dse.report.certainty.titles import price_title, title
 from dse.report.design_point import Bounds
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.information import values_of
 from dse.search.certainty.sensitivity import effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
@@ -31,9 +29,7 @@ from dse.search.run import Outcome, labels_of
 RIVALS = 6  # listed
 LEAST_MISSED = 0.01  # of the rule's aim, by a choice that might as well be another
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
-LEAST_WORTH = 0.01  # of the rule's aim; less may be chance
 LEAST_SHARE = 0.01  # of a variance, by a source that is listed
-MOST_KNOWLEDGE = 5
 
 
 def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple[StudyDraws, int]:
@@ -69,7 +65,6 @@ def certainty(
         best=found.best_choice(position),
         choices=choices,
         sources=tuple(_sources(found, position, choices[0].missed)),
-        knowledge=tuple(_knowledge(found))[:MOST_KNOWLEDGE],
         flips=tuple(_flips(found, position, [*listed])),
     )
 
@@ -160,20 +155,12 @@ def _band(drawn: Array, best: float) -> Bounds | None:
 
 def _sources(found: StudyDraws, position: int, missed: Sequence[str]) -> Iterator[SourceEffect]:
     """The sources of the recommended point, the largest first. missed: limits that it may miss."""
-    asked = sources(found.record.asked)
+    asked = sources(found.asked)
     for one in effects(found.problem, found.near.points[position], asked):
         limits = {text: one.limits[text] for text in missed}
         if max(one.gain, one.cost, *limits.values()) >= LEAST_SHARE:
             yield SourceEffect(source=one.source, title=title(one.source), gain_total=one.gain,
                                cost_total=one.cost, limits=limits)  # fmt: skip
-
-
-def _knowledge(found: StudyDraws) -> Iterator[Knowledge]:
-    """What is worth knowing, the most first."""
-    values = values_of(found.record.noted, found.worths_of_purchases)
-    for name in sorted(values, key=lambda name: -values[name]):
-        if values[name] >= LEAST_WORTH:
-            yield Knowledge(name=name, title=title(name), worth=values[name], how=how(name))
 
 
 def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[PriceFlip]:

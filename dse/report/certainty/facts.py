@@ -59,17 +59,6 @@ class SourceEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knowledge:
-    """A number that is worth knowing before deciding. worth: of the rule's aim, the share that is
-    gained. how: a way to learn it."""
-
-    name: str
-    title: str
-    worth: float
-    how: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Turn:
     """The factor of a price from which on something else is recommended, and what; an empty config
     where nothing meets the limits then."""
@@ -127,8 +116,7 @@ class Certainty:
     draws: of how many points, which are so many purchases. whole: whether points beside the front
     were looked for. rule: by which points were compared. best: the probability of the recommended
     choice, all its purchases together, to be the best. choices: the recommended purchase, then
-    named ones and rivals by falling probability. sources, flips: by falling share. knowledge: by
-    falling worth.
+    named ones and rivals by falling probability. sources, flips: by falling share.
     """
 
     draws: int
@@ -139,7 +127,6 @@ class Certainty:
     best: float
     choices: tuple[Choice, ...]
     sources: tuple[SourceEffect, ...]
-    knowledge: tuple[Knowledge, ...]
     flips: tuple[PriceFlip, ...]
 
     @property

@@ -17,7 +17,6 @@ from dse.search.certainty.sources import (
     source_of,
 )
 
-RATE = "rate"
 NETWORK, RENTED, _EXTRA = "network ", " for rent", "extra "
 _TITLES: Mapping[str, str] = {
     COMPUTING: "how fast accelerators compute",
@@ -43,10 +42,7 @@ _TITLES: Mapping[str, str] = {
 
 
 def title(name: str) -> str:
-    """A source, or a number that one could measure, in words."""
-    kind, _, detail = name.partition(": ")
-    if kind == RATE:
-        return f"the training rate on {words.title('accelerator', detail.partition(', ')[0])}"
+    """A source in words."""
     source = source_of(name)
     if source in _TITLES:
         return _TITLES[source]
@@ -56,16 +52,6 @@ def title(name: str) -> str:
     if kind == COMMUNICATION:
         return f"communication by {detail}"
     return source.replace("_", " ").replace(": ", ", ")
-
-
-def how(name: str) -> str:
-    """A way to learn a number that one could measure: ``a quote for the hosts``."""
-    kind, _, detail = name.partition(": ")
-    if kind == PRICE:
-        return f"a quote for {'renting ' * rented(detail)}{part_title(detail)}"
-    if kind == COMMUNICATION:
-        return f"measurements of {title(name)} on two such machines"
-    return f"a measurement of {title(name)}"
 
 
 def price_title(part: str) -> str:

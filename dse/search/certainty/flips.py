@@ -18,7 +18,7 @@ from dse.catalog.extras import SHARE
 from dse.model.arrays import Array, Mask
 from dse.pricing import extras
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.problem import Problem
 from dse.search.certainty.sources import PRICE, part_of
 from dse.search.certainty.usefulness import Priced, best, worth
@@ -143,10 +143,10 @@ def _parts(
     problem: Problem, points: Sequence[Mapping[str, Value | None]], names: Sequence[str]
 ) -> Mapping[str, frozenset[str]]:
     """What a buyer asks prices for, with the parts that each stands for."""
-    record = Record()
-    drawn_quantities(problem, points, names, Variation(frozenset(), frozenset(), record=record), 1)
+    asked = set[str]()
+    drawn_quantities(problem, points, names, Variation(alone=frozenset(), asked=asked), 1)
     found: dict[str, set[str]] = {}
-    for name in sorted(record.asked):
+    for name in sorted(asked):
         kind, _, part = name.partition(": ")
         if kind == PRICE:
             found.setdefault(part_of(part), set()).add(part)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.model.arrays import Array
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.problem import Problem
 from dse.search.certainty.usefulness import above_nothing
 from dse.study import Value
@@ -57,8 +57,9 @@ def effects(
     numbers = tuple(dict.fromkeys((gain_name, cost_name, *limited)))
     behind: dict[str, set[str]] = {}  # what each number is drawn from
     for name in numbers:
-        behind[name] = (record := Record()).asked
-        drawn_quantities(problem, [point], [name], Variation(record=record), 1, judged=False)
+        behind[name] = set()
+        asked = Variation(asked=behind[name])
+        drawn_quantities(problem, [point], [name], asked, 1, judged=False)
 
     def drawn(variation: Variation, moved: Collection[str]) -> dict[str, Array]:
         """The numbers moved, (draws,)."""

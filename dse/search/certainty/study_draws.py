@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.arrays import Array, Mask
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
 from dse.search.certainty.near_front import NearFront, near_front
@@ -28,8 +28,8 @@ class StudyDraws:
     """Points near the front, priced once per draw.
 
     rule: by which they are compared. drawn: their quantities, (draws, points). purchases: of each
-    point which purchase it is, (points,): points that differ in software alone share one. record:
-    what was drawn.
+    point which purchase it is, (points,): points that differ in software alone share one. asked:
+    every name that was drawn.
     """
 
     problem: Problem
@@ -37,7 +37,7 @@ class StudyDraws:
     rule: str
     drawn: DrawnQuantities
     purchases: NDArray[np.intp]
-    record: Record
+    asked: frozenset[str]
 
     @property
     def drawn_front(self) -> Mapping[str, Array]:
@@ -168,10 +168,10 @@ def draws_near(problem: Problem, near: NearFront, rule: str) -> StudyDraws:
     """Price points near a front once per draw."""
     objectives = (one.name for one in problem.study.objectives)
     names = {*objectives, *problem.sure_of, "throughput"}
-    record = Record()
-    variation = Variation(record=record)
-    drawn = drawn_quantities(problem, near.points, sorted(names), variation)
-    return StudyDraws(problem, near, rule, drawn, purchases(problem, near.points), record)
+    asked = set[str]()
+    drawn = drawn_quantities(problem, near.points, sorted(names), Variation(asked=asked))
+    bought = purchases(problem, near.points)
+    return StudyDraws(problem, near, rule, drawn, bought, frozenset(asked))
 
 
 def purchases(problem: Problem, points: Sequence[Mapping[str, Value | None]]) -> NDArray[np.intp]:

@@ -8,7 +8,6 @@ The worth of point j in draw d is 0 where it misses a constraint in that draw, e
     speed-per-dollar       gain / cost; where some points cost nothing, (gain - the largest of
                            theirs) / cost, and theirs counts where no other point gains more
     cheapest-within-5%     1 / cost where its gain is at least 95 % of the largest, else 0
-    knee                   exp(height above the line between the ends of the front)
 
 and its regret ``1 - worth / largest worth of the draw``: of the rule's own aim, the share that
 whoever takes j does without. Where no point meets the constraints nothing is lost by any choice.
@@ -26,7 +25,7 @@ from dse.model.arrays import Array, Mask
 
 NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 CHEAPEST, FASTEST, SPEED_PER_DOLLAR = "cheapest", "fastest", "speed-per-dollar"
-WITHIN, KNEE = "cheapest-within-5%", "knee"
+WITHIN = "cheapest-within-5%"
 _LEAST = 1e-300
 
 
@@ -40,12 +39,6 @@ class Priced:
     gain: Array
     costs: Sequence[Array]
     met: Mask
-
-    def take(self, points: NDArray[np.intp]) -> Priced:
-        """Some of the points."""
-        return Priced(
-            self.gain[:, points], [cost[:, points] for cost in self.costs], self.met[:, points]
-        )
 
 
 def worth(rule: str, priced: Priced) -> Array:
@@ -112,34 +105,11 @@ def _within(priced: Priced) -> Array:
     return np.where(enough, 1 / priced.costs[0], 0.0)
 
 
-def _above_the_line(priced: Priced) -> Array:
-    """The height of gain above the mean of its costs, on logarithmic scales: see
-    :func:`dse.report.recommendation.recommended`."""
-    y = np.log(np.maximum(priced.gain, _LEAST))
-    x = [np.log(above_nothing(cost)) for cost in priced.costs]
-    gains = np.where(priced.met, priced.gain, -np.inf)
-    first = np.argmin(np.where(priced.met, priced.costs[0], np.inf), axis=1)[:, np.newaxis]
-    last = np.argmax(gains, axis=1)[:, np.newaxis]
-    low, high = (np.take_along_axis(y, end, axis=1) for end in (first, last))
-    shares = []
-    for values in x:
-        least = np.where(priced.met, values, np.inf).min(axis=1, keepdims=True)
-        most = (
-            np.take_along_axis(values, last, axis=1)
-            if len(x) == 1
-            else np.where(priced.met, values, -np.inf).max(axis=1, keepdims=True)
-        )
-        span = most - least
-        shares.append(np.where(span > 0, (values - least) / np.where(span > 0, span, 1.0), 0.0))
-    return np.asarray(np.exp(y - low - (high - low) * sum(shares) / len(shares)))
-
-
 _WORTHS: Mapping[str, Callable[[Priced], Array]] = {
     CHEAPEST: _cheap,
     FASTEST: _fast,
     SPEED_PER_DOLLAR: _gain_per_cost,
     WITHIN: _within,
-    KNEE: _above_the_line,
 }
 
 

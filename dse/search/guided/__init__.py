@@ -7,17 +7,13 @@ process; what was priced before is answered from a cache.
 from dse.search.guided.archive import Archive, Block
 from dse.search.guided.engine import Guided
 from dse.search.guided.points import Point, Points, continuous_numbers, number_name
-from dse.search.guided.samplers import NAMES, SAMPLERS, choose_sampler
 
 __all__ = [
-    "NAMES",
-    "SAMPLERS",
     "Archive",
     "Block",
     "Guided",
     "Point",
     "Points",
-    "choose_sampler",
     "continuous_numbers",
     "number_name",
 ]

@@ -1,9 +1,12 @@
-"""What a guided search has priced: a cache in front of the model, and the front so far."""
+"""What a guided search has priced: a cache in front of the model, the front so far, and blocks of
+points as JSON for the log of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from dse.pricing.problem import Problem
 from dse.search import pareto
 from dse.search.guided.points import Point, Points
 from dse.search.pareto import Front, Indices
+from dse.search.tally import Tally
 
 UNKNOWN = 1e9  # violation of a point that cannot be computed
 UNSURE = 1.0  # excess over a limit where it is not known
@@ -161,3 +165,41 @@ def block_of(
         for column, name in enumerate(names):
             values[where, column] = evaluation[name]
     return Block(points, values, violation, excesses, rejected)
+
+
+def block_record(block: Block, space: Points) -> dict[str, Any]:
+    """Every point of the block with its numbers; floats survive unchanged, NaN is null."""
+    return {
+        "points": [space.codes(point) for point in block.points],
+        "values": [[_finite(x) for x in row] for row in block.values],
+        "violation": block.violation.tolist(),
+        "excesses": block.excesses.tolist(),
+        "rejected": dict(block.rejected),
+    }
+
+
+def block_from(record: Mapping[str, Any], space: Points) -> Block:
+    """The inverse; raises KeyError, TypeError, ValueError or IndexError on nonsense."""
+    points = [space.decoded(codes) for codes in record["points"]]
+    values = np.array(
+        [[math.nan if x is None else float(x) for x in row] for row in record["values"]]
+    )
+    violation = np.array([float(x) for x in record["violation"]])
+    excesses = np.array([[float(x) for x in row] for row in record["excesses"]])
+    if values.shape != (len(points), len(space.study.objectives)) or not (
+        len(violation) == len(points) == len(excesses)
+    ):
+        raise ValueError("a block of points has numbers for others")
+    rejected = {str(reason): int(count) for reason, count in record["rejected"].items()}
+    return Block(points, values, violation, excesses, rejected)
+
+
+def block_tally(block: Block) -> Tally:
+    """The block as the log of any search counts it; its front is found again from its points."""
+    feasible = int(np.count_nonzero(block.violation == 0))
+    count = len(block.points)
+    return Tally(count, feasible, block.rejected, pareto.empty_front(), count)
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None

@@ -13,8 +13,7 @@ from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import Points, size
 from dse.search.guided.polish import polish, sweep_rest
-from dse.search.guided.proposals import propose
-from dse.search.guided.samplers import choose_sampler
+from dse.search.guided.proposals import choose_sampler, propose
 from dse.search.guided.screen import Screen
 from dse.search.pareto import Front
 from dse.study import Axis, Value
@@ -31,17 +30,15 @@ PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
 class Guided:
     """One guided search, from corners of the space to the neighbourhood of its front.
 
-    progress: called with the number of points known. sampler: one of ``samplers.SAMPLERS``.
-    told: is given every block that is priced. before: blocks from the log of a run that was
-    stopped. The search makes the same choices again, takes their numbers from there, and ends as it
-    would have. blocks: how many were priced since.
+    progress: called with the number of points known. told: is given every block that is priced.
+    before: blocks from the log of a run that was stopped. The search makes the same choices again,
+    takes their numbers from there, and ends as it would have. blocks: how many were priced since.
     """
 
     problem: Problem
     budget: int
     seed: int
     progress: Callable[[int], None] = lambda _: None
-    sampler: str = "auto"
     told: Callable[[Block], None] = lambda _: None
     before: Sequence[Block] = ()
     blocks: int = 0
@@ -75,8 +72,7 @@ class Guided:
         sweeps = size is not None and size <= self.budget
         if not sweeps:
             self._first(rng)
-            objectives = len(self.problem.study.objectives)
-            sampler, _ = choose_sampler(self.sampler, self.budget, objectives)
+            sampler = choose_sampler(self.budget, len(self.problem.study.objectives))
             due = int((FIRST + PROPOSED) * self.budget) - len(archive)
             propose(archive, self.coded, self.ideal, sampler, self.seed, min(due, MOST_PROPOSALS))
             screen = Screen(archive, self.coded, self.ideal, rng)
@@ -111,12 +107,6 @@ class Guided:
         """The points that may meet every limit; all of them where none may."""
         possible = self.ideal(codes).possible
         return codes[possible] if possible.any() else codes
-
-    # -- the answer --------------------------------------------------------------------------
-
-    def front(self) -> Front:
-        """Front of the feasible points known."""
-        return self.archive.front()
 
 
 def _inside(space: Points, values: dict[str, Value | None]) -> bool:

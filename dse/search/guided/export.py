@@ -1,4 +1,4 @@
-"""A finished run as a study of an Optuna storage, for optuna-dashboard and other programs.
+"""Every point that a guided search priced: as a table, and as a study of an Optuna storage.
 
 A search itself keeps its trials in memory: a database takes milliseconds for each.
 """
@@ -13,18 +13,16 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from dse.errors import DseError
+from dse.search.guided.archive import Archive
+from dse.search.guided.points import continuous_numbers, number_name
 from dse.search.guided.proposals import directions
-from dse.search.guided.table import VIOLATION
 
+VIOLATION = "violation"  # 0 where the point meets every constraint
 _WHOLE = re.compile(r"[0-9]{1,15}")
-_SCHEME = re.compile(r"(sqlite|postgresql|postgres)(\+\w+)?://")
-_FILE = re.compile(r"sqlite(\+\w+)?:///(?!:memory:).")
-_FILES = "name an Optuna storage, or a new file in a folder that you may write to"
-FORMS = "write sqlite:///FILE.db or postgresql://USER@HOST/DATABASE"
+SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,25 @@ class Row:
     numbers: Mapping[str, float]
     values: tuple[float, ...]
     violation: float
+
+
+def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
+    """A column per axis, then the exact numbers of continuous ones, the objectives, the violation.
+
+    labels: of every point of the archive, axis -> its value as text. Rows are in the order of
+    pricing; an objective that cannot be computed is empty.
+    """
+    goals = [objective.name for objective in archive.problem.study.objectives]
+    names = archive.space.names
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    space = archive.space
+    writer.writerow([*names, *map(number_name, space.continuous), *goals, VIOLATION])
+    for point, row, numbers in zip(archive.points, labels, archive.numbers.tolist(), strict=True):
+        exact = continuous_numbers(space.study, space.values(point)).values()
+        shown = ["" if number != number else repr(number) for number in numbers]
+        writer.writerow([*(row[name] for name in names), *map(repr, exact), *shown])
+    return out.getvalue()
 
 
 def read_rows(text: str, document: Mapping[str, Any]) -> list[Row]:
@@ -69,7 +86,8 @@ def export(
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
-    _check_place(storage)
+    if not storage.startswith(SQLITE) or storage.removeprefix(SQLITE) in ("", ":memory:"):
+        raise DseError(f"an Optuna storage is an SQLite file; write {SQLITE}FILE.db")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     front = list(_front_rows(document))
     exported = front if rows is None else list(rows)
@@ -91,25 +109,10 @@ def export(
         RuntimeError,
     ) as cause:  # fmt: skip
         raise DseError(
-            f"{without_password(storage)}: cannot be used as an Optuna storage: {_said(cause)}; "
-            + (_FILES if _FILE.match(storage) else FORMS)
+            f"{storage}: cannot be used as an Optuna storage: {_said(cause)}; "
+            "name one, or a new file in a folder that you may write to"
         ) from cause
     return name, len(exported)
-
-
-def _check_place(storage: str) -> None:
-    """Raise :class:`DseError` where nothing can be kept there, before anything is tried."""
-    shown = without_password(storage)
-    known = _SCHEME.match(storage)
-    if known is None:
-        raise DseError(f"{shown}: only SQLite and PostgreSQL are supported; {FORMS}")
-    if known[1] == "sqlite" and not _FILE.match(storage):
-        raise DseError(f"{shown}: names no file to keep the study in; {FORMS}")
-    if known[1] != "sqlite" and not known[2] and find_spec("psycopg") is None:
-        raise DseError(
-            "PostgreSQL needs psycopg, which is not installed; in the clone, "
-            "pip install -e '.[postgresql]'"
-        )
 
 
 def _said(cause: BaseException) -> str:
@@ -123,25 +126,12 @@ def _said(cause: BaseException) -> str:
 @contextmanager
 def _opened(optuna: Any, storage: str) -> Iterator[Any]:
     """The database, its connections closed at the end."""
-    place = optuna.storages.RDBStorage(_driver(storage))
+    place = optuna.storages.RDBStorage(storage)
     try:
         yield place
     finally:
         place.remove_session()
         place.engine.dispose()
-
-
-def without_password(storage: str) -> str:
-    """The storage as it may be shown."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", storage)
-
-
-def _driver(storage: str) -> str:
-    """PostgreSQL by psycopg 3, unless another driver is named."""
-    for scheme in ("postgresql://", "postgres://"):
-        if storage.startswith(scheme):
-            return "postgresql+psycopg://" + storage.removeprefix(scheme)
-    return storage
 
 
 def _new_study(optuna: Any, storage: Any, name: str, goals: list[str]) -> Any:

@@ -7,6 +7,7 @@ many points are known, so that a search that goes on does not repeat its first c
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,22 +17,46 @@ from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
 from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import Point, Points, size
-from dse.search.guided.samplers import GENETIC, POPULATION, make_sampler
 from dse.study import Axis, Value
 
 Direction: TypeAlias = Literal["maximize", "minimize"]
 
-GENERATION_GP = 4  # it takes seconds for each proposal
-MOST_GP = 32
+GENETIC = ("nsga2", "nsga3")
+POPULATION = 64  # of a genetic sampler, and the points of one block
+FEW_TRIALS = 200  # below, TPE learns more from a trial than two generations of NSGA-II would
 MOST_TRIALS = 1024
 STALE = 4  # generations without a new point: the sampler has converged
+
+
+def choose_sampler(budget: int, objectives: int) -> str:
+    """Its name: TPE for a budget of less than a few generations, NSGA-III where more than two
+    objectives need reference directions, else NSGA-II."""
+    if budget < FEW_TRIALS:
+        return "tpe"
+    return "nsga3" if objectives > 2 else "nsga2"
+
+
+def make_sampler(name: str, seed: int) -> Any:
+    """The Optuna sampler of that name."""
+    from optuna import samplers
+    from optuna.exceptions import ExperimentalWarning
+
+    if name == "nsga2":
+        return samplers.NSGAIISampler(population_size=POPULATION, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        if name == "nsga3":
+            return samplers.NSGAIIISampler(population_size=POPULATION, seed=seed)
+        if name == "tpe":
+            return samplers.TPESampler(seed=seed, n_startup_trials=20, constant_liar=True)
+        return samplers.RandomSampler(seed=seed)
 
 
 def propose(
     archive: Archive, coded: Coded, ideal: Ideal, sampler: str, seed: int, count: int
 ) -> None:
     """Price up to ``count`` new points that the sampler proposes."""
-    goal = len(archive) + (min(count, MOST_GP) if sampler == "gp" else count)
+    goal = len(archive) + count
     while len(archive) < goal:
         before = len(archive)
         _one_study(archive, coded, ideal, sampler, (seed + len(archive)) % 2**32, goal)
@@ -53,11 +78,11 @@ def _one_study(
     known = _enqueue_best(study, archive, np.random.default_rng(seed))
     _generation(study, archive, coded, ideal, known, goal)
     study.sampler = later
-    stale, trials, size = 0, known, GENERATION_GP if sampler == "gp" else POPULATION
+    stale, trials = 0, known
     while len(archive) < goal and stale < STALE and trials < MOST_TRIALS:
         before = len(archive)
-        _generation(study, archive, coded, ideal, size, goal)
-        trials += size
+        _generation(study, archive, coded, ideal, POPULATION, goal)
+        trials += POPULATION
         stale = stale + 1 if len(archive) == before else 0
 
 

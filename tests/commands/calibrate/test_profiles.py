@@ -107,7 +107,7 @@ def test_what_a_profile_did_not_measure_comes_from_the_catalogue(folder: Path) -
     assert done.returncode == 0, done.stderr
     (row,) = [one for one in json.loads(done.stdout)["transports"] if one["name"] == "nccl"]
     assert row["partly"]
-    assert "(profile inside); on other hardware chosen by NCCL" in row["note"]
+    assert row["note"].startswith("profile inside, the catalogue, the library's choice by NCCL")
 
 
 def test_suggest_names_runs_for_a_study(folder: Path) -> None:

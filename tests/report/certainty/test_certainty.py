@@ -13,7 +13,7 @@ from dse.pricing.hardware import host_price
 from dse.pricing.load import load, shipped_studies
 from dse.report import assembly, confidence, json_form, offers
 from dse.report.certainty import section
-from dse.report.certainty.build import LEAST_WORTH, certainty, drawn_answer
+from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import (
     SURE,
     Certainty,
@@ -88,33 +88,6 @@ def test_a_rival_that_misses_a_limit_is_listed_with_how_likely_it_meets_it(
     assert limit in of(found).unsure_limits
 
 
-def test_numbers_that_decide_nothing_are_not_worth_knowing(tmp_path: Path) -> None:
-    """Thirty that no point depends on, drawn beside those of the study."""
-    found, at = drawn_answer(
-        searched(studies.written(tmp_path, studies.SMALL)), "speed-per-dollar", {}
-    )
-    before = certainty(found, at, {}).knowledge
-    random = np.random.default_rng(7)
-    for number in range(30):
-        found.record.noted[f"rate: idle {number}"] = random.standard_normal(1000)
-    assert certainty(found, at, {}).knowledge == before
-    assert before
-    assert all(item.worth >= LEAST_WORTH for item in before)
-
-
-def test_a_part_that_only_the_baseline_has_is_not_worth_a_quote(tmp_path: Path) -> None:
-    text = (
-        studies.SMALL.replace(
-            "[p100-sxm2-16gb, v100-sxm2-16gb]", "[a100-sxm4-40gb, a100-sxm4-80gb, h100-sxm]"
-        )
-        .replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [8, 16]")
-        .replace("gpus_per_node: [1, 4]", "gpus_per_node: [4, 8]")
-    ) + "recommend: speed-per-dollar\n"
-    told = [item.name for item in of(built(studies.written(tmp_path, text))).knowledge]
-    assert "price: a100-sxm4-40gb" in told
-    assert "price: p100-sxm2-16gb" not in told
-
-
 @pytest.mark.parametrize("text", [studies.SMALL, studies.CLOSED])
 def test_every_point_of_a_report_has_an_interval(text: str, tmp_path: Path) -> None:
     found = built(studies.written(tmp_path, text))
@@ -146,7 +119,6 @@ def test_software_that_can_be_chosen_later_costs_no_regret(small: RunDocument) -
     found, position = drawn_answer(outcome, "cheapest-within-5%", {})
     sure = certainty(found, position, {})
     assert sure.choices[0].regret <= 1 - sure.choices[0].best + 1e-9
-    assert not [item for item in sure.knowledge if item.name.startswith("communication")]
 
 
 def test_what_is_expected_to_miss_least_is_listed(tmp_path: Path) -> None:
@@ -209,7 +181,7 @@ def sure(**more: object) -> RunDocument:
                        expired=False, age_years=1.5, estimate=False)  # fmt: skip
     found = Certainty(
         draws=1000, points=40, purchases=12, whole=True, rule="speed-per-dollar", best=0.931,
-        choices=(choice, other), knowledge=(),
+        choices=(choice, other),
         sources=(SourceEffect(source="launch", title="launches", gain_total=0.7, cost_total=0.6,
                               limits={limit: 0.25}),),
         flips=(

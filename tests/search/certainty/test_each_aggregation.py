@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search.certainty import each_aggregation
-from dse.search.certainty import near_front as near_front_module
 from dse.search.certainty.each_aggregation import (
     CLEARED,
     LEAST_GAIN,
@@ -118,20 +116,6 @@ def test_near_the_front_each_purchase_stands_with_each_aggregation(problem: Prob
         assert names >= expected[hardware].keys()
 
 
-def test_others_that_join_leave_out_no_rival_and_no_runner_up(
-    problem: Problem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
-    with monkeypatch.context() as patched:
-        patched.setattr(near_front_module, "best_of_each", lambda *_: [])
-        before = near_front(outcome, "speed-per-dollar", [0])
-    monkeypatch.setattr(near_front_module, "MOST", before.feasible + 2)
-    after = near_front(outcome, "speed-per-dollar", [0])
-    kept = before.points[: before.feasible]
-    assert after.points[: before.feasible] == kept
-    assert after.feasible == before.feasible + 2
-
-
 def test_where_time_is_limited_points_are_added_that_surely_keep_the_limit(tmp_path: Path) -> None:
     """The largest batch that just meets it by the estimate misses it in half of the draws."""
     text = studies.SMALL.replace("[32, 64, 256]", "[8, 16, 24, 32, 48, 64, 96, 128, 256]").replace(
@@ -146,23 +130,6 @@ def test_where_time_is_limited_points_are_added_that_surely_keep_the_limit(tmp_p
     assert all(max(several) <= 0.15 for several in steps.values())
     assert any(min(several) <= 0.15 * np.exp(-CLEARED[-1]) for several in steps.values())
     assert any(0.15 * np.exp(-CLEARED[1]) < max(several) for several in steps.values())
-
-
-def test_room_does_not_grow_with_the_hardware_that_there_is(tmp_path: Path) -> None:
-    text = (
-        studies.SMALL.replace("[1, 2, 3, 4, 8, 16]", "{from: 1, to: 10000, step: 1}")
-        .replace("gpus_per_node: [1, 4]", "gpus_per_node: {from: 1, to: 1024, step: 1}")
-    )  # fmt: skip
-    problem = load(studies.written(tmp_path, text))
-    asked = [{**problem.study.baseline.values, "gpus": count} for count in (4, 8, 8_000)]
-    tracemalloc.start()
-    try:
-        found = best_of_each(problem, "fastest", asked)
-        most_bytes = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert {values["gpus"] for values in found} == {4, 8}, "8,000 cost too much"
-    assert most_bytes < 10e6
 
 
 def test_fused_tensors_are_followed_on_the_most_promising_hardware_alone(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.load import load
 from dse.search.certainty.sensitivity import effects, total_order
 from dse.search.certainty.sources import sources
@@ -66,17 +66,17 @@ def test_the_shares_of_a_limited_quantity_are_those_of_its_sources_alone(tmp_pat
     text = studies.SMALL.replace('"capital <= 200 kUSD"', limits)
     problem = load(studies.written(tmp_path, text))
     values = problem.study.baseline.values
-    record = Record()
+    asked = set[str]()
 
     def watts(variation: Variation) -> float:
         drawn = drawn_quantities(problem, [values], ["power", "speedup"], variation, 4000)
         return float(np.var(np.log(drawn["power"])))
 
-    whole = watts(Variation(record=record))
-    asked = sources(record.asked)
-    found = {one.source: one for one in effects(problem, values, asked)}
+    whole = watts(Variation(asked=asked))
+    by_source = sources(asked)
+    found = {one.source: one for one in effects(problem, values, by_source)}
     for source in ("PUE", "watts"):
-        share = watts(Variation(alone=asked[source])) / whole
+        share = watts(Variation(alone=by_source[source])) / whole
         assert share > 0.02, "else the test shows nothing"
         shares = found[source].limits
         assert shares["power <= 3 kW"] == pytest.approx(share, abs=0.08)

@@ -13,14 +13,14 @@ import dse
 from dse.pricing import draws
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.drawn_points import drawn_quantities
-from dse.pricing.draws import Record, Variation
+from dse.pricing.draws import Variation
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.recommendation import recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.near_front import LOOSENED, MOST, MOST_MISSES, near_front
+from dse.search.certainty.near_front import LOOSENED, MOST, near_front
 from dse.search.certainty.sensitivity import effects
-from dse.search.certainty.sources import source_of, sources
+from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, on_front, purchases, study_draws
 from dse.search.certainty.usefulness import Priced, best, worth
 from dse.search.run import Outcome, run
@@ -60,9 +60,9 @@ def test_intervals_hold_nine_of_ten_truths(model: str, request: pytest.FixtureRe
     """The truth is drawn from the same distribution of errors, all of them independently."""
     found: Outcome = request.getfixturevalue(model)
     problem, points = found.problem, some_points(found)
-    record = Record()
-    usual = drawn_quantities(problem, points, NAMES, Variation(record=record))
-    truth = drawn_quantities(problem, points, NAMES, Variation(anew=frozenset(record.asked)))
+    asked = set[str]()
+    usual = drawn_quantities(problem, points, NAMES, Variation(asked=asked))
+    truth = drawn_quantities(problem, points, NAMES, Variation(anew=frozenset(asked)))
     for name in NAMES:
         priced = np.isfinite(usual[name]).all(axis=0)
         assert priced.any()
@@ -109,9 +109,9 @@ def test_only_what_is_named_varies(outcome: Outcome) -> None:
 
 def test_what_is_drawn_anew_is_independent_and_the_rest_stays(outcome: Outcome) -> None:
     points, problem = some_points(outcome), outcome.problem
-    record = Record()
-    usual = drawn_quantities(problem, points, NAMES, Variation(record=record))
-    named = frozenset(name for name in record.asked if name.startswith("price: "))
+    asked = set[str]()
+    usual = drawn_quantities(problem, points, NAMES, Variation(asked=asked))
+    named = frozenset(name for name in asked if name.startswith("price: "))
     anew = drawn_quantities(problem, points, NAMES, Variation(anew=named))
     np.testing.assert_array_equal(usual["step"], anew["step"])
     logs = [np.log(found["capital"][:, 0]) for found in (usual, anew)]
@@ -194,16 +194,6 @@ def test_of_a_guided_search_near_misses_meet_all_that_is_certain(tmp_path: Path)
         assert 6 / np.exp(LOOSENED) <= gain < 6 or evaluation["capital"][0] > 200e3
 
 
-def test_what_is_certain_is_missed_by_nobody_by_little(outcome: Outcome) -> None:
-    near = near_front(outcome, "speed-per-dollar", [0])
-    certain = [one for one in outcome.problem.study.constraints if not one.uncertain]
-    loose = replace(outcome.problem.study, constraints=tuple(certain))
-    problem = replace(outcome.problem, study=loose)
-    alone = near_front(replace(outcome, problem=problem), "speed-per-dollar", [0])
-    assert alone.feasible == len(alone.points)
-    assert near.feasible <= len(near.points) <= near.feasible + MOST_MISSES
-
-
 def test_a_front_that_is_too_long_keeps_what_is_named_and_the_best(
     outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,23 +243,12 @@ def test_on_the_front_is_what_nothing_dominates(objectives: int) -> None:
 
 def test_effects_of_a_price_are_those_of_the_price(outcome: Outcome, found: StudyDraws) -> None:
     problem, point = outcome.problem, found.near.points[0]
-    by_source = {one.source: one for one in effects(problem, point, sources(found.record.asked))}
+    by_source = {one.source: one for one in effects(problem, point, sources(found.asked))}
     of_price = by_source[f"price: {point['accelerator']}"]
     assert of_price.gain == 0
     assert of_price.cost > 0
     assert sum(one.gain for one in by_source.values()) > 0.9  # all of it is explained
     assert sum(one.cost for one in by_source.values()) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [("computing: family cnn", "computing"), ("communication: ring, inside", "communication: ring"),
-     ("communication: ring", "communication: ring"), ("price: h100-sxm", "price: h100-sxm"),
-     ("price: cable of 10gbe", "price: network 10gbe"), ("failures", "failures"),
-     ("price: network 10gbe", "price: network 10gbe")],
-)  # fmt: skip
-def test_names_belong_to_sources(name: str, source: str) -> None:
-    assert source_of(name) == source
 
 
 def turned(problem: Problem, part: str, factor: float) -> Problem:
