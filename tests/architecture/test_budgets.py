@@ -13,16 +13,16 @@ import dse
 
 PACKAGE = Path(dse.__file__).parent
 MOST = {
-    "calibration": 15_000,
-    "report": 10_900,
-    "pricing": 7_500,
-    "search": 6_400,
+    "calibration": 13_900,
+    "report": 9_200,
+    "pricing": 7_100,
+    "search": 6_000,
     "model": 6_200,
-    "catalog": 5_200,
-    "study": 4_600,
-    "": 3_600,
+    "catalog": 5_000,
+    "study": 4_400,
+    "": 3_200,
     "fleet": 3_400,
-    "commands": 2_400,
+    "commands": 2_100,
     "decision": 600,
 }
 
