@@ -94,7 +94,7 @@ def test_a_reason_is_told_exactly_where_a_point_is_outside(tmp_path: Path) -> No
         points = [problem.space.point(at) for at in range(problem.space.size)]
         inside = np.zeros(len(points), dtype=bool)
         for where, evaluation in problem.rows(points):
-            inside[where] = evaluation.in_range
+            inside[where] = evaluation.grade == Grade.INSIDE
         told = [not problem.points_at(point).why_outside() for point in points]
         assert inside.tolist() == told
         assert inside.any()
