@@ -226,3 +226,7 @@ def test_a_short_command_imports_only_what_it_needs(
     )  # fmt: skip
     assert said in done.stdout
     assert done.stdout.splitlines()[-1].strip() == "unneeded:"
+
+
+def test_a_circle_is_found_however_long_it_is() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}) == {"a", "b", "c"}

@@ -416,3 +416,31 @@ def test_output_that_goes_nowhere_is_one_line(command: tuple[str, ...], tmp_path
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "dse: output cannot be written: No space left on device\n"
+
+
+def test_json_after_ctrl_c_is_nothing(tmp_path: Path) -> None:
+    status, out, err = stopped_midway(tmp_path, signal.SIGINT, "--json")
+    assert (status, out) == (130, "")
+    assert "--resume" in err
+
+
+@pytest.mark.evidence
+def test_a_log_that_cannot_grow_stops_the_run_and_keeps_what_it_has(tmp_path: Path) -> None:
+    written(tmp_path, LARGE)
+    line = refused(limited(1500, "run", "study.yaml", cwd=tmp_path))
+    assert "run.log.jsonl: cannot be written: File too large; " in line
+    assert "--resume" in line
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(files(tmp_path / "reports" / "large")) == REPORT
+
+
+def test_a_disk_that_is_read_only(small_disk: Path, tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path).returncode == 0
+    before = files(small_disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    line = refused(dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path))
+    assert line.startswith("dse: disk/small: ")
+    assert "cannot be written" in line
+    assert files(small_disk) == before

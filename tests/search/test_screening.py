@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -372,3 +373,49 @@ def test_the_closed_model_has_the_same_front(tmp_path: Path, least: str) -> None
     text = studies.CLOSED.replace("minimize: capital", f"minimize: {least}")
     found = fewer_are_priced_for_the_same(load(studies.written(tmp_path, text)))
     assert len(found.front) > 3
+
+
+@pytest.mark.parametrize(
+    "least",
+    ["capital, power", "power, capital", "tco, step", "per_run, time_to_target", "energy, hourly",
+     "capital, energy", "step, time_to_target"],
+)  # fmt: skip
+@pytest.mark.evidence
+def test_every_three_objectives_have_the_same_front(tmp_path: Path, least: str) -> None:
+    was, text = ("per_run", RENTED) if "hourly" in least else ("capital", WIDE)
+    text = text.replace(f"minimize: {was}", f"minimize: [{least}]")
+    problem = load(studies.written(tmp_path, text))
+    fewer_are_priced_for_the_same(problem)
+
+
+@pytest.mark.evidence
+def test_units_in_any_order_have_the_same_front(tmp_path: Path) -> None:
+    text = WIDE.replace("minimize: capital", "minimize: [capital, energy]")
+    problem = load(studies.written(tmp_path, text))
+    boxes = list(problem.space.boxes(3000))
+    expected = exhaustive.search(problem, boxes).front
+    order = Random(3)
+    for _ in range(3):
+        order.shuffle(boxes)
+        fronts = [exhaustive.search(problem, boxes[k::4]).front for k in range(4)]
+        found = pareto.merge(fronts)
+        assert [i.tolist() for i in found.indices] == [i.tolist() for i in expected.indices]
+        assert found.ties.tolist() == expected.ties.tolist()
+
+
+def test_no_step_of_an_approach_is_shorter_than_without_communication(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.APPROACHES))
+    for box in problem.space.boxes(1 << 20):
+        points = problem.placed(box)
+        assert points.bounded()
+        assert np.all(bounds.ideal(points)["step"] <= points.step_time().step_s)
+
+
+def test_the_step_without_weights_bounds_every_objective(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.CLOSED))
+    for box in problem.space.boxes(1 << 21):
+        ideal, real = bounds.ideal(problem.placed(box)), problem.box(box)
+        for name in ("speedup", "throughput"):
+            assert np.all(ideal[name] >= real[name])
+        for name in ("capital", "tco", "power", "per_run", "time_to_target", "step", "energy"):
+            assert np.all(ideal[name] <= real[name])

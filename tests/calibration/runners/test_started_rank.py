@@ -110,7 +110,7 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
     )
     assert lines.count("  2/3 4 of 4 ranks") == 1
     if done.returncode == 0:  # on a busy machine the budget may hold too little to fit
-        assert lines[-1] == f"wrote {tmp_path}/here.yaml"
+        assert f"wrote {tmp_path}/here.yaml" in lines
         assert done.stderr == ""
     else:
         assert done.stderr.count("measure with a larger --budget") == 1
