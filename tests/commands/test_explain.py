@@ -66,21 +66,6 @@ def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
     assert inside["why_outside"] == []
 
 
-@pytest.mark.parametrize(
-    ("aggregation", "gpus", "folded"),
-    [("halving-doubling-mpi", 12, 4), ("horovod-mpi", 17, 1), ("horovod-mpi", 16, 0),
-     ("ring-mpi", 17, 0), ("baidu-mpi", 17, 0)],
-)  # fmt: skip
-def test_explain_says_why_a_few_more_ranks_take_longer(
-    tmp_path: Path, aggregation: str, gpus: int, folded: int
-) -> None:
-    written(tmp_path)
-    at = ["--set", f"aggregation={aggregation}", "--set", f"gpus={gpus}"]
-    said = dse("explain", "study.yaml", *at, cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    assert (f"{gpus} ranks, {folded} beyond a power of two" in said.stdout) == bool(folded)
-
-
 def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path: Path) -> None:
     """Its latency and prices are those of the range, as in the baseline."""
     written(tmp_path, CONTINUOUS)
@@ -92,18 +77,6 @@ def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path:
     assert point["costs"]["capital"] > 0
     outside = dse("explain", "study.yaml", "--set", "inter_node=200 Gbps", "--json", cwd=tmp_path)
     assert json.loads(outside.stdout)["not_searched"] == ["inter_node"]
-
-
-def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
-    written(tmp_path)
-    said = dse("explain", "study.yaml", "--set", "gpus=17", "--set", "accelerator=t4", cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    marked = [
-        line for line in said.stdout.splitlines() if "(not in the study: never tried)" in line
-    ]
-    assert [line.split()[:2] for line in marked] == [["accelerator", "t4"], ["gpus", "17"]]
-    inside = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
-    assert "not in the study" not in inside
 
 
 def test_a_value_that_the_study_could_not_have_is_refused(tmp_path: Path) -> None:

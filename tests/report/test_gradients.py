@@ -6,7 +6,6 @@ from pathlib import Path
 
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report.assumptions import assumptions
 from dse.report.explain import lines
 from dse.report.gradients import beside_baseline
 from dse.report.points import explained
@@ -21,16 +20,6 @@ def problem(folder: Path, *axes: str, baseline: str = "precision: fp32") -> Prob
     more = "".join(f"\n  {axis}" for axis in axes)
     text = studies.SMALL.replace("[fp32, fp16]", f"[fp32, fp16]{more}")
     return load(studies.written(folder, text.replace("precision: fp32,", f"{baseline},")))
-
-
-def said(found: Problem, **values: str) -> str:
-    return " ".join(assumptions(found, point(found, **MANY, **values)))
-
-
-def test_what_weights_of_16_bits_are_taken_to_sum_in_is_said_unless_given(tmp_path: Path) -> None:
-    assert "Under fp16 gradients are assumed to be summed in fp32" in said(problem(tmp_path))
-    given = said(problem(tmp_path, "stack: tuned", "gradient: fp32"))
-    assert "assumed to be summed" not in given
 
 
 def test_widths_that_differ_are_named_where_one_is_assumed(tmp_path: Path) -> None:

@@ -91,12 +91,6 @@ def test_an_offer_tells_its_price_and_speed_against_the_recommended() -> None:
         assert "1.5x the purchase price for 1.5x the speed" in text
 
 
-def test_a_study_that_minimizes_no_price_shows_one_beside() -> None:
-    run = document("speedup", "power")
-    labels = [fact.label for fact in offers.facts(run, run.recommended)]
-    assert labels[:2] == ["Power", "Purchase price"]
-
-
 def test_the_time_of_the_run_stands_where_there_is_a_target() -> None:
     run = document("speedup", "time_to_target", "per_run")
     facts = {fact.label: fact.value for fact in offers.facts(run, run.recommended)}

@@ -18,7 +18,6 @@ from dse.report import (
     bills,
     choices,
     figures,
-    json_form,
     scales,
 )
 from dse.report.assembly import build
@@ -69,22 +68,6 @@ def test_page_text_and_table_have_needed_owned_and_to_buy(tmp_path: Path) -> Non
     assert sum(float(row["usd"]) for row in rows if row["point"] == "recommended") == (
         pytest.approx(document.recommended.objectives["capital"])
     )
-
-
-def test_the_head_says_how_many_of_the_machines_are_bought(tmp_path: Path) -> None:
-    document = found(tmp_path, "market: used\n", "recommend: cheapest\n",
-                     "constraints: [gpus == 128]\n")  # fmt: skip
-    said = "128 x NVIDIA Tesla V100 SXM2 16 GB (64 owned, 64 to buy)"
-    assert said in render_markdown(document)
-    (head, *_) = re.findall(r'<p class="what">([^<]*)', render_page(document))
-    assert head.replace("\xa0", " ") == said
-
-
-def test_a_study_that_owns_nothing_has_no_such_columns(tmp_path: Path) -> None:
-    document = searched(tmp_path, GROW).document
-    assert document.owned is None
-    assert "To buy" not in render_markdown(document)
-    assert '"owned"' not in json_form.text(document)
 
 
 def test_what_costs_nothing_is_a_choice_by_itself() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import explain, power
-from dse.report.assumptions import assumptions
 from dse.report.points import explained
 from tests.pricing import studies
 from tests.pricing.test_power import CARDS, TARGET
@@ -51,19 +49,3 @@ def test_the_parts_sum_to_the_power_and_a_run_is_told_with_a_target(tmp_path: Pa
     assert (said.racks, said.region) == (1, "iowa")
     (run,) = (line for line in power.lines(said) if "a run" in line)
     assert run.endswith("kg CO2e in Iowa, US)")
-
-
-def test_servers_are_a_line_where_there_are_some_and_unknown_watts_are_said(tmp_path: Path) -> None:
-    found = problem(tmp_path)
-    said = explained(found, found.study.baseline.values).power
-    assert said is not None
-    lines = list(power.lines(replace(said, servers_w=500.0, accelerators_w=None, racks=None)))
-    assert lines[0].split() == ["accelerators", "unknown"]
-    assert lines[2].split()[:2] == ["parameter", "servers"]
-    assert not any("rack" in line for line in lines)
-
-
-def test_where_a_region_has_no_price_of_electricity_another_is_assumed(tmp_path: Path) -> None:
-    france = " ".join(assumptions(problem(tmp_path, "region: france\n")))
-    assert "no price of electricity in France" in france
-    assert "no price of electricity" not in " ".join(assumptions(problem(tmp_path)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import dse
 from dse.pricing.constraints import unmet
 from dse.report import markdown, page, sections, templating
 from dse.report.answer import answer
-from dse.report.document import RateRow
 from dse.report.document_files import read_document
 from tests.pricing import studies
 from tests.report.documents import document, read, written
@@ -52,14 +50,6 @@ def test_page_and_text_are_made_of_the_same_blocks() -> None:
          if hasattr(macro, "arguments")} for kind in ("html", "md")
     )  # fmt: skip
     assert page_ == text
-
-
-def test_who_rents_is_not_told_what_to_buy() -> None:
-    text = markdown.render_markdown(document(cost="hourly"))
-    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles[0] == "What to rent"
-    assert "What to buy" not in titles
-    assert "Bill of materials" not in titles
 
 
 _BUYING = re.compile(r"\b(?:buy|buys|buying|bought)\b.*", re.IGNORECASE)
@@ -120,14 +110,3 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     run = written()
     run["fastest"]["config"]["gpus"] = "128"
     assert "GPUs = 128" in sections.edges(read(run))
-
-
-def test_a_profile_without_communication_is_told_by_what_it_holds() -> None:
-    (known,) = document().calibration
-    silent = replace(known, transport="none", link="none", algorithms={})
-    rate = RateRow(workload="resnet50", accelerator="t4", precision="fp16", stack="vendor", gpus=8,
-                   batch_per_gpu=128, accumulation=2, samples_per_s=1234.5)  # fmt: skip
-    rates = sections.profile(replace(silent, rates=(rate,), library="training rates of a.csv"))
-    timed = sections.profile(replace(silent, compute=("t4: large products reach 50 GFLOP/s",)))
-    assert rates[1:] == ("training rates", "2026-11-20", "")
-    assert timed[1:] == ("compute speed", "Open MPI 5.0.8, 2026-11-20", "")

@@ -52,14 +52,6 @@ def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> N
     assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
 
 
-def test_csv_leaves_an_unknown_cost_empty() -> None:
-    run = written()
-    first = run["front"][0]
-    first["capital"] = first["costs"]["capital"] = None
-    header, rows = front_rows(read(run))
-    assert rows[0][header.index("capital_usd")] is None
-
-
 def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None:
     run = written()
     for item in run["front"]:

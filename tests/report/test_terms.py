@@ -12,7 +12,7 @@ from dse.pricing.load import load
 from dse.report import assembly, figures, front_columns, markdown, page, terms
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.style import COLOURS, VERMILION
+from dse.report.style import VERMILION
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report import documents
@@ -111,8 +111,3 @@ def test_a_new_term_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     bar = next(bar for bar in json.loads(figures.time_figure(found))["data"]
                if bar["name"] == row.heading)  # fmt: skip
     assert bar["marker"]["color"] == VERMILION
-
-
-def test_every_term_has_a_look() -> None:
-    for term in TERMS.values():
-        assert term.shown_as.colour in COLOURS

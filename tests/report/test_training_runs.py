@@ -56,27 +56,6 @@ def test_the_length_of_a_run_in_words(tmp_path: Path, target: str, said: str) ->
     assert training_runs.said(load(studies.written(tmp_path, text))) == said
 
 
-@pytest.mark.parametrize(
-    ("start_up_h", "said"),
-    [
-        (None, ""),
-        (7.6, ""),  # a tenth of 3.2 days is 7.68 h
-        (7.7, "7.7 h of its time (10 %) is the start-up of the machines"),
-    ],
-)
-def test_machines_that_take_long_to_start_are_told_beside_the_time(
-    start_up_h: float | None, said: str
-) -> None:
-    run = timed(512, 128)
-    assert run.recommended.run is not None
-    start_s = start_up_h and 3600 * start_up_h
-    started = replace(run.recommended.run, start_up_s=start_s)
-    run = replace(run, recommended=replace(run.recommended, run=started))
-    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
-    assert training_runs.start(run.recommended) == facts["Time of the run"].note == said
-    assert training_runs.start(run.baseline) == ""
-
-
 def test_the_time_stands_beside_every_speed() -> None:
     run = timed(512, 128)
     facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
@@ -89,9 +68,3 @@ def test_the_time_stands_beside_every_speed() -> None:
     front = tables.front_table(run)
     assert ("Time to target", True) in front.heads
     assert {len(row.cells) for row in front.rows} == {len(front.heads) - 1}
-
-
-def test_without_a_target_nothing_of_a_run_is_shown() -> None:
-    run = document()
-    assert ("Time to target", True) not in tables.front_table(run).heads
-    assert not {"run_energy_j", "batch_extrapolated"} & set(front_rows(run)[0])

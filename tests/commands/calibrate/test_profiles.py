@@ -99,17 +99,6 @@ def test_a_log_keeps_the_speed_of_its_link(folder: Path) -> None:
     assert '"link_bytes_per_s": 25000000000.0' in (folder / "b.json").read_text(encoding="utf-8")
 
 
-def test_what_a_profile_did_not_measure_comes_from_the_catalogue(folder: Path) -> None:
-    study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]").replace("ring-nccl", "auto-nccl")
-    study = study.replace("gpus: 8,", "gpus: 4,") + "calibration: [inside]\n"
-    (folder / "study.yaml").write_text(study, encoding="utf-8")
-    done = command.dse("run", "study.yaml", "--json", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    (row,) = [one for one in json.loads(done.stdout)["transports"] if one["name"] == "nccl"]
-    assert row["partly"]
-    assert row["note"].startswith("profile inside, the catalogue, the library's choice by NCCL")
-
-
 def test_suggest_names_runs_for_a_study(folder: Path) -> None:
     ask = ("calibrate", "suggest", "fast", "--study", "study.yaml")
     done = command.dse(*ask, "--json", cwd=folder)
