@@ -310,8 +310,3 @@ def test_whole_numbers_of_numpy_are_numbers_of_a_search(small: dse.Study) -> Non
     found = small.search(engine="guided", points=np.int64(50), seed=np.int64(2**62 + 1))
     assert (found.seed, type(found.seed)) == (2**62 + 1, int)
     assert repr(found)
-
-
-def test_a_report_says_how_it_was_asked_for(small: dse.Study) -> None:
-    found = small.search(engine="guided", points=60, seed=3).document
-    assert found.command.endswith(".search(engine='guided', points=60, seed=3)")

@@ -27,21 +27,6 @@ needs_mkdocs = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        ("README.md", "index.md"),
-        ("docs/study.md", "study.md"),
-        ("docs/decisions", "decisions/index.md"),
-        ("docs/notebooks/first.ipynb", "notebooks/first.md"),
-        ("dse/model/memory.py", "source/dse/model/memory.py.md"),
-        ("models/accelerators", "source/models/accelerators/index.md"),
-    ],
-)
-def test_where_a_file_is_on_the_site(path: str, place: str) -> None:
-    assert links.home(path) == place
-
-
 def test_links_are_changed_and_code_is_not() -> None:
     text = (
         "[a](study.md#money) `[b](study.md)` [c](../models/memory.yaml) [d](#here)\n\n"

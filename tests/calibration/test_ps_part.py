@@ -8,13 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.calibration import (
-    Profile,
-    predict,
-    profile_data,
-    read_profile,
-    write_profile,
-)
+from dse.calibration import Profile, predict, profile_data, read_profile, write_profile
 from dse.calibration.arguments import server_algorithm
 from dse.calibration.experiment import Experiment, Machine, Measurement
 from dse.calibration.fitting.profile import fit_experiments
@@ -160,18 +154,6 @@ def records(
     profile: Profile, workers: tuple[int, ...], servers: int, size: int, speed: float | None = None
 ) -> list[Record]:
     return prediction_records(profile, ("ps",), workers, None, (size,), speed, (servers,))
-
-
-def test_a_record_says_what_was_not_measured() -> None:
-    (inside, outside) = records(server_profiles.profile(), (8, 9), 4, 2**20)
-    assert inside["in_range"]
-    assert inside["why_outside"] == ""
-    assert 0 < inside["low"] < inside["seconds"] < inside["high"]
-    assert outside["why_outside"] == "9 workers (measured: 1-8)"
-    (far,) = records(server_profiles.profile(), (8,), 5, 2**31)
-    assert far["why_outside"] == (
-        "messages of 2 GiB (measured: 4 B to 1 GiB), 5 servers (measured: 1-4)"
-    )
 
 
 def test_servers_on_another_link_are_priced_and_said() -> None:

@@ -30,16 +30,6 @@ def test_good_sizes_are_a_range_and_the_rest_is_told() -> None:
     )
 
 
-def test_sizes_left_out_are_not_taken_for_rank_counts_left_out() -> None:
-    made = profile({2**10: 0.1, 2**20: 0.1})
-    assert made.auto is not None
-    by_sizes = replace(made, auto=replace(made.auto, held_out="sizes"))
-    (said, *_), (harder, *_) = verdict(by_sizes), verdict(made)
-    assert "sizes left out of the fit are missed by 10 %" in said
-    assert said.endswith("; how other rank counts are missed was not checked")
-    assert harder == said.partition(";")[0].replace(": sizes left", ": rank counts left")
-
-
 def test_one_bad_size_of_many_does_not_cut_the_range() -> None:
     errors: dict[int, float | None] = {2**at: 0.05 for at in range(10, 20)}
     errors[2**15] = 0.6

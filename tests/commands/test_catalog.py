@@ -13,22 +13,6 @@ from dse.commands.shipped import KINDS
 from tests.commands.command import dse, refused
 
 
-@pytest.mark.parametrize("kind", ["accelerators", "fabrics", "nodes", "workloads"])
-def test_the_catalogue_is_shown(kind: str, tmp_path: Path) -> None:
-    listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)
-    assert len(listed) >= 20
-    done = dse("catalog", kind, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) > 20
-
-
-def test_an_entry_is_shown_with_units_and_sources(tmp_path: Path) -> None:
-    done = dse("catalog", "accelerators", "h100-sxm", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for words in ("80 GB", "TB/s", "USD", "http", "20"):
-        assert words in done.stdout
-
-
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_studies_and_profiles_are_listed_shown_and_printed(kind: str, tmp_path: Path) -> None:
     listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)

@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
-from dse.report.document_files import (
-    FLEET,
-    RUN,
-    RUN_LOG,
-    document_path,
-    read_document,
-    read_json,
-)
+from dse.report.document_files import FLEET, RUN, RUN_LOG, document_path, read_document, read_json
 
 WHOLE = '{\n "study": {"name": "mine"},\n "front": [1, 2]\n}\n'
 

@@ -14,12 +14,7 @@ import pytest
 
 from dse.pricing.linear_cost import linear_cost
 from dse.pricing.load import load
-from dse.report import (
-    bills,
-    choices,
-    figures,
-    scales,
-)
+from dse.report import bills, choices, figures, scales
 from dse.report.assembly import build
 from dse.report.comparison_of_runs import compared
 from dse.report.document import RunDocument

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.report import (
-    answer,
-    figures,
-    offers,
-    words,
-)
+from dse.report import answer, figures, offers, words
 from dse.report.design_point import Interval, Paid, Point
 from tests.report.documents import document
 

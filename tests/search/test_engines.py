@@ -10,7 +10,7 @@ import pytest
 from dse.errors import DseError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.search import bounds, estimate, exhaustive, pareto
+from dse.search import bounds, estimate, exhaustive
 from dse.search.engine_choice import choose_engine
 from dse.search.run import Outcome, run
 from tests.pricing import studies
@@ -50,14 +50,6 @@ def test_box_size_does_not_matter(small: Problem, monkeypatch: pytest.MonkeyPatc
         assert dict(found.tally.rejected) == dict(expected.tally.rejected)
 
 
-def test_boxes_number_every_point_once(small: Problem) -> None:
-    for size in (1, 5, 64, 10**6):
-        boxes = list(small.space.boxes(size))
-        ends = [box.first + box.size for box in boxes]
-        assert [box.first for box in boxes] == [0, *ends[:-1]]
-        assert ends[-1] == small.space.size
-
-
 def test_a_point_prices_the_same_alone_and_in_its_grid(small: Problem) -> None:
     for box in list(small.space.boxes(100))[::3]:
         evaluation = small.box(box)
@@ -92,28 +84,6 @@ def test_continuous_axis_needs_the_guided_engine(tmp_path: Path) -> None:
     several = [p for p in found.front if int(p.labels["gpus"]) > int(p.labels["gpus_per_node"])]
     assert several
     assert all(p.values["inter_node"].bytes_per_s == 12.5e9 for p in several)  # type: ignore[union-attr]
-
-
-@pytest.mark.evidence
-def test_same_seed_same_front(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, studies.CONTINUOUS))
-    fronts = [
-        objectives(run(problem, "guided", None, None, lambda *_: None, 600, 7)) for _ in range(2)
-    ]
-    assert fronts[0] == fronts[1]
-
-
-def test_engine_is_chosen_by_size(small: Problem) -> None:
-    engine, reason = choose_engine(small, "auto")
-    assert engine == "exhaustive"
-    assert "points" in reason
-
-
-def test_dominated_ties_are_never_on_the_front(small: Problem) -> None:
-    front = search(small).tally.front
-    assert np.all(np.diff(front.cost) > 0)
-    assert np.all(np.diff(front.gain) > 0)
-    assert pareto.merge([front, front]).gain.tolist() == front.gain.tolist()
 
 
 def test_both_engines_name_the_same_points(small: Problem) -> None:

@@ -13,7 +13,6 @@ from dse.pricing.load import known_names
 from dse.spelling import same
 from dse.study import AXES, QUANTITIES, Study, read_study
 from dse.study.set_option import assigned
-from dse.yaml_source import parse_yaml
 
 NAMED = """\
 study: named
@@ -149,16 +148,6 @@ def test_an_alias_tells_of_every_name_that_begins_with_it() -> None:
         for word, meanings in catalog.aliases()[kind].items():
             begin = {name for name in catalog.names(kind) if same(name).startswith(word)}
             assert begin <= {*meanings} or word in ("gpt2", "resnet"), word
-
-
-def test_a_file_with_other_names_keeps_its_places() -> None:
-    source = parse_yaml("a: [x, {b: y}]\nc: z\n", "a.yaml")
-    found = source.renamed({("a", 1, "b"): "why"}, {("c",): "sea", ("a", 1, "b"): "bee"})
-    assert found.data == {"a": ["x", {"bee": "why"}], "sea": "z"}
-    assert found.mark(("a", 1, "bee")) == (1, 12)
-    assert found.mark(("sea",), key=True) == (2, 1)
-    assert found.written(("a", 1, "bee")) == "why"
-    assert source.data == {"a": ["x", {"b": "y"}], "c": "z"}
 
 
 @pytest.mark.parametrize(
