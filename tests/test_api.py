@@ -41,18 +41,11 @@ def test_a_study_says_what_it_is(small: dse.Study) -> None:
     assert small.axes["gpus"] == ("1", "2", "3", "4", "8", "16")
     assert small.axes["ps_servers"] == ("1", "2")
     assert small.baseline["aggregation"] == "ps-grpc"
-    lines = repr(small).splitlines()
-    assert lines[0] == "study small: resnet50, 2,304 points"
-    assert "  gpus           1, 2, 3, 4, 8, 16" in lines
-    assert lines[-1] == "  objectives     maximize speedup, minimize capital"
-    html = small._repr_html_()
-    assert html.startswith("<pre>study small")
-    assert html.endswith("</pre>")
+    assert repr(small).startswith("study small: resnet50, 2,304 points\n")
+    assert small._repr_html_().startswith("<pre>study small")
 
 
-def test_a_long_axis_is_cut_and_a_continuous_one_has_its_ends(tmp_path: Path) -> None:
-    large = dse.load_study(studies.written(tmp_path, studies.LARGE))
-    assert "  gpus           1, 2, 3, 4, 5, 6, ... (400)" in repr(large)
+def test_a_continuous_axis_has_its_ends(tmp_path: Path) -> None:
     endless = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
     assert endless.points is None
     assert "a continuous space" in repr(endless)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.site import gallery, links, reference, sources
+from benchmarks.site import gallery, links, reference
 from dse.study.quantities import QUANTITIES
 from tests.report.browser import chromium, needs_chromium
 
@@ -52,15 +52,6 @@ def test_links_of_the_markdown_lead_somewhere(page: Path) -> None:
     plain = re.sub(r"^```.*?^```|`[^`\n]+`", "", text, flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", plain):
         assert re.match(r"https?:", target) or (page.parent / target).exists(), target
-
-
-def test_a_folder_has_a_page_and_so_has_each_of_its_files() -> None:
-    places = dict(sources.pages(["models/fabrics", "README.md", "docs/study.md"]))
-    assert "source/models/fabrics/index.md" in places
-    for path in (ROOT / "models" / "fabrics").glob("*.yaml"):
-        assert f"source/models/fabrics/{path.name}.md" in places
-        assert f"[{path.name}]({path.name}.md)" in places["source/models/fabrics/index.md"]
-    assert len(places) == 1 + len(list((ROOT / "models" / "fabrics").iterdir()))
 
 
 def test_every_command_is_documented_in_whole_sentences() -> None:

@@ -25,19 +25,10 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert {"fits_memory", "capital <= 200 kUSD"} <= set(point["constraints"])
     assert all(point["constraints"].values())
     printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
-    first = "ResNet-50 at these values; those that were not given are the baseline's"
-    assert printed.splitlines()[0] == first
-    assert f"{point['step_s'] * 1e3:.3f} ms" in printed
-    assert f"{point['speedup']:.3f} times the baseline" in printed
-    low, high = (f"{end * 1e3:,.3f}" for end in point["intervals"]["step_s"])
-    assert f" ms  (90 % interval {low} to {high} ms)\n" in printed
-    low, high = (f"{end:,.1f}" for end in point["intervals"]["throughput_samples_per_s"])
-    assert f" samples/s  (90 % interval {low} to {high} samples/s)\n" in printed
-    low, high = (f"{end:.3f}" for end in point["intervals"]["speedup"])
-    assert f" times the baseline  (90 % interval {low} to {high})\n" in printed
-    for label in ("optimizer", "purchase price (capital)", "rental (hourly)", "power",
-                  "cost of ownership (tco)", "free memory per GPU"):  # fmt: skip
-        assert re.search(rf"^ *{re.escape(label)}  +[\d.,]+ ", printed, re.MULTILINE), label
+    for number in (point["speedup"], *point["intervals"]["speedup"]):
+        assert f"{number:.3f}" in printed
+    for seconds in (point["step_s"], *point["intervals"]["step_s"]):
+        assert f"{seconds * 1e3:.3f}" in printed
     assert list(files(tmp_path)) == ["study.yaml"]
 
 

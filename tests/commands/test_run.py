@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from dse import catalog
 from dse.report.answer import LONG, answer, every_remark
 from dse.report.document_files import read_document
 from dse.report.page import MOST_BYTES
-from tests.commands.command import dse, dse_process, files, refused
+from tests.commands.command import dse, files, refused
 from tests.commands.reports import REPORT, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 from tests.report.brief import briefly
@@ -78,32 +77,6 @@ def test_the_same_again_gives_the_same_front(ran: tuple[Path, str], tmp_path: Pa
     assert printed["command"] == "dse run study.yaml --out 'here/or there' --json"
     assert (again / "front.csv").read_bytes() == (ran[0] / "front.csv").read_bytes()
     assert not (tmp_path / "reports").exists()
-
-
-def test_both_engines_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
-    written(tmp_path)
-    done = dse("run", "study.yaml", "--engine", "guided", "--points", "1e9", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    guided = document(tmp_path / "reports" / "small")
-    assert guided["engine"] == "guided"
-    assert guided["counts"]["budget"] == 10**9
-    assert guided["counts"]["space"] == guided["counts"]["points"]
-
-    def shape(found: dict[str, Any]) -> list[tuple[float, float, int]]:
-        return [(p["speedup"], p["capital"], p["ties"]) for p in found["front"]]
-
-    assert shape(guided) == shape(document(ran[0]))
-
-
-@pytest.mark.evidence
-@pytest.mark.slow
-def test_both_executors_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
-    written(tmp_path)
-    done = dse_process("run", "study.yaml", "--executor", "ray", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    folder = tmp_path / "reports" / "small"
-    assert document(folder)["executor"] == "ray"
-    assert (folder / "front.csv").read_bytes() == (ran[0] / "front.csv").read_bytes()
 
 
 @pytest.mark.evidence

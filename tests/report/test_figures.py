@@ -82,20 +82,6 @@ def test_a_front_whose_costs_are_unknown_still_draws() -> None:
     assert traces(figures.front_figure(read(run)))["Front"]["x"] == []
 
 
-def test_many_aggregations_are_grouped() -> None:
-    run = written()
-    names = [f"algorithm-{at % 20}" for at in range(200)]
-    run["sample"] = {
-        "cost": [1e5] * 200,
-        "gain": [2.0] * 200,
-        "aggregation": names,
-        "gpus": [4] * 200,
-    }
-    found = traces(figures.front_figure(read(run)))
-    assert sum(len(t["x"]) for name, t in found.items() if name.startswith("algorithm")) == 80
-    assert len(found["others"]["x"]) == 120
-
-
 def test_bars_are_thinned_but_keep_the_named_points() -> None:
     run = written()
     front = run["front"]

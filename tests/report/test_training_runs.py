@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
-
-from dse.pricing.load import load
-from dse.report import offers, tables, training_runs
+from dse.report import offers, tables
 from dse.report.design_point import Run
 from dse.report.document import RunDocument
-from tests.pricing import studies
 from tests.report.documents import document, front_rows
 
 FITTED = (64.0, 1024.0)
@@ -40,20 +35,6 @@ def timed(batch: int, base_batch: int, *, fitted: bool = True) -> RunDocument:
         fastest=aimed(plain.fastest, 2e6, 1e5),
         front=tuple(aimed(point, 2e6, 1e5) for point in plain.front),
     )
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("{samples: 1}", "1 sample"),
-        ("{samples: 2e6}", "2 M samples"),
-        ("{epochs: 1, epoch_samples: 1e6}", "1 epoch of 1 M samples"),
-        ("{epochs: 90, epoch_samples: 1}", "90 epochs of 1 sample"),
-    ],
-)
-def test_the_length_of_a_run_in_words(tmp_path: Path, target: str, said: str) -> None:
-    text = f"{studies.SMALL}target: {target}\n"
-    assert training_runs.said(load(studies.written(tmp_path, text))) == said
 
 
 def test_the_time_stands_beside_every_speed() -> None:
