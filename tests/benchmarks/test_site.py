@@ -54,15 +54,6 @@ def test_links_of_the_markdown_lead_somewhere(page: Path) -> None:
         assert re.match(r"https?:", target) or (page.parent / target).exists(), target
 
 
-def test_every_command_is_documented_in_whole_sentences() -> None:
-    text = reference.commands()
-    for command in ("run", "check", "explain", "catalog", "calibrate", "calibrate import"):
-        assert f"## `dse {command}`\n" in text
-    listed = re.findall(r"^\* \[`.*$", text, re.MULTILINE)
-    assert len(listed) > 15
-    assert not [line for line in listed if "..." in line]
-
-
 def test_every_quantity_and_every_key_is_told() -> None:
     table = reference.quantities()
     for row in QUANTITIES.values():

@@ -51,16 +51,6 @@ def test_box_size_does_not_matter(small: Problem, monkeypatch: pytest.MonkeyPatc
         assert dict(found.tally.rejected) == dict(expected.tally.rejected)
 
 
-def test_a_point_prices_the_same_alone_and_in_its_grid(small: Problem) -> None:
-    for box in list(small.space.boxes(100))[::3]:
-        evaluation = small.box(box)
-        for name in ("speedup", "capital", "step", "memory_slack"):
-            grid = np.broadcast_to(evaluation[name], box.shape).ravel()
-            for offset in range(0, box.size, 17):
-                alone = small.point(small.space.point(box.first + offset))[name]
-                assert float(np.ravel(alone)[0]) == grid[offset]
-
-
 def test_speedup_of_the_baseline_is_one(small: Problem) -> None:
     evaluation = small.point(small.study.baseline.values)
     assert float(np.ravel(evaluation["speedup"])[0]) == pytest.approx(1.0)
