@@ -28,7 +28,7 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     for number in (point["speedup"], *point["intervals"]["speedup"]):
         assert f"{number:.3f}" in printed
     for seconds in (point["step_s"], *point["intervals"]["step_s"]):
-        assert f"{seconds * 1e3:.3f}" in printed
+        assert f"{seconds * 1e3:,.3f}" in printed
     assert list(files(tmp_path)) == ["study.yaml"]
 
 

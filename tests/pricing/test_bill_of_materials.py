@@ -291,8 +291,6 @@ def test_a_network_beyond_three_tiers_is_told() -> None:
     problem = load(shipped_studies() / "billion.yaml")
     large = bill(problem, gpus=8 * 1_025, nics_per_node=8)  # 8,200 cards on switches of 32 ports
     (core,) = (item for item in large if item.item.startswith("Core"))
-    assert core.remark == (
-        "three tiers join 8,192 network cards, not 8,200: a fourth is not counted"
-    )
+    assert "8,192 network cards, not 8,200" in (core.remark or "")
     just = bill(problem, gpus=8 * 1_024, nics_per_node=8)
     assert all(item.remark is None for item in just if "switch" in item.item)
