@@ -70,7 +70,6 @@ def test_another_link_speed_is_priced_and_said() -> None:
                     for n in (8, 32) for m in sizes]  # fmt: skip
         assert [record["seconds"] for record in found] == pytest.approx(expected)
         assert {record["link_bytes_per_s"] for record in found} == {speed}
-        assert f"links of {8e-9 * speed:g} Gbps" in str(prediction_table(known, found).title)
         other = "a link of 25 Gbps per node (measured: 100 Gbps per node)"
         told = "" if speed == 12.5e9 else other
         assert {record["why_outside"] for record in found} == {told}
@@ -79,11 +78,9 @@ def test_another_link_speed_is_priced_and_said() -> None:
     assert slow > 2 * usual
     (inside,) = prediction_records(known, ("auto",), (4,), 4, (2**20,))
     assert inside["link_bytes_per_s"] is None
-    assert "links" not in str(prediction_table(known, [inside]).title)
 
 
 def test_another_link_speed_is_refused_where_the_own_is_not_known() -> None:
-    assert "links" not in str(prediction_table(FABRIC, records((32,), (2**20,))).title)
     with pytest.raises(OutsideCalibration, match="fabric does not state the link speed"):
         prediction_records(FABRIC, ("auto",), (32,), 4, (2**20,), 3.125e9)
     lab = between_nodes()
