@@ -41,18 +41,11 @@ def test_a_study_says_what_it_is(small: dse.Study) -> None:
     assert small.axes["gpus"] == ("1", "2", "3", "4", "8", "16")
     assert small.axes["ps_servers"] == ("1", "2")
     assert small.baseline["aggregation"] == "ps-grpc"
-    lines = repr(small).splitlines()
-    assert lines[0] == "study small: resnet50, 2,304 points"
-    assert "  gpus           1, 2, 3, 4, 8, 16" in lines
-    assert lines[-1] == "  objectives     maximize speedup, minimize capital"
-    html = small._repr_html_()
-    assert html.startswith("<pre>study small")
-    assert html.endswith("</pre>")
+    assert repr(small).startswith("study small: resnet50, 2,304 points\n")
+    assert small._repr_html_().startswith("<pre>study small")
 
 
-def test_a_long_axis_is_cut_and_a_continuous_one_has_its_ends(tmp_path: Path) -> None:
-    large = dse.load_study(studies.written(tmp_path, studies.LARGE))
-    assert "  gpus           1, 2, 3, 4, 5, 6, ... (400)" in repr(large)
+def test_a_continuous_axis_has_its_ends(tmp_path: Path) -> None:
     endless = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
     assert endless.points is None
     assert "a continuous space" in repr(endless)
@@ -310,8 +303,3 @@ def test_whole_numbers_of_numpy_are_numbers_of_a_search(small: dse.Study) -> Non
     found = small.search(engine="guided", points=np.int64(50), seed=np.int64(2**62 + 1))
     assert (found.seed, type(found.seed)) == (2**62 + 1, int)
     assert repr(found)
-
-
-def test_a_report_says_how_it_was_asked_for(small: dse.Study) -> None:
-    found = small.search(engine="guided", points=60, seed=3).document
-    assert found.command.endswith(".search(engine='guided', points=60, seed=3)")

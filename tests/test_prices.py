@@ -103,13 +103,9 @@ def test_no_points_have_no_prices(small: dse.Study, empty: Any) -> None:
 def test_prices_are_a_table(small: dse.Study) -> None:
     found = small.price(COLUMNS)
     assert {row.column for row in QUANTITIES.values()} < set(found)
-    assert repr(found).startswith("<4 points priced: speedup, throughput_samples_per_s, ")
-    html = found._repr_html_()
-    assert html.count("<tr>") == 5
-    assert "rows</p>" not in html
-    long = small.price({"gpus": [8] * 1234})._repr_html_()
-    assert long.count("<tr>") == 11
-    assert "<p>1,234 rows</p>" in long
+    assert repr(found).startswith("<4 points priced: ")
+    assert found._repr_html_().count("<tr>") == 5
+    assert small.price({"gpus": [8] * 1234})._repr_html_().count("<tr>") == 11
 
 
 # -- what they are ---------------------------------------------------------------------------------

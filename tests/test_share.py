@@ -45,12 +45,6 @@ def test_shares_have_every_test_once(files: Path) -> None:
     assert Counter(passed(one) + passed(other)) == Counter(f"test_{n}.py" for n in (0, 2, 3))
 
 
-def test_a_file_that_is_named_is_of_one_share(files: Path) -> None:
-    (only,) = passed(pytest_in(files, "--share", "1/2", "test_2.py::test_it"))
-    assert only == "test_2.py"
-    assert "1 deselected" in pytest_in(files, "--share", "2/2", "test_2.py::test_it", fails=True)
-
-
 def test_files_without_the_mark_are_not_even_imported(files: Path) -> None:
     (files / "test_2.py").write_text(FAILING)
     assert passed(pytest_in(files, "--marked", "slow", "-m", "slow")) == ["test_1.py", "test_4.py"]

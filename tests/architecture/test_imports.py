@@ -176,6 +176,8 @@ def test_a_module_says_what_it_is_for(path: Path) -> None:
         ("dse", HEAVY),
         ("dse.commands.main", HEAVY),
         ("dse.commands.app", HEAVY),
+        ("dse.catalog", {"pint", "yaml", "rich"}),
+        ("dse.calibration", {*HEAVY, "yaml"}),
         # All of a run and of its report, but for what only guided searches and fleets draw with.
         ("dse.search.run, dse.report.assembly, dse.report.write, dse.report.page", {"scipy"}),
     ],

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import computing
 from benchmarks.anchors.__main__ import main
 from benchmarks.anchors.accelerators import CONSUMER
 from benchmarks.anchors.fit import (
@@ -270,15 +269,3 @@ def test_pairs_differ_in_the_accelerator_alone(training: Training) -> None:
         assert one.workload is other.workload
         assert accelerator_of(one) != accelerator_of(other)
         assert one.stack == other.stack
-
-
-def test_without_the_tables_the_scoreboard_says_so(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("DSE_REFERENCE", str(tmp_path))
-    computing.judged.cache_clear()
-    try:
-        assert computing.lines() == []
-        assert "left out" in computing.goals()
-    finally:
-        computing.judged.cache_clear()

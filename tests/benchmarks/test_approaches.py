@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.approaches import CHANGED
 from benchmarks.approaches import cells, judge, model, results
 from benchmarks.approaches.cells import APPROACHES, FAST_MBPS, LARGE, SMALL, STARTS, Cell
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
@@ -190,11 +189,6 @@ def test_what_was_measured_after_the_form_is_fitted_to_nothing_and_was_in_no_cel
     assert not set(later.cells()) & set(cells.cells())
     assert not any(cell.fitted for cell in later.cells())
     assert judge.held_out(later) == later.cells()
-
-
-@pytest.mark.parametrize("page", ["accuracy.md", "tf-aggregation.md"])
-def test_both_pages_say_alike_how_often_the_form_was_changed(page: str) -> None:
-    assert CHANGED in DOCS.with_name(page).read_text(encoding="utf-8")
 
 
 def test_noise_is_from_what_was_run_twice_and_ties_are_within_it() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.site import gallery, links, reference, sources
+from benchmarks.site import gallery, links, reference
 from dse.study.quantities import QUANTITIES
 from tests.report.browser import chromium, needs_chromium
 
@@ -25,21 +25,6 @@ needs_mkdocs = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("material", "mkdocstrings")),
     reason="mkdocs is not installed; make docs installs it",
 )
-
-
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        ("README.md", "index.md"),
-        ("docs/study.md", "study.md"),
-        ("docs/decisions", "decisions/index.md"),
-        ("docs/notebooks/first.ipynb", "notebooks/first.md"),
-        ("dse/model/memory.py", "source/dse/model/memory.py.md"),
-        ("models/accelerators", "source/models/accelerators/index.md"),
-    ],
-)
-def test_where_a_file_is_on_the_site(path: str, place: str) -> None:
-    assert links.home(path) == place
 
 
 def test_links_are_changed_and_code_is_not() -> None:
@@ -67,24 +52,6 @@ def test_links_of_the_markdown_lead_somewhere(page: Path) -> None:
     plain = re.sub(r"^```.*?^```|`[^`\n]+`", "", text, flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", plain):
         assert re.match(r"https?:", target) or (page.parent / target).exists(), target
-
-
-def test_a_folder_has_a_page_and_so_has_each_of_its_files() -> None:
-    places = dict(sources.pages(["models/fabrics", "README.md", "docs/study.md"]))
-    assert "source/models/fabrics/index.md" in places
-    for path in (ROOT / "models" / "fabrics").glob("*.yaml"):
-        assert f"source/models/fabrics/{path.name}.md" in places
-        assert f"[{path.name}]({path.name}.md)" in places["source/models/fabrics/index.md"]
-    assert len(places) == 1 + len(list((ROOT / "models" / "fabrics").iterdir()))
-
-
-def test_every_command_is_documented_in_whole_sentences() -> None:
-    text = reference.commands()
-    for command in ("run", "check", "explain", "catalog", "calibrate", "calibrate import"):
-        assert f"## `dse {command}`\n" in text
-    listed = re.findall(r"^\* \[`.*$", text, re.MULTILINE)
-    assert len(listed) > 15
-    assert not [line for line in listed if "..." in line]
 
 
 def test_every_quantity_and_every_key_is_told() -> None:

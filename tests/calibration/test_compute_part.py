@@ -9,12 +9,7 @@ import pytest
 
 from dse.calibration import fit_measurements, read_profile, write_profile
 from dse.calibration.compute_part import compute_parts, compute_text
-from dse.calibration.experiment import (
-    ComputeSpeed,
-    Experiment,
-    read_experiment,
-    write_experiment,
-)
+from dse.calibration.experiment import ComputeSpeed, Experiment, read_experiment, write_experiment
 from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.profile import NO_TRANSPORT
 from dse.errors import MeasurementError, StudyError

@@ -352,12 +352,6 @@ def test_every_distance_that_is_told_widens(served: Problem) -> None:
     assert spread(served, **many) == pytest.approx(np.hypot(narrow, 2 * PER_OCTAVE))
 
 
-def test_one_node_needs_no_server(served: Problem) -> None:
-    told = reasons(served, gpus=4, gpus_per_node=4)
-    assert told[0] == "one node, which needs no server (measured: several nodes)"
-    assert told[1:] == ["4 accelerators per worker (measured: 1)"]
-
-
 ALONE = """\
 study: alone
 workload: resnet50

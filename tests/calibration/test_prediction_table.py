@@ -41,15 +41,6 @@ def test_corners_are_finite_and_flagged_with_a_reason(ranks: int, size: int) -> 
     assert found["in_range"] == (not found["why_outside"])
 
 
-def test_reasons_say_which_range_and_how_far() -> None:
-    (found,) = records((1000,), (2**40,))
-    layout = "250 nodes (measured: 2-8), 1,000 ranks (measured: 8-32)"
-    size = "messages of 1 TiB (measured: 1 KiB to 256 MiB)"
-    assert found["why_outside"] == f"{layout}, {size}"
-    (crowded,) = records((32,), (2**20,), 16)
-    assert crowded["why_outside"] == "16 ranks per node (measured: 4)"
-
-
 def test_a_node_that_is_not_full_counts_the_ranks_it_has() -> None:
     assert [r["ranks_per_node"] for r in records((4, 8), (64,), 16)] == [4, 8]
     assert [r["ranks_per_node"] for r in records((4, 8), (64,), 8)] == [4, 8]
@@ -79,7 +70,6 @@ def test_another_link_speed_is_priced_and_said() -> None:
                     for n in (8, 32) for m in sizes]  # fmt: skip
         assert [record["seconds"] for record in found] == pytest.approx(expected)
         assert {record["link_bytes_per_s"] for record in found} == {speed}
-        assert f"links of {8e-9 * speed:g} Gbps" in str(prediction_table(known, found).title)
         other = "a link of 25 Gbps per node (measured: 100 Gbps per node)"
         told = "" if speed == 12.5e9 else other
         assert {record["why_outside"] for record in found} == {told}
@@ -88,11 +78,9 @@ def test_another_link_speed_is_priced_and_said() -> None:
     assert slow > 2 * usual
     (inside,) = prediction_records(known, ("auto",), (4,), 4, (2**20,))
     assert inside["link_bytes_per_s"] is None
-    assert "links" not in str(prediction_table(known, [inside]).title)
 
 
 def test_another_link_speed_is_refused_where_the_own_is_not_known() -> None:
-    assert "links" not in str(prediction_table(FABRIC, records((32,), (2**20,))).title)
     with pytest.raises(OutsideCalibration, match="fabric does not state the link speed"):
         prediction_records(FABRIC, ("auto",), (32,), 4, (2**20,), 3.125e9)
     lab = between_nodes()

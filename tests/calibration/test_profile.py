@@ -9,13 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.calibration import (
-    Profile,
-    fit_measurements,
-    predict,
-    profile_data,
-    read_profile,
-)
+from dse.calibration import Profile, fit_measurements, predict, profile_data, read_profile
 from dse.calibration.experiment import read_experiment, sha256_of, write_experiment
 from dse.calibration.node_cost import on_cores_s
 from dse.errors import MeasurementError, OutsideCalibration, StudyError

@@ -8,17 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.calibration import (
-    Profile,
-    predict,
-    profile_data,
-    read_profile,
-    write_profile,
-)
+from dse.calibration import Profile, predict, profile_data, read_profile, write_profile
 from dse.calibration.arguments import server_algorithm
 from dse.calibration.experiment import Experiment, Machine, Measurement
 from dse.calibration.fitting.profile import fit_experiments
-from dse.calibration.prediction_table import Record, prediction_records, prediction_table
+from dse.calibration.prediction_table import Record, prediction_records
 from dse.errors import MeasurementError, OutsideCalibration, StudyError
 from tests.calibration import server_profiles, synthetic
 from tests.calibration.fitting.test_servers import CORES, SIZES, TRUE, samples
@@ -162,18 +156,6 @@ def records(
     return prediction_records(profile, ("ps",), workers, None, (size,), speed, (servers,))
 
 
-def test_a_record_says_what_was_not_measured() -> None:
-    (inside, outside) = records(server_profiles.profile(), (8, 9), 4, 2**20)
-    assert inside["in_range"]
-    assert inside["why_outside"] == ""
-    assert 0 < inside["low"] < inside["seconds"] < inside["high"]
-    assert outside["why_outside"] == "9 workers (measured: 1-8)"
-    (far,) = records(server_profiles.profile(), (8,), 5, 2**31)
-    assert far["why_outside"] == (
-        "messages of 2 GiB (measured: 4 B to 1 GiB), 5 servers (measured: 1-4)"
-    )
-
-
 def test_servers_on_another_link_are_priced_and_said() -> None:
     made = server_profiles.profile()
     measured = server_profiles.LINK_BYTES_PER_S
@@ -183,7 +165,6 @@ def test_servers_on_another_link_are_priced_and_said() -> None:
     assert slow["seconds"] > usual["seconds"]
     assert not slow["in_range"]
     assert slow["why_outside"].startswith("a link of ")
-    assert "links of" in str(prediction_table(made, [usual]).title)
     bare = replace(made, ps={"grpc": server_profiles.part(link_bytes_per_s=(0.0, 0.0))})
     assert records(bare, *ask)[0]["link_bytes_per_s"] is None
     with pytest.raises(OutsideCalibration, match="does not state the link speed"):

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.catalog import (
-    accelerator,
-    approach,
-    node,
-    transport,
-    workload,
-)
+from dse.catalog import accelerator, approach, node, transport, workload
 from dse.catalog.accelerators import read_accelerator
 from dse.errors import StudyError
 

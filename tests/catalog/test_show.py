@@ -7,13 +7,7 @@ import pytest
 from rich.console import Console
 
 from dse.catalog import KINDS, names
-from dse.catalog.facts import UNVERIFIED
-from dse.catalog.show import (
-    entry_data,
-    kind_data,
-    render_entry,
-    render_kind,
-)
+from dse.catalog.show import entry_data, kind_data, render_entry, render_kind
 
 
 @pytest.fixture
@@ -50,18 +44,3 @@ def test_numbers_are_si_and_unknown_is_null() -> None:
     row = next(row for row in kind_data("accelerators") if row["name"] == "t4")
     assert row["memory"] == 16e9
     assert row["intra_node_bandwidth"] is None
-
-
-def test_unverified_numbers_are_starred(console: Console) -> None:
-    render_kind(console, "fabrics")
-    assert "30 us*" in printed(console)
-    assert UNVERIFIED in printed(console)
-
-
-def test_what_an_entry_is_stands_below_its_title(console: Console) -> None:
-    render_entry(console, "workloads", "llama2-7b")
-    render_entry(console, "accelerators", "h100-sxm")
-    assert "family decoder, network llama\n" in printed(console)
-    assert "generation hopper\n" in printed(console)
-    assert entry_data("workloads", "llama2-7b")["family"] == "decoder"
-    assert "family" not in entry_data("fabrics", "ib-hdr")

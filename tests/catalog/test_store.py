@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -62,9 +60,3 @@ def test_the_hash_follows_the_data_but_not_calibrations(own_models: Path) -> Non
     listed = own_models / "sources.yaml"
     listed.write_text(listed.read_text() + "# one more line\n")
     assert catalogue_hash() != before
-
-
-def test_importing_the_catalogue_is_cheap() -> None:
-    code = "import sys, dse.catalog; print({'pint', 'yaml', 'rich'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

@@ -238,26 +238,6 @@ def test_more_passes_a_step_are_searched_where_they_are_asked_for() -> None:
     assert several.study.baseline.global_batch == alone.study.baseline.global_batch
 
 
-def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None:
-    study = yaml.safe_load(text(on="a100,h100", gpus="8..256"))
-    assert study["calibration"]
-    assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
-
-
-def test_profiles_say_what_they_are_good_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "calibrations").mkdir()
-    shipped = catalog.models_dir() / "calibrations"
-    shutil.copy(shipped / "h100-cluster01.yaml", "calibrations/slow.yaml")
-    shutil.copy(shipped / "aws-p5-node.yaml", "calibrations/ours.yaml")
-    found = text(network="100,400")
-    assert re.search(r"# ours: good for .* are missed by \d", found)
-    assert yaml.safe_load(found)["calibration"][0] == "ours"
-    assert "slow" not in yaml.safe_load(found)["calibration"]
-
-
 def test_own_training_rates_of_these_accelerators_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,22 +13,6 @@ from dse.commands.shipped import KINDS
 from tests.commands.command import dse, refused
 
 
-@pytest.mark.parametrize("kind", ["accelerators", "fabrics", "nodes", "workloads"])
-def test_the_catalogue_is_shown(kind: str, tmp_path: Path) -> None:
-    listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)
-    assert len(listed) >= 20
-    done = dse("catalog", kind, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) > 20
-
-
-def test_an_entry_is_shown_with_units_and_sources(tmp_path: Path) -> None:
-    done = dse("catalog", "accelerators", "h100-sxm", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for words in ("80 GB", "TB/s", "USD", "http", "20"):
-        assert words in done.stdout
-
-
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_studies_and_profiles_are_listed_shown_and_printed(kind: str, tmp_path: Path) -> None:
     listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)
@@ -49,18 +33,6 @@ def test_studies_and_profiles_are_listed_shown_and_printed(kind: str, tmp_path: 
     assert counts[kind] == len(files)
 
 
-def test_a_study_says_what_answers_it(tmp_path: Path) -> None:
-    assert "answer it: dse run billion" in dse("catalog", "studies", "billion", cwd=tmp_path).stdout
-    fleet = dse("catalog", "studies", "pai-fleet", cwd=tmp_path).stdout
-    assert "answer it: dse fleet pai-fleet" in fleet
-    assert "$schema" not in fleet  # of a file that lies elsewhere
-
-
-def test_what_ships_as_yaml_is_the_file_of_any_entry(tmp_path: Path) -> None:
-    done = dse("catalog", "accelerators", "h100-sxm", "--yaml", cwd=tmp_path)
-    assert done.stdout.startswith("name: h100-sxm")
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -75,11 +47,6 @@ def test_what_ships_as_yaml_is_the_file_of_any_entry(tmp_path: Path) -> None:
 )
 def test_what_is_not_there_gets_a_line(asked: str, said: str, tmp_path: Path) -> None:
     assert said in refused(dse("catalog", *asked.split(), cwd=tmp_path))
-
-
-def test_every_command_has_a_short_help(tmp_path: Path) -> None:
-    for command in ([], ["calibrate"], ["calibrate", "fit"], ["schema"]):
-        assert "Usage: dse" in dse(*command, "-h", cwd=tmp_path).stdout
 
 
 def test_the_script_for_a_shell_is_printed(tmp_path: Path) -> None:

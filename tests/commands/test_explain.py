@@ -25,19 +25,10 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert {"fits_memory", "capital <= 200 kUSD"} <= set(point["constraints"])
     assert all(point["constraints"].values())
     printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
-    first = "ResNet-50 at these values; those that were not given are the baseline's"
-    assert printed.splitlines()[0] == first
-    assert f"{point['step_s'] * 1e3:.3f} ms" in printed
-    assert f"{point['speedup']:.3f} times the baseline" in printed
-    low, high = (f"{end * 1e3:,.3f}" for end in point["intervals"]["step_s"])
-    assert f" ms  (90 % interval {low} to {high} ms)\n" in printed
-    low, high = (f"{end:,.1f}" for end in point["intervals"]["throughput_samples_per_s"])
-    assert f" samples/s  (90 % interval {low} to {high} samples/s)\n" in printed
-    low, high = (f"{end:.3f}" for end in point["intervals"]["speedup"])
-    assert f" times the baseline  (90 % interval {low} to {high})\n" in printed
-    for label in ("optimizer", "purchase price (capital)", "rental (hourly)", "power",
-                  "cost of ownership (tco)", "free memory per GPU"):  # fmt: skip
-        assert re.search(rf"^ *{re.escape(label)}  +[\d.,]+ ", printed, re.MULTILINE), label
+    for number in (point["speedup"], *point["intervals"]["speedup"]):
+        assert f"{number:.3f}" in printed
+    for seconds in (point["step_s"], *point["intervals"]["step_s"]):
+        assert f"{seconds * 1e3:,.3f}" in printed
     assert list(files(tmp_path)) == ["study.yaml"]
 
 
@@ -66,21 +57,6 @@ def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
     assert inside["why_outside"] == []
 
 
-@pytest.mark.parametrize(
-    ("aggregation", "gpus", "folded"),
-    [("halving-doubling-mpi", 12, 4), ("horovod-mpi", 17, 1), ("horovod-mpi", 16, 0),
-     ("ring-mpi", 17, 0), ("baidu-mpi", 17, 0)],
-)  # fmt: skip
-def test_explain_says_why_a_few_more_ranks_take_longer(
-    tmp_path: Path, aggregation: str, gpus: int, folded: int
-) -> None:
-    written(tmp_path)
-    at = ["--set", f"aggregation={aggregation}", "--set", f"gpus={gpus}"]
-    said = dse("explain", "study.yaml", *at, cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    assert (f"{gpus} ranks, {folded} beyond a power of two" in said.stdout) == bool(folded)
-
-
 def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path: Path) -> None:
     """Its latency and prices are those of the range, as in the baseline."""
     written(tmp_path, CONTINUOUS)
@@ -92,18 +68,6 @@ def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path:
     assert point["costs"]["capital"] > 0
     outside = dse("explain", "study.yaml", "--set", "inter_node=200 Gbps", "--json", cwd=tmp_path)
     assert json.loads(outside.stdout)["not_searched"] == ["inter_node"]
-
-
-def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
-    written(tmp_path)
-    said = dse("explain", "study.yaml", "--set", "gpus=17", "--set", "accelerator=t4", cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    marked = [
-        line for line in said.stdout.splitlines() if "(not in the study: never tried)" in line
-    ]
-    assert [line.split()[:2] for line in marked] == [["accelerator", "t4"], ["gpus", "17"]]
-    inside = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
-    assert "not in the study" not in inside
 
 
 def test_a_value_that_the_study_could_not_have_is_refused(tmp_path: Path) -> None:

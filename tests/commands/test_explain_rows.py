@@ -30,10 +30,6 @@ def test_a_row_is_the_point_of_the_run(ran: tuple[Path, str]) -> None:
         bill = sum(item["usd"] for item in point["bill"])
         assert bill == pytest.approx(point["costs"]["capital"])
         assert point["config"] == document(folder)["front"][number - 1]["config"]
-    text = explained(folder, "--row", "2")
-    assert text.startswith("Row 2 of the front of small: ResNet-50 at these values\n")
-    assert "bill of materials" in text
-    assert "constraints      all met" in text
 
 
 def test_a_run_without_a_row_is_explained_at_its_recommended_point(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.command import dse, dse_process
+from tests.commands.command import dse
 from tests.pricing.studies import SMALL, written
 
 TWO = "minimize: [capital, power]"
@@ -56,12 +56,3 @@ def test_two_of_its_objectives_have_no_better_front(ran: Path, tmp_path: Path) -
         known = {(row["speedup"], row[column]) for row in three}
         rows = table(tmp_path / least / "front.csv")
         assert {(row["speedup"], row[column]) for row in rows} <= known
-
-
-@pytest.mark.evidence
-@pytest.mark.slow
-def test_ray_finds_the_same_front(ran: Path) -> None:
-    done = dse_process("run", "study.yaml", "--out", "ray", "--executor", "ray", cwd=ran)
-    assert done.returncode == 0, done.stderr
-    fronts = [(ran / name / "front.csv").read_bytes() for name in ("out", "ray")]
-    assert fronts[0] == fronts[1]

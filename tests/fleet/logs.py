@@ -18,11 +18,6 @@ JobID|JobName|User|AllocTRES|ElapsedRaw|NNodes|State
 103_2|sweep|eve|billing=8,cpu=8,gres/gpu=1,mem=60G,node=1|2|1|FAILED
 104|preprocess|ann|billing=16,cpu=16,mem=60G,node=1|3600|1|COMPLETED
 """
-SACCT_CSV = """\
-JobID,JobName,AllocGRES,Elapsed,NNodes
-7,vgg16,gpu:4,1-02:00:00,2
-8,gpt2-medium,gpu:a100:2,30:00,1
-"""
 SACCT_JSON = json.dumps({"meta": {}, "errors": [], "jobs": [
     {"job_id": 7, "name": "vgg16", "nodes": "n1", "allocation_nodes": 2,
      "state": {"current": ["COMPLETED"], "reason": "None"},

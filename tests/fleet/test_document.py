@@ -25,13 +25,6 @@ def test_what_is_read_back_is_what_was_written(document: FleetDocument) -> None:
     assert json.dumps(plain(again)) == text
 
 
-def test_keys_that_are_words_of_the_language_keep_their_names(document: FleetDocument) -> None:
-    found = plain(document)
-    assert [row["class"] for row in found["classes"]][-1] == "all"
-    assert (found["ports"][0]["from"], found["ports"][0]["to"]) == ("ps-worker", "allreduce-local")
-    assert found["money"]["ports"][0]["to"] == "allreduce-local"
-
-
 def test_a_value_of_another_kind_is_named_with_its_place(document: FleetDocument) -> None:
     found: dict[str, Any] = plain(document)
     found["classes"][1]["jobs"] = "many"

@@ -11,14 +11,7 @@ import pytest
 from dse.errors import StudyError
 from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import HARDWARE
-from dse.fleet.schema import (
-    FleetFile,
-    HardwareFile,
-    MoneyFile,
-    Target,
-    UpgradeFile,
-    fleet_schema,
-)
+from dse.fleet.schema import FleetFile, HardwareFile, MoneyFile, Target, UpgradeFile, fleet_schema
 from dse.fleet.upgrades import FIELDS
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, PEARL
 from dse.text_source import is_fleet

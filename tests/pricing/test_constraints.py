@@ -64,9 +64,8 @@ def test_another_software_stack_may_make_it_fit(tmp_path: Path) -> None:
     text = text.replace("batch_per_gpu: 32, precision: fp32", "batch_per_gpu: 16, precision: bf16")
     study = dse.load_study(studies.written(tmp_path, text.replace("[fp32, fp16]", "[bf16]")))
     short = study.explain({"batch_per_gpu": 64}).point.memory_short
-    assert short.endswith(
-        "what fits: batch_per_gpu 32 (accumulation keeps the global batch), or stack plain"
-    )
+    assert "batch_per_gpu 32 " in short
+    assert short.endswith("stack plain")
     assert study.explain({"batch_per_gpu": 64, "stack": "plain"}).point.memory_short == ""
 
 

@@ -6,29 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.pricing.coordinates import Coordinate, coded, columns_of, listed, sorted_by
-from dse.study import Value
+from dse.pricing.coordinates import Coordinate, coded, listed, sorted_by
 
 POINTS = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.sampled_from([None, 8, 16])),
     min_size=1,
     max_size=60,
 )
-NAMES = ("fabric", "bucket", "servers")
 MANY = 400  # values on an axis: more combinations of two than are sorted in one pass
-
-
-def values(column: Coordinate) -> list[Value | None]:
-    return [column.values[place] for place in column.at]
-
-
-@given(POINTS)
-def test_columns_hold_the_values_of_the_points_each_named_once(
-    points: list[tuple[str, int, int | None]],
-) -> None:
-    found = columns_of([dict(zip(NAMES, point, strict=True)) for point in points])
-    assert [*zip(*(values(found[name]) for name in NAMES), strict=True)] == points
-    assert all(len(set(column.values)) == len(column.values) for column in found.values())
 
 
 @given(POINTS)
@@ -57,12 +42,3 @@ def test_as_many_combinations_as_need_wide_codes_are_told_apart() -> None:
     order, groups = sorted_by([one], [other])
     assert np.all(np.diff(code[order]) >= 0)
     assert sum(len(runs) for runs in groups) == len(np.unique(code))
-
-
-def test_a_part_keeps_only_the_values_that_are_there_where_some_do_not_apply() -> None:
-    column = listed([None, 4, 8, 4])
-    part = column.part(slice(1, 4))
-    assert values(part) == [4, 8, 4]
-    assert None not in part.values
-    assert np.array_equal(column.numbers(0.0), [0, 4, 8, 4])
-    assert values(column.blank()) == [True, False, False, False]

@@ -107,42 +107,35 @@ def test_more_spot_machines_stay_together_for_less_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("section", "given", "words"),
     [
-        ("reserved", "no such term"),
-        ("{term: weekly}", "no such term"),
-        ("{minimum: 1 GB}", "minimum: "),
-        ("{minimum: -1 h}", "minimum: '-1 h' is negative"),
-        ("{discount: 1.5}", "discount: 1.5 is beyond"),
-        ("{discount: -0.1}", "discount: -0.1 is negative"),
-        ("{rented_in: 2.5}", "rented_in: 2.5 is not a whole number"),
-        ("{rented_in: 0}", "rented_in: 0 is zero"),
-        ("{spell: 2 h}", "spell is of spot machines"),
-        ("{term: 1-year, start_up: 10 min}", "start_up is of machines that are rented for a run"),
-        ("{hours: 2}", "unknown key 'hours'"),
+        ("rental", "reserved", "no such term"),
+        ("rental", "{term: weekly}", "no such term"),
+        ("rental", "{minimum: 1 GB}", "minimum: "),
+        ("rental", "{minimum: -1 h}", "minimum: '-1 h' is negative"),
+        ("rental", "{discount: 1.5}", "discount: 1.5 is beyond"),
+        ("rental", "{discount: -0.1}", "discount: -0.1 is negative"),
+        ("rental", "{rented_in: 2.5}", "rented_in: 2.5 is not a whole number"),
+        ("rental", "{rented_in: 0}", "rented_in: 0 is zero"),
+        ("rental", "{spell: 2 h}", "spell is of spot machines"),
+        (
+            "rental",
+            "{term: 1-year, start_up: 10 min}",
+            "start_up is of machines that are rented",
+        ),
+        ("rental", "{hours: 2}", "unknown key 'hours'"),
+        ("ownership", "{residual_value: 1.2}", "residual_value: 1.2 is more than 1"),
+        ("ownership", "{utilisation: 0}", "utilisation: 0 is zero"),
+        ("ownership", "{utilisation: -1}", "utilisation: -1 is negative"),
+        ("ownership", "{years: 3}", "unknown key 'years'"),
     ],
 )
-def test_bad_terms_are_one_clear_line(tmp_path: Path, given: str, words: str) -> None:
+def test_bad_terms_are_one_clear_line(tmp_path: Path, section: str, given: str, words: str) -> None:
     with pytest.raises(StudyError) as caught:
-        problem(tmp_path, f"rental: {given}\n")
+        problem(tmp_path, f"{section}: {given}\n")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.line == H100.count("\n") + 1
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ("{residual_value: 1.2}", "residual_value: 1.2 is more than 1"),
-        ("{utilisation: 0}", "utilisation: 0 is zero"),
-        ("{utilisation: -1}", "utilisation: -1 is negative"),
-        ("{years: 3}", "unknown key 'years'"),
-    ],
-)
-def test_bad_ownership_is_one_clear_line(tmp_path: Path, given: str, words: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        problem(tmp_path, f"ownership: {given}\n")
-    assert words in str(caught.value)
 
 
 def test_what_is_left_and_how_much_it_is_used_are_in_the_cost_of_ownership(tmp_path: Path) -> None:

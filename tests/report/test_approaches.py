@@ -11,7 +11,7 @@ from dse import catalog
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import approaches, explain, provenance
+from dse.report import explain, provenance
 from dse.report.design_point import Explained, Fusion
 from dse.report.points import describe, explained
 from dse.study import Value
@@ -40,16 +40,9 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
     assert known.sum.where == "host"
     assert known.sum.s_per_byte == pytest.approx(1 / 5e9 + 2 / points.device.host_bytes_per_s)
     assert known.fusion == Fusion(buffer_bytes=64 * 2.0**20, cycle_s=5e-3)
-    text = "\n".join(approaches.lines(known, step))
-    assert (
-        f"4 driver queries per message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
-        in text
-    )
-    assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to start" in text
     served = explained(paper, at(paper, aggregation="grpc", gpus=64)).approach
     assert served is not None
-    assert "sums on the host: 20 GB/s, 0 us to start" in "\n".join(approaches.lines(served, step))
-    assert "unverified: message.latency" in text
+    assert served.sum.s_per_byte == pytest.approx(1 / 20e9)
     values = at(paper, aggregation="horovod-mpi-opt", gpus=64, batch_per_gpu=16)
     best = paper.points_at(values)
     better = explained(paper, values).approach

@@ -154,16 +154,3 @@ def test_explain_shows_every_term(problem: Problem) -> None:
     assert "ps_servers" not in text
     total = sum(point.terms.values())
     assert np.isclose(total, point.step_s or 0.0)
-
-
-def test_an_axis_of_several_conditions_has_one_row_with_all_values(tmp_path: Path) -> None:
-    more = "when:\n" + "".join(
-        f"  - {{axis: bucket, values: [{size}], if: {{precision: {precision}}}}}\n"
-        for size, precision in (("1 MiB", "fp32"), ("25 MiB", "fp16"))
-    )
-    text_ = studies.SMALL.replace("  bucket: [4 MiB, 25 MiB]\n", "").replace("when:\n", more)
-    text_ = text_.replace("bucket: 25 MiB", "bucket: 1 MiB")
-    found = load(studies.written(tmp_path, text_))
-    (row,) = [row for row in assembly._axes(found) if row.name == "bucket"]
-    assert row.values == ("1 MiB", "25 MiB")
-    assert row.conditional == "only where precision is fp32, or where precision is fp16"

@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
-from dse.report.document_files import (
-    FLEET,
-    RUN,
-    RUN_LOG,
-    document_path,
-    read_document,
-    read_json,
-)
+from dse.report.document_files import FLEET, RUN, RUN_LOG, document_path, read_document, read_json
 
 WHOLE = '{\n "study": {"name": "mine"},\n "front": [1, 2]\n}\n'
 
@@ -90,11 +83,3 @@ def test_part_of_a_document_is_told_by_where_it_ends(
     with pytest.raises(StudyError) as caught:
         read_json(tmp_path / name)
     assert str(caught.value) == f"{tmp_path / name}{said}"
-
-
-def test_every_beginning_of_a_document_is_told_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / RUN
-    for length in range(1, len(WHOLE.rstrip())):
-        path.write_text(WHOLE[:length], encoding="utf-8")
-        with pytest.raises(StudyError, match=r"run\.json:\d+:\d+: .* breaks off here; run the"):
-            read_json(path)

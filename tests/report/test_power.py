@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import explain, power
-from dse.report.assumptions import assumptions
+from dse.report import power
 from dse.report.points import explained
 from tests.pricing import studies
 from tests.pricing.test_power import CARDS, TARGET
@@ -22,21 +20,14 @@ def problem(folder: Path, more: str = "") -> Problem:
 
 def test_explain_says_what_draws_the_power_and_how_many_racks_it_fills(tmp_path: Path) -> None:
     found = problem(tmp_path)
-    text = explain.lines(explained(found, found.study.baseline.values))
-    at = next(n for n, line in enumerate(text) if line.startswith("power "))
-    low, high = explained(found, found.study.baseline.values).intervals["power"]
-    assert (low, high) == pytest.approx((1_300, 2_700), rel=0.02)
-    assert text[at].split("  ")[-2:] == [
-        "1,848.00 W", f"(90 % interval {low:,.2f} to {high:,.2f} W)",
-    ]  # fmt: skip
-    assert [line.split() for line in text[at + 1 : at + 5]] == [
-        ["accelerators", "560", "W", "30.3%"],
-        ["hosts", "640", "W", "34.6%"],
-        ["network", "0", "W", "0.0%"],
-        ["cooling", "(PUE", "1.54)", "648", "W", "35.1%"],
-    ]
-    assert text[at + 5] == "  (at full load; fills 1 rack of 12 kW)"
-    assert "kWh" not in text[at + 6], "no run without a target"
+    point = explained(found, found.study.baseline.values)
+    assert point.intervals["power"] == pytest.approx((1_300, 2_700), rel=0.02)
+    assert point.power is not None
+    parts = [line.split() for line in power.lines(point.power)]
+    assert [part[-3] for part in parts[:4]] == ["560", "640", "0", "648"]
+    assert [part[-1] for part in parts[:4]] == ["30.3%", "34.6%", "0.0%", "35.1%"]
+    assert point.power.racks == 1
+    assert point.power.run_energy_j is None, "no run without a target"
 
 
 def test_the_parts_sum_to_the_power_and_a_run_is_told_with_a_target(tmp_path: Path) -> None:
@@ -51,19 +42,3 @@ def test_the_parts_sum_to_the_power_and_a_run_is_told_with_a_target(tmp_path: Pa
     assert (said.racks, said.region) == (1, "iowa")
     (run,) = (line for line in power.lines(said) if "a run" in line)
     assert run.endswith("kg CO2e in Iowa, US)")
-
-
-def test_servers_are_a_line_where_there_are_some_and_unknown_watts_are_said(tmp_path: Path) -> None:
-    found = problem(tmp_path)
-    said = explained(found, found.study.baseline.values).power
-    assert said is not None
-    lines = list(power.lines(replace(said, servers_w=500.0, accelerators_w=None, racks=None)))
-    assert lines[0].split() == ["accelerators", "unknown"]
-    assert lines[2].split()[:2] == ["parameter", "servers"]
-    assert not any("rack" in line for line in lines)
-
-
-def test_where_a_region_has_no_price_of_electricity_another_is_assumed(tmp_path: Path) -> None:
-    france = " ".join(assumptions(problem(tmp_path, "region: france\n")))
-    assert "no price of electricity in France" in france
-    assert "no price of electricity" not in " ".join(assumptions(problem(tmp_path)))

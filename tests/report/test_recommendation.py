@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from dse.report import recommendation
 from dse.search.run import FrontPoint
-from dse.study import Objective
 
 
 def front(*rows: tuple[float, float]) -> list[FrontPoint]:
@@ -34,16 +33,6 @@ def test_with_two_costs_the_fastest_need_not_be_the_dearest() -> None:
     points = three((1, 1, 9), (97, 3, 4), (98, 3, 5), (100, 4, 8), (100, 5, 7), (50, 6, 1))
     assert recommendation.recommended(points, "fastest") == 3
     assert recommendation.recommended(points, "cheapest-within-5%") == 1
-
-
-@pytest.mark.parametrize("rule", recommendation.RULES)
-def test_every_rule_says_what_it_does_with_two_costs(rule: str) -> None:
-    two = (Objective("speedup", "maximize"), Objective("capital", "minimize"))
-    one = recommendation.why(rule, two)
-    both = recommendation.why(rule, (*two, Objective("time_to_target", "minimize")))
-    assert both.startswith(one)
-    assert ("time to target" in one, "time to target" in both) == (False, True)
-    assert "{" not in both
 
 
 def test_the_cheapest_and_the_most_speed_for_a_dollar() -> None:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jinja2 import meta, nodes
 
-import dse
 from dse.pricing.constraints import unmet
 from dse.report import markdown, page, sections, templating
-from dse.report.answer import answer
-from dse.report.document import RateRow
-from dse.report.document_files import read_document
 from tests.pricing import studies
 from tests.report.documents import document, read, written
 from tests.report.searched import searched
@@ -54,45 +49,6 @@ def test_page_and_text_are_made_of_the_same_blocks() -> None:
     assert page_ == text
 
 
-def test_who_rents_is_not_told_what_to_buy() -> None:
-    text = markdown.render_markdown(document(cost="hourly"))
-    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles[0] == "What to rent"
-    assert "What to buy" not in titles
-    assert "Bill of materials" not in titles
-
-
-_BUYING = re.compile(r"\b(?:buy|buys|buying|bought)\b.*", re.IGNORECASE)
-_TAGS = re.compile(r"<script.*?</script>|<style.*?</style>|<[^>]+>", re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    ("least", "limit", "more"),
-    [
-        ("per_run", '"time_to_target <= 30 d"', "confidence: 0.8\ntarget: {samples: 1e8}\n"),
-        ("per_run", '"gpus <= 8"', "rental: spot\ntarget: {quality: mlperf-resnet50}\n"),
-        ("hourly", '"gpus <= 8"', "recommend: fastest\n"),
-    ],
-)
-def test_no_word_of_a_renting_study_is_of_buying(
-    tmp_path: Path, least: str, limit: str, more: str
-) -> None:
-    """But for the section that sets both side by side."""
-    text = studies.SMALL.replace('"capital <= 200 kUSD"', limit)
-    text = text.replace("minimize: capital", f"minimize: {least}")
-    dse.run(studies.written(tmp_path, text + more), out=tmp_path / "out", executor="local")
-    run = read_document(tmp_path / "out")
-    (both,) = (one for one in sections.SECTIONS if one.name == "ownership")
-    kept = tuple(one for one in sections.SECTIONS if one is not both)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sections, "SECTIONS", kept)
-        page_, text_ = _TAGS.sub(" ", page.render_page(run)), markdown.render_markdown(run)
-    for told in (page_, text_, "\n".join(answer(run))):
-        assert not _BUYING.findall(told)
-    assert "what to rent" in text_
-    assert "Rentals near the front" in page_
-
-
 def test_what_binds_names_front_points_near_a_bound() -> None:
     run = written()
     run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
@@ -120,14 +76,3 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     run = written()
     run["fastest"]["config"]["gpus"] = "128"
     assert "GPUs = 128" in sections.edges(read(run))
-
-
-def test_a_profile_without_communication_is_told_by_what_it_holds() -> None:
-    (known,) = document().calibration
-    silent = replace(known, transport="none", link="none", algorithms={})
-    rate = RateRow(workload="resnet50", accelerator="t4", precision="fp16", stack="vendor", gpus=8,
-                   batch_per_gpu=128, accumulation=2, samples_per_s=1234.5)  # fmt: skip
-    rates = sections.profile(replace(silent, rates=(rate,), library="training rates of a.csv"))
-    timed = sections.profile(replace(silent, compute=("t4: large products reach 50 GFLOP/s",)))
-    assert rates[1:] == ("training rates", "2026-11-20", "")
-    assert timed[1:] == ("compute speed", "Open MPI 5.0.8, 2026-11-20", "")

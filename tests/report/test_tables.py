@@ -6,40 +6,7 @@ import pytest
 
 from dse.report import tables, words
 from dse.report.document import ALSO
-from dse.study.quantities import QUANTITIES
-from tests.report.documents import (
-    AXES,
-    COSTS,
-    THREE,
-    document,
-    front_rows,
-    read,
-    read_point,
-    written,
-)
-
-
-@pytest.mark.parametrize("cost", COSTS)
-def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
-    run = document("speedup", cost)
-    header, rows = front_rows(run)
-    column = QUANTITIES[cost].column
-    results = ["speedup", column, "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
-               "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
-    results = [*dict.fromkeys(results)]
-    assert len({*header}) == len(header)
-    assert cost == column or cost not in header  # one column for each cost, with its unit
-    assert header[: len(AXES) + len(results)] == [*AXES, *results]
-    assert len(rows) == len(run.front)
-    for row, item in zip(rows, run.front, strict=True):
-        labels = [item.config[axis] or None for axis in AXES]
-        assert [text and str(text) for text in row[: len(AXES)]] == labels
-        assert row[len(AXES)] == item.speedup
-        row = row[: len(AXES) + len(results)]
-        assert row[-6] == item.extrapolated
-        assert row[-5] == item.evidence
-        ends = (*item.interval.speedup, *item.interval.step_s) if item.interval else (None,) * 4
-        assert tuple(row[-4:]) == ends
+from tests.report.documents import AXES, THREE, document, front_rows, read, read_point, written
 
 
 @pytest.mark.parametrize(("cost", "also"), THREE)
@@ -50,14 +17,6 @@ def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> N
         title = tables.capital(words.aim(run, sense).title)
         assert heads.count(title) == 1
     assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
-
-
-def test_csv_leaves_an_unknown_cost_empty() -> None:
-    run = written()
-    first = run["front"][0]
-    first["capital"] = first["costs"]["capital"] = None
-    header, rows = front_rows(read(run))
-    assert rows[0][header.index("capital_usd")] is None
 
 
 def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None:

@@ -12,7 +12,7 @@ from dse.pricing.load import load
 from dse.report import assembly, figures, front_columns, markdown, page, terms
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.style import COLOURS, VERMILION
+from dse.report.style import VERMILION
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report import documents
@@ -54,13 +54,9 @@ def drawn(found: RunDocument) -> dict[str, list[float]]:
 def test_a_report_by_the_closed_model_names_its_terms(tmp_path: Path, overlap: str) -> None:
     found = made(tmp_path, overlap)
     assert list(drawn(found)) == HEADS
-    text, html = markdown.render_markdown(found), Page(page.render_page(found)).text
-    assert "| Point | Data loading T\\_d | Computation T\\_c | Weights T\\_w | Step |" in text
-    for head in HEADS:
-        assert head in html
-    for said in ("Forward", "Backward", "forward pass", "Optimizer", "It communicates"):
-        assert said not in html
-        assert said not in text
+    for text in (markdown.render_markdown(found), page.render_page(found)):
+        assert all(head in text.replace("\\", "") for head in HEADS)
+        assert "Backward" not in text
 
 
 def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
@@ -111,8 +107,3 @@ def test_a_new_term_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     bar = next(bar for bar in json.loads(figures.time_figure(found))["data"]
                if bar["name"] == row.heading)  # fmt: skip
     assert bar["marker"]["color"] == VERMILION
-
-
-def test_every_term_has_a_look() -> None:
-    for term in TERMS.values():
-        assert term.shown_as.colour in COLOURS

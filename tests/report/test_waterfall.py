@@ -96,17 +96,6 @@ def test_factors_multiply_to_the_speedup(folder: Path, data: st.DataObject, text
     assert len(axes) == len(set(axes))
 
 
-def test_every_state_on_the_way_can_be(folder: Path) -> None:
-    problem = problem_of(NODES, folder)
-    base = problem.study.baseline.values
-    best = {**problem.space.point(0), "node": "dgx-b200", "gpus": 16, "gpus_per_node": 8,
-            "batch_per_gpu": 64, "precision": "fp8", "bucket": 100 * 2.0**20}  # fmt: skip
-    best["aggregation"] = problem.study.values("aggregation")[0]
-    states = waterfall._Way(problem, base, best).states()
-    assert all(able(problem, values) for values, _ in states)
-    assert states[-1][0] == best
-
-
 def test_what_cannot_stand_alone_is_made_with_what_makes_it_possible(folder: Path) -> None:
     problem = problem_of(NODES, folder)
     best = {**dict.fromkeys(problem.space.names), **problem.study.baseline.values,

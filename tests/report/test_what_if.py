@@ -64,12 +64,6 @@ def test_it_is_shown_and_kept(tmp_path: Path) -> None:
     assert all(len(row.cells) == 4 for row in what_if.rows(found))
 
 
-def test_a_study_that_does_not_ask_has_no_such_section(tmp_path: Path) -> None:
-    found = written(searched(tmp_path, studies.SMALL))
-    assert found.what_if is None
-    assert "\n## What if\n" not in render_markdown(found)
-
-
 def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> None:
     text = ASKED.replace("inter_node: 10gbe,", "inter_node: 100gbe,")
     found = written(searched(tmp_path, text)).what_if

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.report import (
-    answer,
-    figures,
-    offers,
-    words,
-)
-from dse.report.design_point import Interval, Paid, Point
+from dse.report import answer, figures, offers, words
+from dse.report.design_point import Interval, Point
 from tests.report.documents import document
 
 
@@ -52,22 +47,6 @@ def test_sizes() -> None:
     assert words.size(16 * 2**20) == "16 MiB"
     assert words.size(-(3 * 2**30)) == "-3 GiB"
     assert words.size(None) == "unknown"
-
-
-def test_what_is_bought_beyond_what_trains_is_in_the_headline() -> None:
-    paid = Paid(accelerators=512, units=128, size=4, kind="boards", verb="bought")
-    bought = replace(
-        document().recommended, paid=paid, gpus=128, nodes=128, immaterial=(),
-        config={"accelerator": "a100-sxm4-80gb", "gpus": "128", "gpus_per_node": "1"},
-    )  # fmt: skip
-    assert words.hardware(bought) == [
-        "128 boards of 4 x NVIDIA A100 SXM4 80 GB (512 bought, 128 used)", "1 per node",
-    ]  # fmt: skip
-    one = replace(
-        bought, gpus=1, nodes=1,
-        paid=Paid(accelerators=8, units=1, size=8, kind="machines", verb="rented"),
-    )  # fmt: skip
-    assert words.hardware(one)[0] == "1 machine of 8 x NVIDIA A100 SXM4 80 GB (8 rented, 1 used)"
 
 
 @pytest.mark.parametrize(

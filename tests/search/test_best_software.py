@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dse.pricing import constraints
@@ -118,11 +117,3 @@ def test_continuous_axes_take_the_values_of_points_that_are_tried(tmp_path: Path
 def test_every_axis_is_software_or_hardware() -> None:
     assert sorted((*SOFTWARE, *HARDWARE)) == sorted(AXES)
     assert not set(SOFTWARE) & set(HARDWARE)
-
-
-def test_a_point_without_known_price_is_no_point(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, studies.SMALL))
-    owned = problem.study.baseline.values
-    found = best_software(problem, owned)
-    assert found is not None
-    assert np.isfinite(problem.point(found)["capital"]).all()

@@ -13,10 +13,6 @@ from tests.pricing import studies
 LIMITS = '"capital <= 200 kUSD", "global_batch <= 2048"'
 
 
-def test_where_each_value_has_a_feasible_point_nothing_is_told(tmp_path: Path) -> None:
-    assert rejected_values(load(studies.written(tmp_path, studies.SMALL))) == {}
-
-
 def test_it_is_what_judging_the_points_one_by_one_finds(tmp_path: Path) -> None:
     limits = '"speedup >= 6", "capital <= 150 kUSD"'
     text = studies.SMALL.replace(LIMITS, limits)

@@ -13,7 +13,6 @@ from dse.pricing.load import known_names
 from dse.spelling import same
 from dse.study import AXES, QUANTITIES, Study, read_study
 from dse.study.set_option import assigned
-from dse.yaml_source import parse_yaml
 
 NAMED = """\
 study: named
@@ -72,10 +71,9 @@ def test_a_study_of_aliases_is_the_study_of_the_names(tmp_path: Path) -> None:
     assert [one.text for one in typed.constraints] == [one.text for one in named.constraints]
     assert typed.content_hash == named.content_hash
     assert named.told == ()
-    assert typed.told[:2] == (
-        "BERT-large means bert-large-s512 here, not bert-large-s128",
-        "A100 means a100-sxm4-80gb here, not a100-sxm4-40gb or a100-pcie-80gb",
-    )
+    assert [one.partition(" here")[0] for one in typed.told[:2]] == [
+        "BERT-large means bert-large-s512", "A100 means a100-sxm4-80gb"
+    ]  # fmt: skip
 
 
 def test_a_value_of_one_point_may_be_an_alias(tmp_path: Path) -> None:
@@ -121,6 +119,11 @@ def test_a_price_list_is_of_what_can_be_meant_alone(tmp_path: Path) -> None:
         ("workloads", "bert_large", "bert-large-s512"),
         ("nodes", "DGX A100", "dgx-a100-80gb"),
         ("regions", "Iowa", "iowa"),
+        ("accelerators", "NVIDIA H100 80GB HBM3", "h100-sxm"),  # as nvidia-smi has it
+        ("accelerators", "NVIDIA A100-SXM4-40GB", "a100-sxm4-40gb"),
+        ("accelerators", "Tesla V100-SXM2-16GB", "v100-sxm2-16gb"),
+        ("nodes", "Standard_ND96isr_H100_v5", "azure-nd96isr-h100-v5"),
+        ("workloads", "bert-large-uncased", "bert-large-s512"),
     ],
 )
 def test_what_a_word_means(kind: str, word: str, name: str) -> None:
@@ -149,30 +152,6 @@ def test_an_alias_tells_of_every_name_that_begins_with_it() -> None:
         for word, meanings in catalog.aliases()[kind].items():
             begin = {name for name in catalog.names(kind) if same(name).startswith(word)}
             assert begin <= {*meanings} or word in ("gpt2", "resnet"), word
-
-
-def test_a_file_with_other_names_keeps_its_places() -> None:
-    source = parse_yaml("a: [x, {b: y}]\nc: z\n", "a.yaml")
-    found = source.renamed({("a", 1, "b"): "why"}, {("c",): "sea", ("a", 1, "b"): "bee"})
-    assert found.data == {"a": ["x", {"bee": "why"}], "sea": "z"}
-    assert found.mark(("a", 1, "bee")) == (1, 12)
-    assert found.mark(("sea",), key=True) == (2, 1)
-    assert found.written(("a", 1, "bee")) == "why"
-    assert source.data == {"a": ["x", {"b": "y"}], "c": "z"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "word", "name"),
-    [
-        ("accelerators", "NVIDIA H100 80GB HBM3", "h100-sxm"),  # as nvidia-smi has it
-        ("accelerators", "NVIDIA A100-SXM4-40GB", "a100-sxm4-40gb"),
-        ("accelerators", "Tesla V100-SXM2-16GB", "v100-sxm2-16gb"),
-        ("nodes", "Standard_ND96isr_H100_v5", "azure-nd96isr-h100-v5"),
-        ("workloads", "bert-large-uncased", "bert-large-s512"),
-    ],
-)
-def test_names_as_machines_and_clouds_write_them(kind: str, word: str, name: str) -> None:
-    assert catalog.resolve(kind, word) == name
 
 
 @pytest.mark.parametrize("written", ["100", "'100'"])

@@ -9,15 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
-from dse.study import (
-    AXES,
-    Axis,
-    ConfiguredWorkload,
-    InlineWorkload,
-    Study,
-    Wire,
-    read_study,
-)
+from dse.study import AXES, Axis, ConfiguredWorkload, InlineWorkload, Study, Wire, read_study
 from dse.study.definition import written
 
 from .conftest import NAMES, VALID, Reader

@@ -135,8 +135,7 @@ def test_an_assumed_number_of_nodes_stays_with_the_profile(tmp_path: Path) -> No
     path = log(tmp_path, "imb.txt", s.IMB)
     found = import_logs([path])
     (assumed,) = found.assumed
-    assert assumed == "imb.txt does not state the number of nodes, so 1 is assumed"
-    assert f"{assumed}; give --nodes N if that is wrong" in found.notes
+    assert any(note.startswith(assumed) and "--nodes N" in note for note in found.notes)
     assert import_logs([path], nodes=1).assumed == ()
     sample = next(x for x in found.samples if x.collective == "allreduce")
     times = tuple(

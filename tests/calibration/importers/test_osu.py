@@ -61,12 +61,6 @@ def test_what_gives_no_latency_is_left_out(tmp_path: Path) -> None:
         read(tmp_path, text)
 
 
-def test_what_is_said_of_a_log_does_not_steer_a_terminal(tmp_path: Path) -> None:
-    found = read(tmp_path, s.OSU.replace("Allreduce Latency", "All\x10reduce Latency"))
-    assert all(note.isprintable() for note in found.notes)
-    assert any("'All?reduce Latency' has no latency per size" in note for note in found.notes)
-
-
 def test_a_failed_validation(tmp_path: Path) -> None:
     text = s.OSU_FULL.replace("Iterations", "Iterations  Validation")
     text = text.replace("1000\n", "1000  Pass\n").replace(" 100\n", " 100  Fail\n")

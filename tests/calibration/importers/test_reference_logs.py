@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,16 +197,6 @@ def test_a_log_that_cannot_be_imported(name: str, kind: type[DseError], said: st
         import_logs([log(name)])
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_every_log_is_under_test() -> None:
-    text = Path(__file__).read_text(encoding="utf-8")
-    folder = Path(reference("collective-logs"))
-    names = [path.name for path in folder.iterdir() if path.name != "SOURCES.md"]
-    generated = {f"osu_lassen_{n}n.out" for n in (4, 8, 16, 32)} | {
-        f"imb_local_n2_alg{n}.txt" for n in (3, 4, 5, 6)
-    }
-    assert [name for name in names if name not in text and name not in generated] == []
 
 
 def test_the_table_of_measurements() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from dse.calibration import profile_data, read_profile, show_profile, write_profile
+from dse.calibration import read_profile, write_profile
 from dse.calibration.importers import throughput
 from dse.calibration.importers.throughput import throughput_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import StudyError
-from tests.calibration.test_profile_tables import text_of
 
 HEADER = "workload,accelerator,samples_per_s,gpus,precision,batch_per_gpu,stack\n"
 GOOD = "bert-large-s128,a100-sxm4-40gb,1200,8,fp16,64,vendor\n"
@@ -116,16 +114,6 @@ def test_how_gradients_were_summed_is_kept_in_the_profile(tmp_path: Path) -> Non
     made = throughput_profile(path, "ours")
     write_profile(made, tmp_path / "ours.yaml")
     assert read_profile(tmp_path / "ours.yaml") == made
-
-
-def test_a_profile_of_rates_survives_its_file_and_is_shown(tmp_path: Path) -> None:
-    made = throughput_profile(table(tmp_path, HEADER + GOOD), "ours")
-    path = tmp_path / "ours.yaml"
-    write_profile(made, path)
-    assert read_profile(path) == made
-    assert profile_data(made)["throughput"][0]["samples_per_s"] == 1200
-    shown = text_of(show_profile, made)
-    assert re.search("bert-large-s128.*a100-sxm4-40gb.*fp16.*vendor.*8 .*64 .*1 .*1,200", shown)
 
 
 def test_a_rate_in_a_profile_is_checked(tmp_path: Path) -> None:

@@ -96,18 +96,6 @@ def test_the_largest_product_of_each_precision_runs_on_and_only_the_warm_device_
     assert all(row["min_s"] >= 4e-3 for row in found)
 
 
-def test_a_block_that_would_take_too_long_is_left_out() -> None:
-    def block(flops: int) -> Work:
-        about = {"kind": "block", "name": "b", "precision": "fp32", "flops": flops}
-        return Work(about, lambda: Ready(lambda: None, 0.0))
-
-    works = [product(64, 1e-3), block(64**3), block(64**3 * 10**6)]
-    found = compute_worker._timed(works, 1.0, 5)
-    assert [(row["kind"], row["flops"]) for row in found] == [
-        ("matmul", 2 * 64**3), ("block", 64**3), ("sustained", 2 * 64**3),
-    ]  # fmt: skip
-
-
 def test_long_products_take_half_of_the_time_and_no_more_than_they_need() -> None:
     two = [product(64, 0.0), product(64, 0.0, "bf16")]
     assert compute_worker.sustained_seconds(two, 20.0) == 5.0

@@ -92,12 +92,3 @@ def test_what_is_strange_is_said_and_written(tmp_path: Path) -> None:
     assert unknown.startswith("warning: ours.csv:4: a100-sxm4-80gb has no peak in fp8")
     assert slow.startswith("warning: ours.csv:3: 15 samples/s is far from the ")
     assert "times fewer); check unit, gpus, stack and batch_per_gpu" in slow
-
-
-def test_the_help_has_a_table_that_can_be_imported(tmp_path: Path) -> None:
-    said = command.dse("calibrate", "import-throughput", "--help", cwd=tmp_path).stdout
-    assert "gpus_per_node" in said
-    rows = [line.strip() for line in said.splitlines() if line.count(",") == 6]
-    (tmp_path / "ours.csv").write_text("\n".join(rows))
-    done = command.dse("calibrate", "import-throughput", "ours.csv", cwd=tmp_path)
-    assert (done.returncode, len(rows)) == (0, 2), done.stderr

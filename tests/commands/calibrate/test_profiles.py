@@ -92,24 +92,6 @@ def test_what_cannot_be_priced_does_not_hide_the_rest(folder: Path) -> None:
     assert "more of its points cannot be priced" in done.stdout
 
 
-def test_a_log_keeps_the_speed_of_its_link(folder: Path) -> None:
-    ask = ("calibrate", "import", "a.log", "--out", "b.json", "--link", "ib-hdr")
-    done = command.dse(*ask, "--link-bandwidth", "200 Gbps", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert '"link_bytes_per_s": 25000000000.0' in (folder / "b.json").read_text(encoding="utf-8")
-
-
-def test_what_a_profile_did_not_measure_comes_from_the_catalogue(folder: Path) -> None:
-    study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]").replace("ring-nccl", "auto-nccl")
-    study = study.replace("gpus: 8,", "gpus: 4,") + "calibration: [inside]\n"
-    (folder / "study.yaml").write_text(study, encoding="utf-8")
-    done = command.dse("run", "study.yaml", "--json", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    (row,) = [one for one in json.loads(done.stdout)["transports"] if one["name"] == "nccl"]
-    assert row["partly"]
-    assert row["note"].startswith("profile inside, the catalogue, the library's choice by NCCL")
-
-
 def test_suggest_names_runs_for_a_study(folder: Path) -> None:
     ask = ("calibrate", "suggest", "fast", "--study", "study.yaml")
     done = command.dse(*ask, "--json", cwd=folder)
@@ -135,8 +117,7 @@ def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "wrote calibrations/mine.measurements.json" in done.stdout
     assert "wrote calibrations/mine.yaml" in done.stdout
-    assert "of little use: sizes left out of the fit are missed by" in done.stdout
-    assert "only 8 ranks were measured" in done.stdout
+    assert "of little use" in done.stdout
     assert done.stdout.endswith("a study uses it by calibration: [mine]\n")
     again = ("calibrate", "fit", "calibrations/mine.measurements.json", "--out")
     before = (folder / "calibrations" / "mine.yaml").read_bytes()

@@ -9,12 +9,7 @@ import pytest
 
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.tensorwise import FASTER, Approach, allreduce_s, step_s, summed
-from dse.model.device_buffers import (
-    PointerQueries,
-    on_device,
-    on_host,
-    with_terms,
-)
+from dse.model.device_buffers import PointerQueries, on_device, on_host, with_terms
 from dse.model.fusion import Fusion
 from dse.model.links import NO_WIRE, Link, Network, StepCost
 from dse.model.passes import Compute
