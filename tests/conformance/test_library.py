@@ -108,3 +108,18 @@ def test_a_library_of_which_nothing_is_known_says_so() -> None:
         unknown.summed(GRADIENTS, np.zeros(1), layout)
     assert not unknown.bounded(GRADIENTS, layout)
     assert AUTO not in ALGORITHMS  # which say themselves what they do
+
+
+@pytest.mark.parametrize("how", COMPOSITIONS)
+@pytest.mark.parametrize("per_node", [1, 2, 8])
+def test_one_rank_is_free(how: Composition, per_node: int) -> None:
+    assert np.all(seconds_of(1, per_node, np.array([0.0, 1.0, 1e6, 1e15]), how) == 0)
+
+
+@pytest.mark.parametrize("how", COMPOSITIONS)
+@pytest.mark.parametrize("size", [0.0, 1.0, 1e15])
+@pytest.mark.parametrize("per_node", [1, 8, 2e6])
+def test_finite_at_a_million_ranks(how: Composition, size: float, per_node: float) -> None:
+    seconds = seconds_of(1e6, per_node, size, how)
+    assert np.isfinite(seconds)
+    assert seconds > 0
