@@ -86,7 +86,9 @@ class PriceList:
     the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
     without its host. ``rates``: USD for one of each other
     currency. ``extras``: what is bought beside the hardware, by name. ``accelerator_terms_usd``,
-    ``node_terms_usd``: rents for other terms than on demand, by name and term.
+    ``node_terms_usd``: rents for other terms than on demand, by name and term. ``unsaid``:
+    accelerators whose own price does not say what it includes, and is taken to be a share of a
+    complete node, as that of the catalogue is.
     """
 
     title: str
@@ -120,6 +122,7 @@ class PriceList:
     extras: Mapping[str, Extra] = field(default_factory=dict)
     accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    unsaid: frozenset[str] = frozenset()
 
     def rented(self, term: str) -> PriceList:
         """The same with rents of a term in place of those on demand, where a list has them."""
@@ -198,6 +201,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
+    unsaid = set(base.unsaid)
     terms = {name: dict(own) for name, own in base.accelerator_terms_usd.items()}
     machine_terms = {name: dict(own) for name, own in base.node_terms_usd.items()}
 
@@ -215,6 +219,8 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
             if not said and (own.has("host") or entry.has("host")):
                 said = CARD  # hosts are offered beside it
             includes[name] = said or includes.get(name, CARD)
+            taken = not (said or entry.shipped) and includes[name] == NODE_SHARE
+            (unsaid.add if taken else unsaid.discard)(name)
         includes.setdefault(name, CARD)
         if includes[name] == NODE_SHARE:
             hosts.pop(name, None)
@@ -266,6 +272,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         fabric_usd=fabrics,
         node_usd=machines,
         node_hourly_usd=machine_hours,
+        unsaid=frozenset(unsaid),
         facts=_newest(base.facts, entry.facts),
         **{GENERAL[key].field: fact() for key, fact in general.items()},
     )

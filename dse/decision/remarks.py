@@ -18,7 +18,7 @@ from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import implausible, lapsed
 from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
-from dse.pricing.bill_of_materials import RACK, TIERS, UNSOLD, Item
+from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.offers import part, prices_of
@@ -464,6 +464,8 @@ ROWS = (
     Row("not sold", _obstacle(UNSOLD), 76, True, "{why}.", "Find a seller of {part}"),
     Row("rack", _obstacle(RACK), 74, True, "{why}.", "Plan racks that feed such a node"),
     Row("network too large", _obstacle(TIERS), 74, True, "{why}.", "Get a design of the network"),
+    Row("servers unsaid", _obstacle(UNSAID), 72, True,
+        "Nobody said so; it is assumed.", "Ask whether the price of {part} includes servers"),
     Row("communication unmeasured", _unmeasured, 70, True,
         "It takes {share:%} of a step, unmeasured.",
         "Measure communication on two such machines"),

@@ -28,12 +28,14 @@ from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
 # What stands in the way of an order: nobody sells it new, a rack feeds too little, a network has
-# too few tiers, or a price is far from what the catalogue lets one expect.
-Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price"]
+# too few tiers, a price is far from what the catalogue lets one expect, or is taken to pay servers,
+# though its list does not say so.
+Obstacle: TypeAlias = Literal["unsold", "rack", "tiers", "unlikely price", "unsaid server"]
 UNSOLD: Obstacle = "unsold"
 RACK: Obstacle = "rack"
 TIERS: Obstacle = "tiers"
 UNLIKELY: Obstacle = "unlikely price"
+UNSAID: Obstacle = "unsaid server"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +171,9 @@ def _items(points: Points) -> Iterator[Item]:
         said: dict[str, Any] = {}
         if machine.with_server and not item.obstacle:
             said = {"remark": "its part of a server is in the price"}
+            if device.name in points.problem.prices.unsaid and item.to_buy:
+                remark = "its part of a server is taken to be in the price, as in the catalogue's"
+                said = {"remark": remark, "obstacle": UNSAID}
         yield replace(item, idle=idle, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):

@@ -96,3 +96,21 @@ def test_a_list_that_offers_hosts_beside_a_price_pays_no_host_with_it(
     prices = read_prices(path)
     assert prices.includes["b200-sxm"] == ("card" if host else "node-share")
     assert prices.includes["v100-sxm2-32gb"] == "node-share", "its price is the catalogue's"
+
+
+def test_it_is_known_of_which_prices_nobody_says_whether_they_include_servers(
+    tmp_path: Path,
+) -> None:
+    """A later list may say it, and an offer of a later one may again not."""
+    silent, says, again = (tmp_path / f"{name}.yaml" for name in ("silent", "says", "again"))
+    silent.write_text("accelerators: {h200-sxm: {purchase: 31 kUSD}, t4: {purchase: 1 kUSD}}\n")
+    says.write_text(
+        "accelerators: {h200-sxm: {purchase: {value: 31 kUSD, includes: node-share}}}\n"
+    )
+    again.write_text("accelerators: {h200-sxm: {purchase: 30 kUSD}}\n")
+    assert not default_prices().unsaid
+    assert read_prices(silent).unsaid == {"h200-sxm"}, "that of a T4 is a card's in the catalogue"
+    assert not read_prices(silent, says).unsaid
+    assert read_prices(silent, says, again).unsaid == {"h200-sxm"}
+    again.write_text("accelerators: {h200-sxm: {purchase: 31 kUSD, host: 9 kUSD}}\n")
+    assert not read_prices(silent, again).unsaid

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dse.catalog.price_terms import LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import OF_SITE, Item, bill_of_materials
+from dse.pricing.bill_of_materials import OF_SITE, UNSAID, Item, bill_of_materials
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
@@ -71,6 +71,22 @@ def test_the_sum_of_a_bill_is_the_purchase_price_to_the_cent(
     point = problem.point(priced.point(problem, **values))
     assert round(float(np.ravel(point["capital"])[0]), 2) == usd
     assert all(item.usd == item.quantity * (item.unit_usd or 0.0) for item in items)
+
+
+@pytest.mark.parametrize(
+    ("offer", "obstacle"),
+    [("{}", None), ("{purchase: 40 kUSD}", UNSAID),
+     ("{purchase: {value: 40 kUSD, includes: node-share}}", None)],
+)  # fmt: skip
+def test_a_quote_that_does_not_say_whether_it_pays_servers_is_to_be_asked_of(
+    tmp_path: Path, offer: str, obstacle: str | None
+) -> None:
+    studies.written(tmp_path, f"accelerators: {{b200-sxm: {offer}}}\n", "offer.yaml")
+    study = (shipped_studies() / "billion.yaml").read_text() + "prices: offer.yaml\n"
+    problem = load(studies.written(tmp_path, study))
+    device = bill(problem, accelerator="b200-sxm", gpus=8, gpus_per_node=8)[0]
+    assert device.obstacle == obstacle
+    assert (device.remark == "its part of a server is in the price") == (obstacle is None)
 
 
 @pytest.mark.parametrize(
