@@ -24,6 +24,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.offers import part, prices_of
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
+from dse.search.certainty.sources import COMMUNICATION, COMPUTING
 from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.definition import IGNORED
@@ -34,6 +35,7 @@ State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
 
 LARGE = 0.5  # share of a sum that a doubtful price must have to be told of
 COMMUNICATING = 0.1  # share of a step that communication must take to be measured before buying
+DECIDES = 0.05  # share of the rule's aim that must rest on a number to be measured before buying
 USUAL = 0.9  # probability that limits should hold with, where the study asks for none
 STEPS = 3  # that are named before an answer is called not ready
 UNDECIDED = 0.45  # share of outcomes in which a rival that wins leaves the answer open
@@ -71,6 +73,19 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """The largest source of what is not known of the recommended point.
+
+    share: its total-order index, of the gain or of the cost per gain. regret: the share of the
+    rule's aim that the recommended choice is expected to miss.
+    """
+
+    source: str
+    share: float
+    regret: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Side:
     """A point of the answer: what it comes to, arrays of one, and its bill."""
 
@@ -99,6 +114,7 @@ class Answer:
     priced: int = 0
     space: int = 0
     turns: tuple[Turn, ...] = ()
+    doubt: Doubt | None = None
     met: Mapping[str, float] = field(default_factory=dict)
     asked: float | None = None
     idle_gain: float = float("nan")
@@ -347,6 +363,31 @@ def _unmeasured(found: Found) -> Iterator[Facts]:
         yield {"share": share}
 
 
+def _decisive(found: Found, kind: str) -> Iterator[Facts]:
+    """The largest source of doubt if it is of a kind and its share of the expected regret is large.
+    That share stands in for what measuring it is worth."""
+    doubt = found.answer.doubt if found.answer else None
+    if doubt is not None and doubt.share * doubt.regret >= DECIDES:
+        of, _, by = doubt.source.partition(": ")
+        if of == kind:
+            yield {"share": min(doubt.share, 1.0), "by": by}
+
+
+def _rate_decides(found: Found) -> Iterator[Facts]:
+    """That the training rate is the largest doubt and the user did not measure it."""
+    by_others = (anchors.PUBLISHED, anchors.ALIKE)
+    if found.answer is not None and found.answer.recommended.computing in by_others:
+        yield from _decisive(found, COMPUTING)
+
+
+def _communication_decides(found: Found) -> Iterator[Facts]:
+    """That communication is the largest doubt and was not measured, unless its share of the step
+    says so."""
+    if found.answer is not None and not [*_unmeasured(found)]:
+        grade = int(np.ravel(found.answer.recommended.evaluation.grade)[0])
+        yield from _decisive(found, COMMUNICATION) if grade > Grade.INSIDE else ()
+
+
 def _untimed(found: Found) -> Iterator[Facts]:
     if found.answer is not None and found.answer.recommended.computing == anchors.NOBODY:
         yield {"workload": found.problem.workload.title or found.problem.workload.name}
@@ -459,6 +500,12 @@ ROWS = (
         "{instead} wins {side} {at:{unit}}.", "Get a quote for the {part}"),
     Row("rival's price turns the answer", _rival_turns, 84, True,
         "It wins {side} {at:{unit}}.", "Get a quote for the {part}"),
+    Row("training rate decides", _rate_decides, 82, True,
+        "It is behind {share:%} of what is not known.",
+        "Measure the training rate on one such machine"),
+    Row("communication decides", _communication_decides, 80, True,
+        "It is behind {share:%} of what is not known.",
+        "Measure communication by {by} on such machines"),
     Row("limit doubtful", _limit_doubtful, 78, True,
         "{limit} holds in {share:%}.", "Run it with --confidence 90%"),
     Row("not sold", _obstacle(UNSOLD), 76, True, "{why}.", "Find a seller of {part}"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from dse.decision.remarks import (
     Answer,
+    Doubt,
     Found,
     Remark,
     Side,
@@ -105,11 +106,22 @@ def _answer(problem: Problem, document: RunDocument, values: Mapping[str, Value 
         priced=document.counts.points if document.engine == "guided" else 0,
         space=document.counts.space or 0,
         turns=tuple(_turns(document)),
+        doubt=_doubt(document),
         met=sure.choices[0].met if sure else {},
         asked=asked.asked if asked else None,
         idle_gain=_for_nothing(document),
         settings=_settings(document) if without else "",
     )
+
+
+def _doubt(document: RunDocument) -> Doubt | None:
+    """The first source is the largest."""
+    sure = document.certainty
+    if sure is None or not sure.sources:
+        return None
+    first = sure.sources[0]
+    return Doubt(source=first.source, share=max(first.gain_total, first.cost_total),
+                 regret=sure.choices[0].regret)  # fmt: skip
 
 
 def _side(problem: Problem, values: Mapping[str, Value | None], point: Point) -> Side:

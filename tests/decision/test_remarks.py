@@ -10,7 +10,19 @@ import pytest
 
 from dse.calibration.throughput_part import Throughput
 from dse.decision import remarks as decision
-from dse.decision.remarks import BY_NAME, ROWS, Facts, Found, Remark, Turn, state
+from dse.decision.remarks import (
+    BY_NAME,
+    ROWS,
+    Answer,
+    Doubt,
+    Facts,
+    Found,
+    Remark,
+    Side,
+    Turn,
+    state,
+)
+from dse.pricing import anchors
 from dse.pricing.load import load
 from dse.report.remarks import line
 from tests.calibration import library_profiles, server_profiles
@@ -141,3 +153,33 @@ def test_a_turn_is_as_far_as_its_price_must_move() -> None:
     assert turn.facts["side"] == "above"
     assert turn.distance == pytest.approx(0.6931, abs=1e-4)
     assert replace(turn, at=50.0).distance == turn.distance
+
+
+RATE, PATH, STEP = "training rate decides", "communication decides", "communication unmeasured"
+
+
+@pytest.mark.parametrize(
+    ("source", "regret", "computing", "batch", "expected"),
+    [
+        ("computing", 0.1, anchors.ALIKE, 64, [RATE]),
+        ("computing", 0.08, anchors.ALIKE, 64, []),
+        ("computing", 0.1, anchors.OWN, 64, []),
+        ("communication: ps", 0.1, anchors.OWN, 64, [PATH]),
+        ("communication: ps", 0.08, anchors.OWN, 64, []),
+        ("communication: ps", 0.1, anchors.OWN, 32, [STEP]),  # 16 % of the step, not 9 %
+        ("price: a10", 0.4, anchors.ALIKE, 64, []),
+    ],
+)
+def test_what_decides_most_and_was_not_measured_blocks_where_much_is_at_stake(
+    tmp_path: Path, source: str, regret: float, computing: str, batch: int, expected: list[str]
+) -> None:
+    problem = load(studies.written(tmp_path, studies.SMALL))
+    values = {**problem.study.baseline.values, "batch_per_gpu": batch}
+    side = Side(values=values, evaluation=problem.point(values), bill=(), computing=computing,
+                extrapolated=False)  # fmt: skip
+    doubt = Doubt(source=source, share=0.6, regret=regret)
+    found = Found(problem, Answer(recommended=side, baseline=side, doubt=doubt))
+    kinds = (RATE, PATH, STEP)
+    blocking = [one.row for one in decision.remarks(found) if one.row.name in kinds]
+    assert [row.name for row in blocking] == expected
+    assert all(row.blocks for row in blocking)
