@@ -17,6 +17,8 @@ import numpy as np
 from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import implausible, lapsed
+from dse.model.aggregation.algorithms import ALGORITHMS
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
@@ -26,8 +28,9 @@ from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
 from dse.search.certainty.sources import COMMUNICATION, COMPUTING
 from dse.spelling import enumerated
-from dse.study import Value
+from dse.study import Value, Wire
 from dse.study.definition import IGNORED
+from dse.study.quantities import PURCHASE, facts_of
 
 Number: TypeAlias = str | int | float  # a name, or a number in SI units
 Facts: TypeAlias = Mapping[str, Number]
@@ -349,6 +352,19 @@ def _left_out(found: Found) -> Iterator[Facts]:
         yield {"machines": ", ".join(old)}
 
 
+def _same_price(found: Found) -> Iterator[Facts]:
+    """That links of several speeds cost what the links of one fabric do."""
+    study = found.problem.study
+    if PURCHASE not in facts_of(objective.name for objective in study.objectives):
+        return
+    for link in study.values("inter_node"):
+        if not isinstance(link, Wire) or link.fabric is None:
+            continue
+        own = None not in (link.nic_usd, link.switch_port_usd, link.cable_usd)
+        if not own and link.bytes_per_s != catalog.fabric(link.fabric).bytes_per_s:
+            yield {"link": link.label, "fabric": catalog.fabric(link.fabric).title}
+
+
 # Of how sure the speed is.
 
 
@@ -439,6 +455,13 @@ def _contradicting_rates(found: Found) -> Iterator[Facts]:
         if rate_doubts.contradict(rows):
             rates = sorted(row.samples_per_s for row in rows)
             yield {"low": rates[0], "high": rates[-1], "accelerator": rows[0].accelerator}
+
+
+def _not_of_nccl(found: Found) -> Iterator[Facts]:
+    for name in found.problem.study.aggregations:
+        known = name.algorithm in NCCL_ALGORITHMS or name.algorithm not in ALGORITHMS
+        if name.transport.startswith("nccl") and not known:
+            yield {"aggregation": str(name)}
 
 
 def _approaches_elsewhere(found: Found) -> Iterator[Facts]:
@@ -544,6 +567,8 @@ ROWS = (
     Row("commitment", _committed, 40, False, "The {term} term commits to {usd:USD}."),
     Row("offers past", _past_offers, 38, False,
         "{count:n} offers are past their last day, that for {part} among them."),
+    Row("links priced alike", _same_price, 34, False,
+        "{link} is priced as {fabric}.", "Give nic, switch_port and cable of each speed"),
     Row("profile unused", _unused_profiles, 32, False, "Profile {profile} prices nothing: {why}."),
     Row("cards shared", _shared_cards, 28, False,
         "{count:n} {accelerator} of a node share one network card; such machines have {nics:n}."),
@@ -551,6 +576,8 @@ ROWS = (
         "{approach} was fitted on {fabric} and is assumed on other links."),
     Row("embedding tables", _embeddings, 24, False,
         "Embedding tables of {bytes:B} are in no accelerator's memory."),
+    Row("not of NCCL", _not_of_nccl, 23, False,
+        "NCCL has no {aggregation}: somebody would have to write it."),
     Row("left out", _left_out, 20, False, "No longer sold new, so left out: {machines}."),
 )  # fmt: skip
 BY_NAME: Mapping[str, Row] = {row.name: row for row in ROWS}

@@ -70,6 +70,14 @@ def test_offers_past_their_validity_are_counted(tmp_path: Path) -> None:
     assert "a10" in str(found["part"])
 
 
+def test_links_that_cost_what_another_speed_costs_are_told(tmp_path: Path) -> None:
+    before, rest = studies.SMALL.split("  inter_node:\n")
+    _, _, after = rest.partition("cable: 60 USD}\n")
+    links = "{bandwidth: [25 Gbps, 100 Gbps], fabric: 100gbe}"
+    found = told(tmp_path, f"{before}  inter_node: {links}\n{after}", "links priced alike")
+    assert [one["link"] for one in found] == ["25 Gbps"]
+
+
 def test_a_profile_that_prices_nothing_is_told_with_the_reason(tmp_path: Path) -> None:
     forced = studies.CAVEATS.replace("[auto-nccl, ring-nccl]", "[ring-mpi, ps-grpc]").replace(
         "aggregation: auto-nccl", "aggregation: ring-mpi"
@@ -102,6 +110,12 @@ def test_rates_that_contradict_one_another_are_told(tmp_path: Path) -> None:
 
     assert [(one["low"], one["high"]) for one in found(4000.0)] == [(1500.0, 4000.0)]
     assert found(1520.0) == []
+
+
+def test_algorithms_that_nccl_does_not_have_are_no_remark_of_those_it_has(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("[ring-mpi,", "[ring-nccl, halving-doubling-nccl, ring-mpi,")
+    found = told(tmp_path, text, "not of NCCL")
+    assert [one["aggregation"] for one in found] == ["halving-doubling-nccl"]
 
 
 def test_cards_shared_where_machines_are_sold_with_more(tmp_path: Path) -> None:
