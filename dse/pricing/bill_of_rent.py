@@ -19,13 +19,19 @@ from dse.pricing.problem import Problem
 from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 
+RENTED = "_rented"  # what follows the name of a bill of rent, where there is one of purchase, too
 
-def bill(problem: Problem, values: Mapping[str, Value | None]) -> tuple[Item, ...]:
+
+def bills(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, tuple[Item, ...]]:
     """What a study pays for a point: the bill of its rent where its money is rent, else that of its
-    purchase."""
-    if rents(problem.study):
-        return bill_of_rent(problem, values)
-    return bill_of_materials(problem.points_at(values))
+    purchase, which has an empty name; where it counts both, that of the rent is named RENTED."""
+    study = problem.study
+    if rents(study):
+        return {"": bill_of_rent(problem, values)}
+    found = {"": bill_of_materials(problem.points_at(values))}
+    if RENT in facts_of(objective.name for objective in study.objectives):
+        found[RENTED] = bill_of_rent(problem, values)
+    return found
 
 
 def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[Item, ...]:

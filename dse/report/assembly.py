@@ -16,7 +16,7 @@ from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
-from dse.pricing.bill_of_rent import bill
+from dse.pricing.bill_of_rent import bills
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -147,13 +147,14 @@ def build(
             study.resolution,
         ),
         bills={
-            name: bill(problem, values)
+            f"{name}{kind}": items
             for name, values in (
                 ("baseline", study.baseline.values),
                 ("recommended", values),
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
+            for kind, items in bills(problem, values).items()
         },
         certainty=certainty(
             draws, chosen.position, named, confidence.usually(draws, rule, chosen.position)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
+from dse.pricing.bill_of_rent import RENTED
 from dse.report import money
 from dse.report.deal import buys
 from dse.report.design_point import Point
@@ -55,12 +56,13 @@ class Table(NamedTuple):
 def tables(document: RunDocument) -> tuple[Table, ...]:
     """The bills, each once; points that order the same share one."""
     found: dict[tuple[Item, ...], list[str]] = {}
-    for name, title in _TITLES.items():
-        if items := document.bills.get(name):
-            found.setdefault(items, []).append(title)
+    for kind in ("", RENTED):
+        for name, title in _TITLES.items():
+            if items := document.bills.get(f"{name}{kind}"):
+                found.setdefault(items, []).append(title)
     return tuple(
         Table(
-            _title(titles),
+            f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
             tuple(map(_line, items)),
             to_the_cent(total(items)),
             _below(items),

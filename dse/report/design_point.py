@@ -340,8 +340,9 @@ class Explained(Point):
     own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
     quantity, None where there is none; bill: what is ordered for it, or rented where the study's
-    money is rent; goodput: the share of a run's time that trains; target: of its run, in words;
-    ownership: buying beside renting; rental: the terms, in words; power: what draws its watts."""
+    money is rent; rented: what is rented where it counts purchase and rent; goodput: the share of a
+    run's time that trains; target: of its run, in words; ownership: buying beside renting; rental:
+    the terms, in words; power: what draws its watts."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -356,6 +357,7 @@ class Explained(Point):
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
     bill: tuple[Flat[Item], ...] = ()
+    rented: tuple[Flat[Item], ...] | None = field(default=None, metadata=IF_ANY)
     goodput: Goodput | None = None
     target: str | None = field(default=None, metadata=IF_ANY)
     ownership: Owned | None = None

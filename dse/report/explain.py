@@ -73,6 +73,8 @@ def lines(point: Explained) -> list[str]:
         out += money.lines(point.ownership)
     if point.bill:
         out += ["", bills.heading(point.bill), *bills.lines(point.bill), ""]
+    if point.rented:
+        out += [bills.heading(point.rented), *bills.lines(point.rented), ""]
     slack = point.memory_slack_bytes
     out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
     for name, of_part in point.memory.items():

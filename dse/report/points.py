@@ -16,7 +16,7 @@ from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array, scalar
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, market, memory_remedies
-from dse.pricing.bill_of_rent import bill
+from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
@@ -135,7 +135,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
     """What `dse explain` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
     checks = constraints.demands(problem.point(values), problem.study)
-    points = problem.points_at(values)
+    points, billed = problem.points_at(values), bills(problem, values)
     return Explained(
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
@@ -150,7 +150,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=by_name(point.interval),
-        bill=bill(problem, values),
+        bill=billed[""],
+        rented=billed.get(RENTED),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=money.of_point(problem, values),

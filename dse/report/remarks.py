@@ -17,7 +17,7 @@ from dse.decision.remarks import (
     remarks,
     state,
 )
-from dse.pricing.bill_of_rent import bill
+from dse.pricing.bill_of_rent import bills
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.certainty.facts import Choice, PriceFlip
@@ -128,7 +128,7 @@ def _side(problem: Problem, values: Mapping[str, Value | None], point: Point) ->
     return Side(
         values=values,
         evaluation=problem.point(values),
-        bill=bill(problem, values),
+        bill=tuple(item for items in bills(problem, values).values() for item in items),
         computing=point.computing,
         extrapolated=bool(point.run and point.run.extrapolated),
     )

@@ -10,7 +10,7 @@ import pytest
 
 from dse.decision.remarks import BY_NAME, Answer, Found, Side
 from dse.pricing.bill_of_materials import Item
-from dse.pricing.bill_of_rent import bill, bill_of_rent, for_other_terms
+from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills, for_other_terms
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from dse.report.remarks import of_study
@@ -55,7 +55,7 @@ def test_the_sum_of_a_bill_of_rent_is_the_cost_of_the_run_to_the_cent(
     assert item.rent.hours == pytest.approx(hours)
     assert item.usd == pytest.approx(machines * an_hour * hours, abs=0.005)
     assert item.usd == pytest.approx(float(np.ravel(priced["per_run"])[0]), abs=0.005)
-    assert bill(problem, values) == (item,)
+    assert bills(problem, values) == {"": (item,)}
 
 
 def test_the_hours_that_are_paid_are_training_failures_start_and_rounding(tmp_path: Path) -> None:
@@ -189,10 +189,14 @@ def test_a_price_that_nobody_knows_leaves_the_sum_open(tmp_path: Path) -> None:
     assert (item.unit_usd, item.usd) == (None, None)
 
 
-def test_a_study_of_purchase_and_rent_has_the_bill_of_its_purchase(tmp_path: Path) -> None:
-    problem = rented(tmp_path, "[capital, per_run]")
-    capital = float(np.ravel(problem.point(point(problem))["capital"])[0])
-    assert total(bill(problem, point(problem))) == pytest.approx(capital)
+def test_a_study_of_purchase_and_rent_has_both_bills(tmp_path: Path) -> None:
+    both = bills(problem := rented(tmp_path, "[capital, per_run]"), point(problem))
+    assert sorted(both) == ["", RENTED]
+    priced = problem.point(point(problem))
+    for kind, name in (("", "capital"), (RENTED, "per_run")):
+        assert total(both[kind]) == pytest.approx(float(np.ravel(priced[name])[0]), abs=0.005)
+    bought = rented(tmp_path, "capital")
+    assert list(bills(bought, point(bought))) == [""]
 
 
 def test_a_run_of_unknown_length_has_no_sum() -> None:

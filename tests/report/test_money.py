@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dse
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import money
+from dse.report import bills, money
 from dse.report.design_point import Owned
+from dse.report.document_files import read_document
 from tests.pricing import studies
+from tests.report.brief import briefly
 
 TARGET = "target: {samples: 1e8}\n"
 RENTED = studies.SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
@@ -108,3 +112,19 @@ def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) 
     half = owned(problem(tmp_path, even + "ownership: {utilisation: 0.5}\n"))
     assert half.break_even_months == pytest.approx(48)
     assert half.totals[1].own_usd == pytest.approx(half.totals[1].rent_usd)
+
+
+def test_who_minimizes_purchase_and_rent_is_told_of_both(tmp_path: Path) -> None:
+    """By hand: a commitment pays 8,760 hours a year."""
+    text = studies.SMALL.replace("minimize: capital", "minimize: [capital, hourly]")
+    with briefly():
+        dse.run(studies.written(tmp_path, text + "rental: {term: 1-year}\n"),
+                out=tmp_path / "out", executor="local")  # fmt: skip
+    rows = csv.DictReader((tmp_path / "out" / "bom.csv").read_text("utf-8").splitlines())
+    (rent, *_) = (row for row in rows if row["point"] == "recommended_rented")
+    assert rent["term"] == "1-year"
+    found = read_document(tmp_path / "out")
+    (told,) = (one for one in found.remarks if one.name == "commitment")
+    an_hour = float(rent["quantity"]) * float(rent["unit_usd"])
+    assert told.facts["usd"] == pytest.approx(8760 * an_hour)
+    assert any(table.rented for table in bills.tables(found))
