@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -39,9 +39,7 @@ def nothing_feasible(
     most = f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}"
     if rejected.get(constraints.FITS) == points:
         most = f"{problem.workload.name} fits on no accelerator of the space"
-    advice = _advice(problem.study, remedies(problem.study, evaluations))
-    if not advice and {*failed} & {one.text for one in problem.study.constraints if one.expression}:
-        advice = "loosen these limits"
+    advice = _advice(problem.study, failed, *reached(problem.study, evaluations))
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {points:,} points meets every constraint; {most}; "
         f"nearest is {_named(problem.study, labels)}, which {' and '.join(missed)}"
@@ -80,31 +78,46 @@ def _value(evaluation: Evaluation, name: str) -> float:
     return float(np.ravel(evaluation[name])[0])
 
 
-def remedies(study: Study, evaluations: Iterable[Evaluation]) -> dict[str, float]:
-    """How far each limit would have to move, alone, so that some point meets every constraint: by
-    its text, the quantity that it bounds in SI units. Without those that bound several quantities,
-    and those that are not enough. evaluations: of all points, in parts."""
-    limits = [one for one in study.constraints if one.expression is not None and one.limit]
-    nearest = dict.fromkeys((one.text for one in limits), (np.inf, np.nan))
+def reached(
+    study: Study, evaluations: Iterable[Evaluation]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """How near the points come to each limit: by its text, the quantity that it bounds, in SI.
+
+    First of those that meet every other constraint, so that moving this limit alone is enough; then
+    of all that meet what is no limit, where none of them meets this one. Without limits that bound
+    several quantities. evaluations: of all points, in parts.
+    """
+    texts = {one.text for one in study.constraints if one.expression is not None}
+    limits = [one for one in study.constraints if one.text in texts and one.limit]
+    found = [dict.fromkeys((one.text for one in limits), (np.inf, np.nan)) for _ in range(2)]
     for evaluation in evaluations:
         masks = dict(constraints.demands(evaluation, study))
         for one in limits:
             assert one.expression is not None
             assert one.limit is not None
-            past = one.expression.violation(evaluation)
-            others = [mask for text, mask in masks.items() if text != one.text]
-            quantity = evaluation[one.limit.name]
-            past, quantity, *others = np.broadcast_arrays(past, quantity, *others)
-            past = np.where(np.logical_and.reduce(others) & ~np.isnan(past), past, np.inf)
-            at = int(np.argmin(past))
-            if past.flat[at] < nearest[one.text][0]:
-                nearest[one.text] = float(past.flat[at]), float(quantity.flat[at])
-    return {text: value for text, (past, value) in nearest.items() if past < np.inf}
+            past, quantity = one.expression.violation(evaluation), evaluation[one.limit.name]
+            for nearest, left_out in zip(found, ({one.text}, texts), strict=True):
+                met = [mask for text, mask in masks.items() if text not in left_out]
+                far, reaches, *met = np.broadcast_arrays(past, quantity, *met)
+                far = np.where(np.logical_and.reduce(met) & ~np.isnan(far), far, np.inf)
+                at = int(np.argmin(far))
+                if far.flat[at] < nearest[one.text][0]:
+                    nearest[one.text] = float(far.flat[at]), float(reaches.flat[at])
+    within, of_all = ({text: value for text, (past, value) in nearest.items() if 0 < past < np.inf}
+                      for nearest in found)  # fmt: skip
+    return within, of_all
 
 
-def _advice(study: Study, moved: Mapping[str, float]) -> str:
-    """``loosen speedup >= 4 to 3.21, or capital <= 50 kUSD to 61,000 USD``; empty where no limit
-    alone is enough."""
+def _advice(
+    study: Study, failed: Collection[str], within: Mapping[str, float], of_all: Mapping[str, float]
+) -> str:
+    """``loosen speedup >= 4 to 3.21, or capital <= 50 kUSD to 61,000 USD``; where no limit alone is
+    enough, those that the nearest point fails, with the best of all points."""
     bounded = {one.text: one.limit.name for one in study.constraints if one.limit}
-    each = [f"{text} to {QUANTITIES[bounded[text]].text(value)}" for text, value in moved.items()]
-    return f"loosen {', or '.join(each)}" if each else ""
+    told = {text: QUANTITIES[bounded[text]].text(value)
+            for text, value in (within or of_all).items()}  # fmt: skip
+    if within:
+        return f"loosen {', or '.join(f'{text} to {value}' for text, value in told.items())}"
+    each = [f"{one.text} (the best of all is {told[one.text]})" if one.text in told else one.text
+            for one in study.constraints if one.expression and one.text in failed]  # fmt: skip
+    return f"loosen {' and '.join(each)}" if each else ""

@@ -16,6 +16,7 @@ from dse.pricing.problem import Problem
 from dse.search import infeasibility
 from dse.search.run import run
 from dse.study import Study
+from dse.study.quantities import QUANTITIES
 from tests.pricing import studies
 
 LIMIT = '"capital <= 200 kUSD"'
@@ -77,10 +78,26 @@ def test_limits_that_are_enough_to_move_are_those_found_point_by_point(
         for one in study.constraints
         if one.limit and one.text not in (constraints.FITS, "global_batch < 256")
     }
-    found = infeasibility.remedies(study, every)
+    found, _ = infeasibility.reached(study, every)
     found.pop("global_batch < 256", None)  # the least, as of money
     assert found == {text: value for text, value in expected.items() if np.isfinite(value)}
     assert bool(found) == (limits != ("capital <= 1 USD", "power <= 1 W"))
+
+
+@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
+def test_of_limits_that_must_both_move_the_best_of_all_is_told(
+    tmp_path: Path, engine: str, every: list[Evaluation]
+) -> None:
+    problem = problem_of(tmp_path, "capital <= 1 USD", "power <= 1 W", "speedup >= 0.1")
+    free = problem_of(tmp_path).study
+    within, of_all = infeasibility.reached(problem.study, every)
+    assert within == {}
+    assert of_all == {f"{name} <= 1 {unit}": best_without(every, free, name, "")
+                      for name, unit in (("capital", "USD"), ("power", "W"))}  # fmt: skip
+    *_, advice = refusal(problem, engine).split("; ")
+    best = [QUANTITIES[text.split()[0]].text(value) for text, value in of_all.items()]
+    assert re.findall(r"best of all is ([^)]+)", advice) == best
+    assert "speedup" not in advice
 
 
 def test_a_point_of_which_nobody_knows_hides_no_other(tmp_path: Path) -> None:
