@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
+from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
+from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -28,7 +30,7 @@ from dse.report import (
 from dse.report.assumptions import assumptions
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.choices import choices
-from dse.report.design_point import Baseline, Recommended
+from dse.report.design_point import Baseline, Point, Recommended
 from dse.report.document import (
     AxisRange,
     AxisRow,
@@ -164,8 +166,9 @@ def build(
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
-        extrapolated=Extrapolated(front=sum(point.extrapolated for point in front)),
+        extrapolated=_extrapolated(problem, front),
         target=training_runs.said(problem),
+        qualities=training_runs.qualities(problem),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
@@ -175,6 +178,7 @@ def build(
         ownership=money.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
         repricing=repricing(draws, chosen.position),
+        prices=part_prices(problem),
         none_feasible=none_feasible.none_feasible(outcome),
     )
     found, state = of_run(problem, document, values)
@@ -274,14 +278,22 @@ def _profile(problem: Problem, name: str, path: Path) -> CalibrationRow:
         name=profile.name,
         transport=profile.transport,
         system=profile.system,
+        device=profile.device,
+        source=profile.source,
         library=f"{profile.library} {profile.version}",
+        machine=dict(profile.machine),
         date=profile.date,
         link=profile.link,
+        link_bytes_per_s=profile.link_bytes_per_s,
         ranks=profile.ranks,
         message_bytes=profile.message_bytes,
+        split=f"{profile.split}: {profile.split_reason}",
+        gamma_s_per_byte=profile.gamma_s_per_byte,
         algorithms={
             algorithm: FitErrors(
                 error_median=fit.error,
+                error_p90=fit.error_p90,
+                textbook_error_median=fit.textbook_error,
                 held_out=held_out,
             )
             for algorithm, fit, held_out in _parts(profile)
@@ -313,3 +325,14 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
         yield AUTO, profile.auto, profile.auto.held_out
     for transport, part in profile.ps.items():
         yield f"{PS}-{transport}", part, "workers and servers"
+
+
+def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
+    return Extrapolated(
+        front=sum(point.extrapolated for point in front),
+        why="The measured range is of ranks, nodes, message sizes, algorithms and links; where "
+        "the library chose the algorithm, also of ranks per node and of the accelerator. Element "
+        "sizes count where the host adds the elements, and for small messages."
+        if problem.step_model.measurable
+        else f"{FORMULA[0].upper()}{FORMULA[1:]}.",
+    )

@@ -163,6 +163,8 @@ class FitErrors:
     """Relative errors of a fit on what was left out of it. held_out: what that was."""
 
     error_median: float | None = None
+    error_p90: float | None = None
+    textbook_error_median: float | None = None
     held_out: str | None = None
 
 
@@ -189,11 +191,17 @@ class CalibrationRow:
     name: str
     transport: str
     system: str = ""
+    device: str = ""
+    source: str = ""
     library: str
+    machine: Mapping[str, str | int | float]
     date: str
     link: str
+    link_bytes_per_s: float | None = None
     ranks: tuple[int, int]
     message_bytes: Bounds
+    split: str
+    gamma_s_per_byte: float | None = None
     algorithms: Mapping[str, FitErrors]
     compute: tuple[str, ...] = ()
     rates: tuple[RateRow, ...] = ()
@@ -214,9 +222,10 @@ class TransportRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Extrapolated:
-    """How many front points are priced outside what was measured."""
+    """How many front points are priced outside what was measured, and what counts as that."""
 
     front: int
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,10 +355,12 @@ class RunDocument:
     misses a limit, so its own points would not tell. bills: what is
     ordered for the points that the answer names, by their names here. none_feasible: values of
     which no point is feasible. questions: what was asked beside the study, by option; confidence:
-    None where none was asked for. target: of a run, in words, None without one. ownership: buying
-    the recommended point beside renting it. owned: what stands there already, in words; None where
-    nothing does. repricing: None where no price changes what the study compares. remarks: the
-    heaviest first. state: how near the answer is to being signed."""
+    None where none was asked for. target: of a run, in words, None without one. qualities: quality
+    targets of the study's workload that it does not use. ownership: buying the recommended point
+    beside renting it. owned: what stands there already, in words; None where nothing does.
+    repricing: None where no price changes what the study compares. prices: of the parts that the
+    search may choose. remarks: the heaviest first. state: how near the answer is to being
+    signed."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -387,6 +398,7 @@ class RunDocument:
     transports: tuple[TransportRow, ...]
     extrapolated: Extrapolated
     target: str | None = field(default=None, metadata=IF_ANY)
+    qualities: tuple[str, ...] = ()
     remarks: tuple[RemarkLine, ...] = ()
     state: State = "ready"
     assumptions: tuple[str, ...]
@@ -398,6 +410,7 @@ class RunDocument:
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
+    prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
     none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)
 
     @property

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dse import catalog
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -60,6 +61,14 @@ def said(problem: Problem) -> str | None:
 
 def _many(amount: str, what: str) -> str:
     return f"{amount} {what}{'s' * (amount != '1')}"
+
+
+def qualities(problem: Problem) -> tuple[str, ...]:
+    """Quality targets of the study's workload that it does not use."""
+    if problem.study.target is not None and problem.study.target.quality:
+        return ()
+    known = catalog.quality_targets()
+    return tuple(one.name for one in known if one.workload == problem.workload.name)
 
 
 def amount(name: str, value: float | None) -> str:

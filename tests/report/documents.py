@@ -300,7 +300,7 @@ def _searched(gain: str, cost: str, also: str | None) -> dict[str, Any]:
                 "note": "latency and copies from the catalogue",
             },
         ],
-        "extrapolated": {"front": sum(p["extrapolated"] for p in front)},
+        "extrapolated": {"front": sum(p["extrapolated"] for p in front), "why": "Ranks and sizes."},
         "assumptions": ["Efficiency 0.7 of peak is recalled, not checked."],
         "sources": sources(),
         "reproduce": ["git checkout v0.1.0", "dse run search_spaces/example.yaml --seed 0"],
@@ -312,6 +312,7 @@ def calibration() -> dict[str, Any]:
     """One calibration profile."""
     return {
         "name": "this-machine", "transport": "mpi", "library": "Open MPI 5.0.8",
+        "machine": {"cores": 2}, "split": "assumed: measured on one link",
         "date": "2026-11-20", "link": "shared memory", "ranks": [2, 8],
         "message_bytes": [8, 67108864],
         "algorithms": {"ring": {"error_median": 0.08},

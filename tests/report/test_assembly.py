@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse import catalog
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.model.terms import TERMS
@@ -57,6 +58,20 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
         "mpi": (False, True), "gloo": (False, False)
     }  # fmt: skip
     assert 0 < len(again["sample"]["gain"]) <= assembly.SAMPLED
+    ((row, fit),) = ((one, problem.profiles["mpi"].fits["ring"]) for one in again["calibration"])
+    assert row["machine"] == dict(problem.profiles["mpi"].machine)
+    assert row["gamma_s_per_byte"] == problem.profiles["mpi"].gamma_s_per_byte
+    assert row["link_bytes_per_s"] == problem.profiles["mpi"].link_bytes_per_s
+    assert row["algorithms"]["ring"]["error_p90"] == fit.error_p90
+    assert row["algorithms"]["ring"]["textbook_error_median"] == fit.textbook_error
+    assert {"device", "source", "split"} <= set(row)
+    assert again["extrapolated"]["why"]
+    bought = {item["item"]: item["unit_usd"] for item in again["prices"]}
+    billed = {item.item: item.unit_usd for item in found.bills["recommended"]}
+    known = {catalog.accelerator(str(one)).title for one in problem.study.values("accelerator")}
+    assert known < set(bought)
+    assert known & set(billed)
+    assert all(billed[name] == bought[name] for name in set(billed) & set(bought))
     for point in again["front"]:
         assert sum(point["terms"].values()) == pytest.approx(point["step_s"], rel=1e-6)
         if point["interval"]:
