@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 MICRO = 1e6
 GIGA = 1e9
-UNITS = {"s": (MICRO, "us"), "s/byte": (MICRO * 2.0**20, "us/MiB")}  # as they are shown
+UNITS = {"s": (MICRO, "us"), "s/byte": (MICRO * 2.0**20, "us/MiB"), "byte/s": (1 / GIGA, "GB/s")}
 ENDS = ("value", "low", "high")
-PER_BYTE = "per byte"
+PER_BYTE, ON_NODE = "per byte", "on one node"
 TEXTBOOK = "textbook: one latency and one bandwidth for all sizes; residual: on the fitted data"
 TIERS = (
     "inside a node",
@@ -98,6 +98,7 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
     for assumed in profile.assumed:
         out.print(f"[yellow]assumed:[/] {escape(assumed)}", highlight=False)
     if profile.auto is not None:
+        out.print(f"layouts measured: {_layouts(profile.auto)}", highlight=False)
         out.print(f"composition: {composition_text(profile.auto)}", highlight=False)
     for transport, part in profile.ps.items():
         out.print(servers_text(transport, part), highlight=False)
@@ -156,7 +157,7 @@ def _interval(fit: Fit) -> tuple[Any, Any]:
 
 def _costs(profile: Profile) -> list[tuple[str, Mapping[str, Any]]]:
     """Every fitted cost with what it is of: algorithm, library or servers."""
-    groups = [(f"{name} on one node", _fit_costs(fit)) for name, fit in profile.fits.items()]
+    groups = [(f"{name} {ON_NODE}", _fit_costs(fit)) for name, fit in profile.fits.items()]
     groups += [(f"{name} between nodes", _network_costs(fit))
                for name, fit in profile.network.items()]  # fmt: skip
     if profile.auto is not None:
@@ -168,10 +169,17 @@ def _costs(profile: Profile) -> list[tuple[str, Mapping[str, Any]]]:
 def _fit_costs(fit: Fit) -> list[dict[str, Any]]:
     low, high = _interval(fit)
     return [
-        {"name": label, "value": value, "low": a, "high": b,
-         "unit": "s/byte" if "byte" in label else "s"}
+        {"name": label.replace("s_per_byte", "bandwidth"), "value": _rate(value),
+         "low": _rate(b), "high": _rate(a), "unit": "byte/s"}
+        if label.startswith("s_per_byte")
+        else {"name": label.replace("_s", ""), "value": value, "low": a, "high": b, "unit": "s"}
         for label, value, a, b in zip(_labels(fit), fit.coefficients, low, high, strict=True)
     ]  # fmt: skip
+
+
+def _rate(seconds_per_byte: float) -> float:
+    """Bytes/s; infinite where bytes cost nothing."""
+    return 1 / seconds_per_byte if seconds_per_byte > 0 else np.inf
 
 
 def _network_costs(fit: NetworkFit) -> list[dict[str, Any]]:
@@ -191,14 +199,16 @@ def _parameters(costs: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
     rows, named = [], ""
     for name, cost in costs:
         scale, unit = UNITS.get(cost["unit"], (1.0, cost["unit"]))
-        values = (
-            short(scale * cost[key]) if key in cost else "" for key in ("value", "low", "high")
-        )
+        values = (_shown(scale * cost[key]) if key in cost else "" for key in ENDS)
         rows.append(("" if name == named else name, cost["name"], *values, unit))
         named = name
     columns: Columns = ("of", "parameter", *numbers("value", "5 %", "95 %"), "unit")
-    title = "cost of a message or call for a rank with its own core (90 % interval)"
-    return console_table(columns, rows, title)
+    own = f"{ON_NODE}: for a rank with its own core" * any(ON_NODE in name for name, _ in costs)
+    return console_table(columns, rows, "cost of a message or call (90 % interval)", own)
+
+
+def _shown(value: float) -> str:
+    return short(value) if np.isfinite(value) else "free"
 
 
 def _errors(profile: Profile) -> Table | None:
@@ -313,6 +323,14 @@ def _per_range(edges: Sequence[str], each: Array) -> list[tuple[str, Array]]:
         high = f"{' to' if start else ' up to'} {edges[end - 1]}" if end < len(prices) else ""
         found.append((low + high, prices[start]))
     return found
+
+
+def _layouts(fit: LibraryFit) -> str:
+    """Layouts measured, as '8 ranks (4 per node)'."""
+    layouts = sorted({(int(a.ranks), int(min(a.ranks, a.ranks_per_node))) for a in fit.anchors})
+    if not layouts:
+        return f"{span_text(*fit.ranks_per_node)} ranks per node"
+    return ", ".join(f"{n:,} ranks ({g:,} per node)" for n, g in layouts)
 
 
 def composition_text(fit: LibraryFit) -> str:

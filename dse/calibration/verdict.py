@@ -47,6 +47,8 @@ def _said(profile: Profile, algorithms: Sequence[str]) -> Iterator[str]:
 def _judged(profile: Profile, algorithm: str) -> str:
     """What one algorithm's prices are good for."""
     points = [point for point in profile.points if point.algorithm == algorithm]
+    if not points:
+        return "not checked, as the profile has none of the times that it was fitted on"
     errors = _errors(points)
     if not errors:
         return "not checked, as too little was measured to leave any out of the fit"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from dse.calibration import profile_data
-from dse.calibration.profile_tables import library_data
+from dse.calibration import Profile, profile_data, read_profile
+from dse.calibration.profile_tables import library_data, show_profile
 from tests.calibration import library_profiles
+from tests.golden.answers import HERE as GOLDEN
 
 
 def test_named_parameters_match_the_coefficients() -> None:
@@ -22,6 +25,33 @@ def test_named_parameters_match_the_coefficients() -> None:
     assert named["per byte between nodes"]["unit"] == "s/byte"
     assert named["per call"]["low"] == pytest.approx(18e-6)
     assert len(named) == 5
+
+
+def shown(profile: Profile) -> str:
+    console = Console(width=200, file=StringIO())
+    show_profile(profile, console)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_a_byte_of_one_step_is_shown_by_its_bandwidth() -> None:
+    profile = read_profile(GOLDEN / "calibrations" / "this-machine.yaml")
+    ring = replace(profile.fits["ring"], s_per_byte=(1e-9, 0.0))
+    told = shown(replace(profile, fits={"ring": ring, "any": ring})).splitlines()
+    lines = [[cell.strip() for cell in line.split("│")] for line in told]
+    rows = {cells[2]: cells[3:7] for cells in lines if len(cells) == 8}
+    low, high = np.quantile([draw[1] for draw in ring.draws], [0.05, 0.95])
+    value, least, most, unit = rows["bandwidth from 0"]
+    assert (float(value), unit) == (1.0, "GB/s")
+    assert (float(least), float(most)) == pytest.approx((1e-9 / high, 1e-9 / low), rel=5e-3)
+    assert rows["bandwidth from 4 KiB"][0] == "free"
+    assert rows["latency"][3] == "us"
+
+
+def test_the_layouts_of_a_library_are_told_and_its_costs_are_of_no_core() -> None:
+    text = shown(library_profiles.profile())
+    assert "layouts measured: 8 ranks (4 per node), 32 ranks (4 per node)" in text
+    assert "own core" not in text
 
 
 def test_a_byte_has_one_price_in_each_range_of_sizes() -> None:
