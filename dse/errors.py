@@ -6,7 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-# An option of dse; what stands in quotes, or before =, is a user's or another program's.
+# The options of dse (a test compares): those of other programs, such as mpirun's, keep their names.
+OPTIONS = frozenset((
+    "accumulation", "address", "against", "algorithm", "all", "axes", "budget", "bytes",
+    "collective", "confidence", "deadline", "device", "engine", "executor", "expect", "fleet",
+    "force", "format", "gpus", "hostfile", "install-completion", "interface", "json", "library",
+    "link", "link-bandwidth", "long", "max-nodes", "max-ranks-per-node", "measured", "minimize",
+    "mpi", "name", "network", "nodes", "on", "out", "pdf", "points", "port", "power", "prices",
+    "quality", "ranks", "ranks-per-node", "resume", "row", "runner", "samples", "seed", "select",
+    "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",
+    "workload", "yaml",
+))  # fmt: skip
+# What stands in quotes, or before =, is a user's or another program's.
 _OPTION = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
 
@@ -109,7 +120,9 @@ def _as_arguments(text: str, others: Mapping[str, str] | None = None) -> str:
 
     def argument(found: re.Match[str]) -> str:
         option = found[1]
-        return (others or {}).get(option, option.replace("-", "_")) if option else found[0]
+        if option not in OPTIONS:
+            return found[0]
+        return (others or {}).get(option, option.replace("-", "_"))
 
     return _OPTION.sub(argument, text)
 

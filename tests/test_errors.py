@@ -16,6 +16,7 @@ from dse import errors
 from dse.catalog import UnknownName
 from dse.commands.app import app
 from dse.errors import (
+    OPTIONS,
     ArgumentError,
     ClusterError,
     DseError,
@@ -77,6 +78,11 @@ def test_an_argument_has_two_names(error: ArgumentError, line: str, python: str)
             "x: is full; continue with resume, or choose another out",
         ),
         (MeasurementError, "use srun --mpi=pmix", "use srun --mpi=pmix"),
+        (
+            MeasurementError,
+            "mpirun: adding the --allow-run-as-root option; --budget 6 is too little",
+            "mpirun: adding the --allow-run-as-root option; budget_s 6 is too little",
+        ),
         (ClusterError, "no Ray; leave --address out", "no Ray; leave address out"),
         (ClusterError, "no Ray; 'ray start --head'", "no Ray; 'ray start --head'"),
         (OutsideCalibration, "choose --algorithm from ring", "choose algorithm from ring"),
@@ -104,7 +110,9 @@ def _options(command: Any) -> Iterator[str]:
 
 
 def test_every_option_has_an_argument_in_every_error_that_may_name_it() -> None:
-    text = " or ".join(f"--{name}" for name in sorted(set(_options(get_command(app)))))
+    options = set(_options(get_command(app)))
+    assert options == OPTIONS
+    text = " or ".join(f"--{name}" for name in sorted(options))
     for kind in SPEAK_OF_OPTIONS:
         assert kind(text).on_command_line() == text
         assert "--" not in str(kind(text))
