@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.model.arrays import distinct
-from dse.pricing import constraints
+from dse.pricing import constraints, requirements
 from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
 from dse.pricing.problem import Problem
 from dse.study import QUANTITIES, Value
+from dse.study.axes import LINKS, MACHINES
+from dse.study.definition import written
 from dse.study.set_option import check_name, value_of
 from dse.yaml_source import yaml_text
 
@@ -98,6 +100,9 @@ def priced(
             meets &= mask
         feasible[where], reason[where] = meets, first
         evidence[where] = _evidence(problem, evaluation)
+    unmet = constraints.unmet(constraints.KNOWN)
+    if unmet in texts:
+        _name_unknown(problem, coordinates, reason, texts, texts.index(unmet))
     found, unknown = Prices(), np.full(count, np.nan)
     for row in QUANTITIES.values():
         if row.column in coordinates:
@@ -120,6 +125,30 @@ def priced(
     found["evidence"] = np.array(EVIDENCE).take(evidence)
     found["reason"] = np.array(texts).take(reason)
     return found
+
+
+def _name_unknown(
+    problem: Problem,
+    coordinates: Mapping[str, Coordinate],
+    reason: NDArray[np.int16],
+    texts: list[str],
+    unknown: int,
+) -> None:
+    """Tell which machine's or link's fact is unknown, and what would be right, in ``reason``.
+
+    reason: positions in ``texts`` of every point, which grow by what is found.
+    """
+    quantities = requirements.demanded(problem.study)
+    for axis in (name for name in (*MACHINES, *LINKS) if name in coordinates):
+        column = coordinates[axis]
+        for at in np.unique(column.at[reason == unknown]):
+            value = column.values[at]
+            if value is None:
+                continue
+            refusal = requirements.refused(problem, axis, value, written(axis, value), quantities)
+            if refusal is not None:
+                texts.append("; ".join(filter(None, refusal)))
+                reason[(reason == unknown) & (column.at == at)] = len(texts) - 1
 
 
 def _evidence(problem: Problem, evaluation: Evaluation) -> Column:

@@ -204,6 +204,18 @@ def test_nan_has_a_reason(tmp_path: Path) -> None:
     assert (found["reason"][np.isnan(found["speedup"])] != "").all()
 
 
+def test_the_reason_names_the_fact_that_is_unknown(small: dse.Study) -> None:
+    """Of each point its own, as the command line says it."""
+    found = small.price({"gpus": 8, "inter_node": ["30 Gbps", "25gbe", "slingshot-11"]})
+    assert np.isnan(found["speedup"]).tolist() == [True, False, False]
+    assert found["reason"][1] == ""
+    for row, link in ((0, "30 Gbps"), (2, "slingshot-11")):
+        with pytest.raises(StudyError) as error:
+            small.explain({"gpus": 8, "inter_node": link})
+        assert found["reason"][row] == f"{error.value.problem}; {error.value.remedy}"
+        assert link in found["reason"][row]
+
+
 def test_what_a_run_costs_is_nan_without_a_target(tmp_path: Path) -> None:
     without = dse.load_study(studies.written(tmp_path)).price([{}])
     aimed = f"{studies.SMALL}target: {{samples: 1e7}}\n"
