@@ -123,9 +123,9 @@ class Study:
         """
         from dse.plan import plan_of
         from dse.search.executors import Executors
-        from dse.search_options import SearchOptions
+        from dse.search_options import of_arguments
 
-        given = SearchOptions(**options)
+        given = of_arguments(options)
         given.check_unreported()
         plan = plan_of(asking(self.problem, given.questions), given)
         started = time.perf_counter()
@@ -328,10 +328,10 @@ def run(
     """
     from dse.plan import carried_out, plan_of
     from dse.report.json_form import plain
-    from dse.search_options import SearchOptions
+    from dse.search_options import of_arguments
 
     started = time.perf_counter()
-    asked = SearchOptions(out=out, **options)
+    asked = of_arguments({"out": out, **options})
     loaded = study if isinstance(study, Study) else load_study(study)
     plan = plan_of(asking(loaded.problem, asked.questions), asked)
     given = str(study) if isinstance(study, str | PathLike) else loaded.problem.study.path

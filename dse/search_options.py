@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from numbers import Integral
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from dse.draft import Draft, option
 from dse.errors import ArgumentError
 from dse.mistakes import Mistakes
-from dse.spelling import meant
+from dse.spelling import alternatives, meant
 
 if TYPE_CHECKING:
     from dse.study.questions import Questions
@@ -118,6 +119,15 @@ class RunArguments(SearchArguments, total=False):
 
 
 HELP = {row.name: row.metadata["help"] for row in fields(SearchOptions)}
+
+
+def of_arguments(given: Mapping[str, Any]) -> SearchOptions:
+    """What Python gives by name; raises :class:`ArgumentError` for a name that is none of them."""
+    for name in given:
+        if name not in HELP:
+            remedy = meant(name, HELP, f"use {alternatives(HELP)}")
+            raise ArgumentError(name, "no such argument", remedy)
+    return SearchOptions(**given)
 
 
 def folder(text: str | PathLike[str]) -> Path:

@@ -200,8 +200,11 @@ def test_a_run_takes_the_options_of_the_command_line(tmp_path: Path) -> None:
     assert found["seed"] == 7
     with pytest.raises(ArgumentError, match=r"^points: needs the guided engine"):
         dse.run(path, tmp_path / "out", points=50)
-    with pytest.raises(TypeError, match="engin"):
-        dse.run(path, tmp_path / "out", engin="guided")
+    unknown: dict[str, Any] = {"engin": "guided"}
+    with pytest.raises(ArgumentError, match=r"^engin: .*engine"):
+        dse.run(path, tmp_path / "out", **unknown)
+    with pytest.raises(ArgumentError, match=r"^nonsense: .*budget"):
+        dse.load_study(path).search(**{"nonsense": 1})
 
 
 def test_the_text_of_a_study_is_no_path() -> None:
