@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from dse.commands.app import app
 from tests.packaging import pages
 from tests.packaging.pages import DOCS, ROOT, SHIPPED, Page
 
@@ -154,3 +157,21 @@ def test_every_page_with_commands_has_a_test_that_runs_them() -> None:
     for page in sorted(DOCS.rglob("*.md")):
         if any(pages.stages(page.read_text(encoding="utf-8"))) and page.name not in NAMES:
             assert f'"{page.name}"' in tests, f"{page}: no test runs its commands"
+
+
+WRITTEN = [str(path.relative_to(ROOT)) for path in (*DOCS.rglob("*.md"), ROOT / "README.md")]
+
+
+@pytest.mark.parametrize("page", sorted(WRITTEN))
+def test_commands_and_options_that_are_written_exist(page: str) -> None:
+    """Also of commands that stand in a sentence, and of blocks that are not run."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
+    for quote, written in re.findall(r"(^ *|`)dse ([a-z][^`|#&;\n]*)", text, re.MULTILINE):
+        command: Any = get_command(app)
+        words = written.split()
+        assert quote != "`" or words[0] in command.commands, f"dse {written}"
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        known = {option for parameter in command.params for option in parameter.opts}
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", written)) - {"--help"}
+        assert options <= known, f"dse {written}"

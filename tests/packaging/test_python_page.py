@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from dse.search_options import HELP
+
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.M)
 
@@ -18,6 +20,12 @@ def test_the_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     names: dict[str, Any] = {"__name__": "page"}
     for number, block in enumerate(BLOCKS, 1):
         exec(compile(block, f"{PAGE.name}, block {number}", "exec"), names)
+
+
+def test_the_arguments_of_a_search_are_all_told_and_there_are_no_others() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (told,) = re.findall(r"Its arguments are the options of the command:(.*?)\n\n", page, re.DOTALL)
+    assert set(re.findall(r"`(\w+)(?:=[^`]*)?`", told)) == set(HELP)
 
 
 def test_every_public_name_is_told() -> None:
