@@ -13,7 +13,7 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import goodput, gradients, money, own_rates
+from dse.report import goodput, gradients, money, own_rates, power
 from dse.report.words import STACK
 from dse.study import IGNORED, Value
 from dse.study.quantities import RENT, facts_of
@@ -25,12 +25,22 @@ def assumptions(
     """A sentence or two for each, those that matter most first. recommended: the values of the
     recommended point."""
     lines = [*_of_computing(problem, recommended), *_of_activations(problem)]
+    if any(one.split == "assumed" and one.fits for one in problem.profiles.values()):
+        lines.append(
+            "Profiles were measured on one link. That their times are the software's, and the wire "
+            "of the priced fabric comes on top, is assumed."
+        )
     lines += gradients.assumed_lines(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         lines.append(_of_tensors(problem))
     lines.append(_of_scale(problem))
     lines += [*goodput.assumed(problem, recommended), *money.assumed(problem)]
-    return [*lines, *_of_site(problem)]
+    lines.append(
+        "Switches form the least fat tree, with full bisection unless a study oversubscribes it, "
+        "and are counted whole; where no switch size is known, "
+        f"{hardware.DEFAULT_RADIX:g} ports are assumed."
+    )
+    return [*lines, *power.assumptions(problem), *_of_site(problem)]
 
 
 def _of_computing(

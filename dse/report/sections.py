@@ -41,7 +41,7 @@ from dse.study.quantities import QUANTITIES
 if TYPE_CHECKING:
     import jinja2
 
-ASSUMED = 4  # lines on what else the numbers rest on
+ASSUMED = 8  # lines on what else the numbers rest on
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 

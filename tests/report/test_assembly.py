@@ -66,6 +66,8 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
     assert row["algorithms"]["ring"]["textbook_error_median"] == fit.textbook_error
     assert {"device", "source", "split"} <= set(row)
     assert again["extrapolated"]["why"]
+    assert any(one.startswith("Profiles were measured on one link") for one in found.assumptions)
+    assert any("fat tree" in one for one in found.assumptions)
     bought = {item["item"]: item["unit_usd"] for item in again["prices"]}
     billed = {item.item: item.unit_usd for item in found.bills["recommended"]}
     known = {catalog.accelerator(str(one)).title for one in problem.study.values("accelerator")}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dse import catalog
+from dse.pricing.draws import normal
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import power
@@ -42,3 +46,23 @@ def test_the_parts_sum_to_the_power_and_a_run_is_told_with_a_target(tmp_path: Pa
     assert (said.racks, said.region) == (1, "iowa")
     (run,) = (line for line in power.lines(said) if "a run" in line)
     assert run.endswith("kg CO2e in Iowa, US)")
+
+
+def test_the_spreads_told_are_those_of_nine_in_ten_draws(tmp_path: Path) -> None:
+    *_, said = power.assumptions(problem(tmp_path))
+    spread = catalog.power_spread()
+    drawn = np.exp(-spread.accelerators * np.abs(normal("x", 100_000)))
+    low, high = np.percentile(drawn, (5, 95))
+    assert f"{low:.0%} to {high:.0%} of the rated".replace("%", " %") in said
+    low, high = 1 + 0.54 * np.exp(spread.pue * np.percentile(normal("y", 100_000), (5, 95)))
+    told = re.search(r"a PUE of ([\d.]+) to ([\d.]+)", said)
+    assert told is not None
+    assert [float(end) for end in told.groups()] == pytest.approx([low, high], rel=0.01)
+
+
+def test_what_the_user_states_has_no_spread(tmp_path: Path) -> None:
+    own = "prices: {electricity: 0.1 USD/kWh, host_power: 300 W, pue: 1.2}\n"
+    load_of, said = power.assumptions(problem(tmp_path, own))
+    assert "a PUE of 1.2." in load_of
+    assert not any(name in said for name in ("electricity", "a PUE of", "hosts"))
+    assert "accelerators" in said
