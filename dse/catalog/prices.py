@@ -72,7 +72,8 @@ class PriceList:
     ``host_usd``) or a share of a complete node (``node-share``); ``accelerator_host_usd`` is what
     the host of such cards costs where a list prices it apart from that of others, see
     :meth:`host_of`. ``sold_in`` is how many a buyer takes at once: a board of 4, a machine of 8;
-    without an entry one by one. ``host_power_w`` is what a host draws without accelerators,
+    without an entry one by one. ``boards`` are what they are ordered on: by how many stand on one,
+    its name. ``host_power_w`` is what a host draws without accelerators,
     ``host_power_share`` what it draws besides per watt of these (``_switched``: where a switch
     joins them), ``idle_power_share`` what one that does not train draws per watt of one that does;
     ``pue`` is a factor, at least 1. ``carbon_kg_per_kwh`` is the electricity's.
@@ -116,6 +117,7 @@ class PriceList:
     facts: tuple[Fact, ...]
     stated: bool = False
     sold_until: Mapping[str, Fact] = field(default_factory=dict)
+    boards: Mapping[str, Mapping[int, Fact]] = field(default_factory=dict)
     used_usd: Mapping[str, Fact] = field(default_factory=dict)
     accelerator_host_usd: Mapping[str, Fact] = field(default_factory=dict)
     rates: Mapping[str, Rate] = field(default_factory=dict)
@@ -201,7 +203,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used, hosts = dict(base.used_usd), dict(base.accelerator_host_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
-    unsaid = set(base.unsaid)
+    boards, unsaid = dict(base.boards), set(base.unsaid)
     terms = {name: dict(own) for name, own in base.accelerator_terms_usd.items()}
     machine_terms = {name: dict(own) for name, own in base.node_terms_usd.items()}
 
@@ -211,6 +213,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
             partial(_set_rents, own, name, rented, terms),
             partial(_set, own, "sold_in", name, sold_in, _sold_in),
             partial(_set, own, "used", name, used, _used),
+            partial(_set, own, "boards", name, boards, _boards),
             partial(_set, own, "sold_until", name, sold_until, _sold_until),
             partial(_set, own, "host", name, hosts, _usd),
         )
@@ -263,6 +266,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         includes=includes,
         sold_in=sold_in,
         sold_until=sold_until,
+        boards=boards,
         accelerator_terms_usd=terms,
         node_terms_usd=machine_terms,
         used_usd=used,
@@ -373,6 +377,20 @@ def _sold_in(own: Entry, key: str) -> Fact:
     if many < 1 or many % 1:
         raise own.wrong(f"{key} {many:g} is no number of accelerators", "write 1, 4 or 8", key)
     return fact
+
+
+def _boards(accelerator: Entry, key: str) -> dict[int, Fact]:
+    """By how many accelerators stand on a board, its name; those of unknown name are none."""
+    found, own = {}, accelerator.section(key)
+    for label in own.labels():
+        count = str(label)
+        if not count.isdecimal() or int(count) < 1:
+            remedy = "write how many stand on one: {8: its name}"
+            raise own.wrong(f"boards of '{count}'", remedy, label)
+        fact = own.word(label)
+        if fact.known:
+            found[int(count)] = fact
+    return found
 
 
 def _sold_until(own: Entry, key: str) -> Fact:

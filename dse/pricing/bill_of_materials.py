@@ -24,6 +24,7 @@ from dse.pricing.costs import Costs
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import FREE, UnitPrice, unit_price
+from dse.spelling import enumerated
 from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
@@ -103,7 +104,8 @@ class Item:
     idle: how many are bought beyond those that train, since fewer are not sold. terms: of an offer,
     None where there are none. remark: what else to know of it; obstacle: what keeps it from being
     ordered so. extra: it is no part of the hardware. rent: for how long it is rented, None where it
-    is bought.
+    is bought. boards: what modules stand on and are ordered as, ``2 HGX A100 8-GPU baseboards``,
+    ``with their servers`` where the price pays these, too.
     """
 
     item: str
@@ -122,6 +124,7 @@ class Item:
     extra: bool | None = field(default=None, metadata=_IF_ANY)
     owned: int | None = field(default=None, metadata=_IF_ANY)
     rent: Rent | None = field(default=None, metadata=_IF_ANY)
+    boards: str | None = field(default=None, metadata=_IF_ANY)
 
     @property
     def unit(self) -> str:
@@ -168,13 +171,14 @@ def _items(points: Points) -> Iterator[Item]:
     devices = (bill.accelerators, buy.accelerators)
     for item in _item(points, device.title + units, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
+        boards = _boards(points, machine, item.to_buy)
         said: dict[str, Any] = {}
         if machine.with_server and not item.obstacle:
             said = {"remark": "its part of a server is in the price"}
             if device.name in points.problem.prices.unsaid and item.to_buy:
                 remark = "its part of a server is taken to be in the price, as in the catalogue's"
                 said = {"remark": remark, "obstacle": UNSAID}
-        yield replace(item, idle=idle, **(gone if gone and item.to_buy else said))
+        yield replace(item, idle=idle, boards=boards, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
     for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
         yield replace(item, **gone) if node and item.to_buy else item
@@ -207,6 +211,35 @@ def host_title(device: catalog.Accelerator, prices: catalog.PriceList) -> str:
     """What a bill calls the hosts of an accelerator: by its name where they have their own
     price."""
     return f"{HOST_FOR}{device.title}" if device.name in prices.accelerator_host_usd else HOST
+
+
+def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | None:
+    """What accelerators that are bought stand on, in words: in each node the largest boards that
+    they fill, in the last one of what is left; None where boards of these sizes are not known, or
+    they are sold one by one."""
+    each = int(machine.sold_in)
+    sizes = sorted((many for many in machine.boards if many % each == 0), reverse=True)
+    if each <= 1 or not sizes or not to_buy:
+        return None
+    training = int(np.ravel(np.minimum(points.gpus, points.gpus_per_node))[0])
+    in_node = -(-training // each) * each
+    nodes, last = divmod(to_buy, in_node)
+    found: dict[int, int] = {}
+    for count, left in ((nodes, in_node), (1, last)):
+        for size in sizes:
+            boards, left = divmod(left, size)
+            found[size] = found.get(size, 0) + count * boards
+        if left and count:
+            return None
+    said = [_counted(count, machine.boards[size]) for size, count in found.items() if count]
+    server = f" with {'its server' if sum(found.values()) == 1 else 'their servers'}"
+    paid = machine.with_server and machine.accelerator.name not in points.problem.prices.unsaid
+    return f"{enumerated(said)}{server * paid}"
+
+
+def _counted(count: int, name: str) -> str:
+    """``2 HGX A100 8-GPU baseboards``."""
+    return f"one {name}" if count == 1 else f"{count:,} {name}{'s' * name.endswith('board')}"
 
 
 def _racks(points: Points) -> Iterator[Item]:

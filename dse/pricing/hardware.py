@@ -7,7 +7,7 @@ points.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -47,8 +47,8 @@ class Machine:
     pair_bytes_per_s: to one other of the node; infinite where a switch joins them. sold_in: how
     many accelerators are bought at once. host_w: of the node without its accelerators; host_share:
     what it draws besides per watt of these. rack_units: of the node. sold_until: when it was last
-    sold new, where that is past. with_server: whether the price of an accelerator pays its part of
-    a server.
+    sold new, where that is past. boards: what accelerators are ordered on, by how many of them one
+    has. with_server: whether the price of an accelerator pays its part of a server.
     """
 
     accelerator: Accelerator
@@ -65,6 +65,7 @@ class Machine:
     host_share: float
     rack_units: float
     sold_until: Fact | None = None
+    boards: Mapping[int, str] = field(default_factory=dict)
     with_server: bool = False
 
     @property
@@ -115,6 +116,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         host_usd_per_hour=FREE,
         sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
         sold_until=catalog.no_longer_sold(device.name, prices),
+        boards={many: fact.text for many, fact in prices.boards.get(device.name, {}).items()},
         with_server=shared,
         host_w=number(prices.host_power_w.value),
         host_share=_host_share(device, prices),

@@ -72,6 +72,7 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
             "accelerators:\n  t4: {sold_in: 0}\n",
             "sold_in 0 is no number of accelerators; write 1, 4",
         ),
+        ("accelerators:\n  t4: {boards: {0: HGX}}\n", "boards of '0'; write how many stand on one"),
         (
             "host: {value: 9 kUSD, date: 15-Nov-2024}\n",
             "'15-Nov-2024' is no date; write 2026-11-16",

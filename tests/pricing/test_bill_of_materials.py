@@ -106,6 +106,38 @@ def test_an_own_price_far_from_the_catalogues_is_remarked(
     assert device.obstacle == ("unlikely price" if said else None)
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "gpus", "per_node", "boards"),
+    [
+        ("a100-sxm4-40gb", 8, 4, "2 HGX A100 4-GPU baseboards"),
+        ("a100-sxm4-80gb", 6, 2, "3 HGX A100 4-GPU baseboards"),
+        ("h100-sxm", 12, 8, "one HGX H100 8-GPU baseboard and one HGX H100 4-GPU baseboard"),
+        ("b200-sxm", 8, 2, "4 HGX B200 8-GPU baseboards with their servers"),
+        ("v100-sxm2-16gb", 8, 8, None),
+    ],
+)
+def test_modules_say_on_which_boards_they_are_ordered(
+    accelerator: str, gpus: int, per_node: int, boards: str | None
+) -> None:
+    problem = load(shipped_studies() / "billion.yaml")
+    device, *rest = bill(problem, accelerator=accelerator, gpus=gpus, gpus_per_node=per_node)
+    assert device.boards == boards
+    assert not any(item.boards for item in rest)
+
+
+def test_a_list_that_sells_modules_otherwise_has_its_own_boards_or_none(tmp_path: Path) -> None:
+    for text, boards in (
+        ("sold_in: 16", None),
+        ("sold_in: 8", "2 HGX A100 8-GPU baseboards"),
+        ("boards: {8: Delta P/N 935-23587}", "2 Delta P/N 935-23587"),
+    ):
+        offer = f"accelerators: {{a100-sxm4-40gb: {{{text}}}}}\n"
+        studies.written(tmp_path, offer, "offer.yaml")
+        problem = offered(tmp_path, "offer.yaml")
+        device = bill(problem, accelerator="a100-sxm4-40gb", gpus=16, gpus_per_node=8)[0]
+        assert device.boards == boards
+
+
 def test_what_is_bought_beyond_those_that_train_is_idle() -> None:
     problem = load(shipped_studies() / "billion.yaml")
     (device, *_) = bill(problem, accelerator="h100-sxm", gpus=64, gpus_per_node=2)
