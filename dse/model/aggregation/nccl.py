@@ -226,8 +226,7 @@ def _pipelined_s(
     """
     stored = [machine.under_way(message_bytes, step_bytes, tier) for tier in tiers]
     fill_s = stored[0] * filled[0] + stored[1] * filled[1]
-    slower = machine.under_way(message_bytes, step_bytes, np.maximum(*tiers))
-    rest_s = (message_bytes - slower) * slowest
+    rest_s = (message_bytes - np.minimum(*stored)) * slowest
     return np.asarray(np.maximum(fill_s + rest_s, message_bytes * slowest))
 
 
