@@ -77,7 +77,8 @@ def _of_speed(constraint: Constraint) -> bool:
 def why(rule: str, objectives: Sequence[Objective], because: str = "", owned: bool = False) -> str:
     """The rule in words, and why that one where the study does not ask for it. owned: whether the
     study owns hardware."""
-    gain, *costs = (objective.name.replace("_", " ") for objective in objectives)
+    phrases = (QUANTITIES[objective.name].phrase for objective in objectives)
+    gain, *costs = (phrase.title for phrase in phrases if phrase is not None)
     said = RULES[rule].format(gain=gain, cost=costs[0])
     said += "".join(_THEN.format(other=other) for other in costs[1:])
     if owned and rule == SPEED_PER_DOLLAR:

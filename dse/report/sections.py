@@ -308,7 +308,7 @@ def profile(item: CalibrationRow) -> tuple[str, str, str, str]:
     kind = " and ".join(what for what, some in held if some) if silent else item.transport
     library = "" if silent and not item.compute else item.library
     sent = () if silent else (
-        item.link, "{} to {}".format(*item.ranks),
+        item.link, "{} to {} ranks".format(*item.ranks),
         " to ".join(map(words.size, item.message_bytes)),
     )  # fmt: skip
     errors = (f"{_judged(name, fit.held_out)} {_error(fit.error_median)}"
