@@ -75,7 +75,8 @@ class Computing:
     1, for w watts of the board per TFLOP/s of its 16-bit peak. host_memory_bytes_per_s: where
     parameter servers update weights. launch_log_spread: standard deviation of the logarithm of a
     stack's launch time from host to host. most_of_products: share of the rate of large products
-    that whole passes reach at most."""
+    that whole passes reach at most. grouped_rows: by generation, see
+    :class:`dse.model.compute.Device`."""
 
     laws: Mapping[tuple[str, str], Law]
     stacks: Mapping[str, Stack]
@@ -86,6 +87,7 @@ class Computing:
     host_memory_bytes_per_s: float
     launch_log_spread: float
     most_of_products: float
+    grouped_rows: Mapping[str, float]
     facts: tuple[Fact, ...]
 
     def law(self, accelerator: Accelerator, precision: str) -> Law:
@@ -133,11 +135,16 @@ def _read(folder: Path) -> Computing:
         sustained.positive(key, "count") for key in ("slowdown", "watts_per_tflops", "exponent")
     )
     sustained.finish()
+    groups = entry.section("grouped_rows")
+    grouped = {key: groups.known(key, "count") for key in groups.labels()}
+    groups.finish()
     found = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
     entry.finish()
     laws = {(law.generation, law.format): law for law in _laws(folder / LAWS)}
     facts = tuple(entry.facts)
-    return Computing(laws, found, share, slowdown, watts, exponent, host, launch, most, facts)
+    return Computing(
+        laws, found, share, slowdown, watts, exponent, host, launch, most, grouped, facts
+    )
 
 
 def _stack(name: str, entry: Entry) -> Stack:

@@ -103,7 +103,8 @@ class Device:
     memory_efficiency: share of the memory's peak that element-wise kernels reach. attention_flops:
     FLOP/s of a fused attention kernel with large heads and many queries; NaN where there is none.
     factor: how much longer passes and update take than all rows of work together. most: share of
-    the rate of large products that whole passes reach at most.
+    the rate of large products that whole passes reach at most. grouped_rows: of a group, where
+    products of experts for their weights take twice what the law says.
     """
 
     law: ProductLaw
@@ -114,6 +115,7 @@ class Device:
     attention_flops: ArrayLike = np.nan
     factor: ArrayLike = 1.0
     most: ArrayLike = 1.0
+    grouped_rows: ArrayLike = 210.0
 
     @property
     def reached_flops_per_s(self) -> Array:

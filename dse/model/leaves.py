@@ -60,8 +60,9 @@ def leaf_ports(radix: ArrayLike, ratio: ArrayLike = 1.0) -> LeafPorts:
 class Leaf(NamedTuple):
     """What nodes of several leaves meet; arrays that broadcast to the points.
 
-    nodes: of a leaf, at least 1. uplinks: ports up, each as fast as a network card; infinite where
-    one switch joins all nodes or nothing is oversubscribed. rails: network cards of a node.
+    nodes: of a leaf, at least 1. uplinks: ports up, each as fast as a network card, of all leaves
+    that a node needs; infinite where one switch joins all nodes or nothing is oversubscribed.
+    rails: network cards of a node.
     """
 
     nodes: Array
@@ -89,4 +90,4 @@ def leaf(endpoints: ArrayLike, radix: ArrayLike, rails: ArrayLike, ratio: ArrayL
     down, up = leaf_ports(radix, ratio)
     blocking = (np.asarray(endpoints) > radix) & (np.asarray(ratio) > 1)
     nodes = np.maximum(down / np.asarray(rails), 1.0)
-    return Leaf(nodes, np.where(blocking, up, np.inf), rails)
+    return Leaf(nodes, np.where(blocking, up * np.maximum(rails / down, 1.0), np.inf), rails)

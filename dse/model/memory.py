@@ -36,6 +36,7 @@ _ROWS = (
     Part("activations_bytes", "activations"),
     Part("logits_bytes", "logits and loss"),
     Part("scores_bytes", "attention scores"),
+    Part("working_bytes", "one layer or unit at a time"),
     Part(_ALLOCATOR, "lost between tensors"),
     Part("buffers_bytes", "buffers of collectives"),
     Part("context_bytes", "context and libraries"),

@@ -54,6 +54,14 @@ _ROWS = (
     Term("exposed_s", "communication not hidden", "orange", "/"),
     Term("optimizer_s", "optimizer", "grey"),
     Term("stalled_s", "waiting for input", "green", "x"),
+    # Of a transformer that is laid out, on the slowest stage.
+    Term("computing_s", "computing", "blue", computes=True),
+    Term("tensor_s", "tensor parallelism", "orange", "/"),
+    Term("context_s", "context parallelism", "yellow", "."),
+    Term("expert_s", "expert parallelism", "green", "x"),
+    Term("pipeline_s", "sends of the pipeline", "purple", "\\"),
+    Term("bubble_s", "bubble of the pipeline", "sky"),
+    Term("gradients_s", "gradients and weights of data parallelism", "vermilion", "-"),
     # Of the PAI paper's model.
     Term("data_s", "T_d input over PCIe", part_of=_INPUT),
     Term("flops_s", "T_c compute-bound", part_of=_COMPUTING),
@@ -91,6 +99,11 @@ class Terms(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self.by_term)
+
+    @property
+    def exposed_s(self) -> Array:
+        """Communication that nothing hides; all of it where no term says."""
+        return self.get("exposed_s", self.comm_s)
 
     @property
     def compute_s(self) -> Array:

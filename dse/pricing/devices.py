@@ -8,6 +8,7 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.catalog.computing import OTHER
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Device, roofline_device
 from dse.model.products import ProductLaw
@@ -73,7 +74,10 @@ def by_law(
         attention_flops=_attention_peaks(machines, precision) * share,
         factor=np.exp(log_factors) if len(log_factors) else 1.0,
         most=known.most_of_products,
-    )
+        grouped_rows=column(chips, lambda chip: known.grouped_rows.get(
+            chip.generation or OTHER, known.grouped_rows[OTHER]
+        )),
+    )  # fmt: skip
 
 
 def alone(network: catalog.Workload, accelerator: str, precision: str, stack: str) -> Device:

@@ -75,8 +75,9 @@ def test_needed_is_state_and_activations_and_what_software_takes() -> None:
 
 def test_parts_have_a_row_each_and_add_up() -> None:
     found = needed(FP16, TAKES, gpus=np.array([1, 8]))
-    assert list(found) == list(PARTS)
-    assert len(found) == len(PARTS)
+    of_layouts = "working_bytes"  # alone
+    assert list(found) == [part for part in PARTS if part != of_layouts]
+    assert len(found) == len(PARTS) - 1
     np.testing.assert_allclose(sum(found.values()), found.total_bytes, rtol=1e-12)
     assert float(found["master_bytes"]) == 4 * PARAMS
     assert found["buckets_bytes"].tolist() == [0, 4 * PARAMS]

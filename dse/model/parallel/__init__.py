@@ -1,0 +1,1 @@
+"""Transformers laid out over many accelerators: where ranks stand, what they compute and send."""

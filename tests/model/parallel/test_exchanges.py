@@ -1,0 +1,77 @@
+"""Collectives over two tiers of links."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.model.parallel.exchanges import Tiers
+from dse.model.parallel.mesh import Group, group
+
+TIERS = Tiers(450e9, 400e9)
+KINDS = ("all_reduce_s", "halves_s", "exchange_s")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_rank_sends_nothing(kind: str) -> None:
+    assert getattr(TIERS, kind)(group(1, 1, 8, 64), 1e9) == 0
+
+
+@given(st.sampled_from(KINDS), st.integers(2, 64), st.floats(1, 1e10), st.floats(1.01, 10))
+def test_more_bytes_take_longer_and_faster_links_less(
+    kind: str, ranks: int, size: float, more: float
+) -> None:
+    ranks_of = group(ranks, 1, 8, 64)
+    slow, fast = Tiers(450e9, 400e9), Tiers(450e9 * more, 400e9 * more)
+    assert getattr(slow, kind)(ranks_of, size * more) > getattr(slow, kind)(ranks_of, size)
+    assert getattr(fast, kind)(ranks_of, size) < getattr(slow, kind)(ranks_of, size)
+
+
+def test_bus_bandwidth_inside_a_node() -> None:
+    """Large all-reduce: ``2 (r - 1) / r S / T`` is the share of the link that it reaches."""
+    size, node = 1e10, group(8, 1, 8, 8)
+    assert 1.75 * size / TIERS.all_reduce_s(node, size) == pytest.approx(
+        TIERS.all_reduce * 450e9, rel=1e-2
+    )
+
+
+def test_a_wide_tensor_group_is_hierarchical() -> None:
+    """Sixteen ranks on two nodes cross once a node, not once a rank: less than all on the cards."""
+    size, wide = 1e9, group(16, 1, 8, 16)
+    cards_alone = 2 * 15 / 16 * size / (400e9 / 8)
+    assert float(TIERS.all_reduce_s(wide, size)) < cards_alone / 3
+
+
+def test_sharing_and_length_do_not_multiply() -> None:
+    """A node's groups share its cards; alone on many nodes one reaches only a part of them."""
+    tiers = Tiers(450e9, 400e9, shared=0.5)
+    size = 1e10
+    alone, shared = (
+        float(tiers.all_reduce_s(group(32 * inside, 8 // inside, 8, 256), size))
+        for inside in (8, 1)
+    )
+    assert shared == pytest.approx(2 * 31 / 32 * size / (400e9 * tiers.all_reduce / 8), rel=1e-2)
+    assert alone == pytest.approx(
+        2 * (31 / 32 * size / (400e9 * tiers.all_reduce / 4)
+             + 0.25 * 7 / 8 * size / (450e9 * tiers.all_reduce)), rel=1e-2,
+    )  # fmt: skip
+
+
+def test_rings_pass_every_rank() -> None:
+    """What kills a tensor group over nodes is latency: n - 1 hops, a tree's are few."""
+    wide = group(32, 1, 8, 32)
+    tiers = Tiers(450e9, 400e9, hop_s=45e-6, call_s=0.0)
+    assert tiers.halves_s(wide, 0.0) == pytest.approx(31 * 45e-6)
+    assert tiers.all_reduce_s(wide, 0.0) == pytest.approx(4 * 45e-6)
+    assert np.all(tiers.send_s(group(1, 1, 8, 8), 1e9) == 0)
+
+
+@pytest.mark.parametrize(("sending", "cards"), [(1, 4), (4, 1), (6, 8 / 6), (72, 1)])
+def test_stages_reach_the_cards_of_their_own_trays(sending: int, cards: float) -> None:
+    """A domain of 18 trays of 4, each with 4 cards of 50 GB/s."""
+    tiers = Tiers(900e9, 72 * 50e9, hop_s=0.0, trays=18.0, tray=4.0)
+    stages = Group(np.asarray(2.0), np.asarray(2.0), np.asarray(float(sending)))
+    expected = 1e9 / (cards * 50e9 * tiers.cards)
+    assert float(tiers.send_s(stages, 1e9)) == pytest.approx(expected)

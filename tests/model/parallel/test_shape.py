@@ -1,0 +1,56 @@
+"""Parameters of transformers, against what their makers say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dse.model.parallel.shape import Transformer
+from tests.model.parallel import shapes
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "active"),
+    [
+        (shapes.LLAMA_8B, 8.030e9, 8.030e9),
+        (shapes.LLAMA_70B, 70.55e9, 70.55e9),
+        (shapes.LLAMA_405B, 405.85e9, 405.85e9),
+        (shapes.MIXTRAL, 46.70e9, 12.88e9),
+        (shapes.QWEN_235B, 235.1e9, 22.2e9),
+        (shapes.DEEPSEEK_V3, 671.0e9, 37.5e9),
+        (shapes.gpt(12_288, 96, 96, 50_257), 175.0e9, 175.0e9),
+    ],
+)
+def test_published_totals(model: Transformer, params: float, active: float) -> None:
+    assert model.params == pytest.approx(params, rel=5e-3)
+    assert model.active_params == pytest.approx(active, rel=5e-3)
+
+
+def test_model_flops_of_a_token() -> None:
+    """PaLM's ``2 N`` a token, and attention of half the square."""
+    model = shapes.LLAMA_8B
+    weights = model.params - model.embedding_params - 65 * model.hidden
+    attention = 32 * 4 * 8192 * 4096 / 2
+    assert model.forward_flops(8192) == pytest.approx(2 * weights + attention, rel=1e-9)
+
+
+def test_encoder_and_decoder() -> None:
+    """T5-large's kind: 0.74 billion parameters."""
+    encoder = shapes.Block(1024, 16, 64, 16, 4096, gated=False, causal=False, rotary=False)
+    decoder = replace(encoder, causal=True, cross=True)
+    model = shapes.Transformer("t5-large", ((encoder, 24), (decoder, 24)), 32_128, True)
+    assert model.params == pytest.approx(737.7e6, rel=0.005)
+    assert decoder.params - encoder.params == 4 * 1024**2 + 1024
+
+
+def test_more_tokens_foretold() -> None:
+    """DeepSeek-V3 with a second token: a layer more, and a projection of two widths to one."""
+    plain = shapes.DEEPSEEK_V3
+    (dense, first), (routed, rest) = plain.runs
+    more = replace(plain, runs=((dense, first), (routed, rest + 1)), predicted=1)
+    assert more.params - plain.params == routed.params + 2 * 7168**2 + 3 * 7168
+    head = 2.0 * 129_280 * 7168
+    layer = (plain.forward_flops(4096) - head) / 61
+    found = more.forward_flops(4096) - plain.forward_flops(4096)
+    assert found == pytest.approx(head + layer + 4 * 7168**2, rel=0.05)
