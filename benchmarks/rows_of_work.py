@@ -1,7 +1,8 @@
 """Writes the rows of work of every workload of the catalogue, a CSV file each.
 
-``python -m benchmarks.rows_of_work`` writes them all anew from the closed forms of
-:mod:`dse.catalog` and :mod:`.networks`, or those of the workloads named.
+``python -m benchmarks.rows_of_work`` writes them all anew from the sizes in files of transformers
+and the closed forms of :mod:`.networks`, or those of the workloads named. A file of sizes alone
+needs no table.
 """
 
 from __future__ import annotations
@@ -17,41 +18,25 @@ import numpy as np
 from benchmarks.networks import convolutional, recommenders, recurrent
 from benchmarks.networks.transformer import transformer
 from dse import catalog
-from dse.catalog import transformers
+from dse.catalog.model_config import described
 from dse.catalog.rows_of_work import ELEMENT_WISE, Layer, Network, WorkRow
+from dse.catalog.store import find, read_file
+from dse.catalog.workloads import TRANSFORMER
 
 FOLDER = catalog.models_dir() / "workloads"
 COLUMNS = tuple(field.name for field in fields(WorkRow))
 
 CLOSED_FORMS: dict[str, Callable[[], Network]] = {
-    "bert-base-s128": lambda: transformers.encoder(768, 12, 12, 3072, 30522, 128, 19),
-    "bert-base-s512": lambda: transformers.encoder(768, 12, 12, 3072, 30522, 512, 76),
-    "bert-large-s128": lambda: transformers.encoder(1024, 24, 16, 4096, 30522, 128, 19),
-    "bert-large-s512": lambda: transformers.encoder(1024, 24, 16, 4096, 30522, 512, 76),
-    "gpt2-124m": lambda: transformers.gpt(768, 12, 12, 50257, 1024),
-    "gpt2-medium-355m": lambda: transformers.gpt(1024, 24, 16, 50257, 1024),
-    "gpt2-large-774m": lambda: transformers.gpt(1280, 36, 20, 50257, 1024),
-    "gpt2-xl-1.5b": lambda: transformers.gpt(1600, 48, 25, 50257, 1024),
-    "gpt3-13b": lambda: transformers.gpt(5120, 40, 40, 50257, 2048),
-    "gpt3-175b": lambda: transformers.gpt(12288, 96, 96, 50257, 2048),
-    "llama2-7b": lambda: transformers.llama(4096, 32, 32, 32, 11008, 32000, 4096),
-    "llama2-13b": lambda: transformers.llama(5120, 40, 40, 40, 13824, 32000, 4096),
-    "llama2-70b": lambda: transformers.llama(8192, 80, 64, 8, 28672, 32000, 4096),
-    "llama3-8b": lambda: transformers.llama(4096, 32, 32, 8, 14336, 128256, 8192),
-    "llama3-70b": lambda: transformers.llama(8192, 80, 64, 8, 28672, 128256, 8192),
-    "llama3.1-405b": lambda: transformers.llama(16384, 126, 128, 8, 53248, 128256, 8192),
-    "t5-base": lambda: transformers.t5(768, 12, 12, 64, 3072, 512, 114),
-    "t5-large": lambda: transformers.t5(1024, 24, 16, 64, 4096, 512, 114),
-    "t5-3b": lambda: transformers.t5(1024, 24, 32, 128, 16384, 512, 114),
-    "t5-11b": lambda: transformers.t5(1024, 24, 128, 128, 65536, 512, 114),
     "transformer-base": lambda: transformer(512, 6, 8, 2048, 33708, 32, 32),
     "transformer-big": lambda: transformer(1024, 6, 16, 4096, 33708, 32, 32),
-    "vit-base-16": lambda: transformers.vit(768, 12, 12, 3072, 224, 16),
     "gnmt-v2": recurrent.gnmt,
     "deepspeech2-5x800": lambda: recurrent.deepspeech(800, 5),
     "deepspeech2-7x1760": lambda: recurrent.deepspeech(1760, 7),
     "dlrm-mlperf-v1-dense": recommenders.dlrm,
 }
+# Workloads with tables, and those among them whose files have the sizes of a transformer.
+TABLED = tuple(path.stem for path in sorted((FOLDER / "work").glob("*.csv")))
+TRANSFORMERS = tuple(name for name in TABLED if catalog.workload(name).sizes is not None)
 # Networks that are in the catalogue as the layers of their modules, and the side of their pictures.
 PICTURES = {
     "alexnet": 224,
@@ -103,6 +88,10 @@ def network(name: str) -> Network:
     """A workload of the catalogue with its rows of work."""
     if name in CLOSED_FORMS:
         return CLOSED_FORMS[name]()
+    if name in TRANSFORMERS:
+        tokens = catalog.workload(name).tokens_per_sample
+        file, sequence = read_file(find("workloads", name)), None if tokens is None else int(tokens)
+        return described(file, (TRANSFORMER,), sequence).network
     table = layers(name)
     if name in PICTURES:
         return convolutional.convolutional(table, 3.0 * PICTURES[name] ** 2)
@@ -126,7 +115,7 @@ def _written(cell: str | float | None) -> str:
 
 def main() -> None:
     """Write every table, or those of the workloads named on the command line."""
-    for name in sys.argv[1:] or catalog.names("workloads"):
+    for name in sys.argv[1:] or TABLED:
         write(name, FOLDER / "work" / f"{name}.csv")
 
 

@@ -13,7 +13,6 @@ from dse.catalog.facts import Fact
 from dse.catalog.failures import failure_terms
 from dse.catalog.footprints import footprints
 from dse.catalog.link_power import LinkWatts, link_power
-from dse.catalog.model_config import named_workload, workload_of_config
 from dse.catalog.nodes import Node, node
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
@@ -47,9 +46,11 @@ from dse.catalog.workloads import (
     Workload,
     disagreements,
     gradient_tensors,
+    named_workload,
     read_layers,
     read_workload,
     workload,
+    workload_of_config,
 )
 from dse.text_source import is_path
 

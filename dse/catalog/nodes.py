@@ -20,6 +20,7 @@ class Node:
     ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``cores`` are
     physical ones of the host, or those behind the vCPUs of a cloud's machine. ``pair_bytes_per_s``
     is what an accelerator sends to one other, where that is not as its own file says.
+    ``scale_up_domain`` is how many accelerators, those of whole nodes, share the links of a node.
     ``purchase_usd`` and ``hourly_usd`` are the most recent prices of the whole machine (see
     :func:`dse.catalog.facts.latest`). ``power_w`` is what the whole machine draws at most, its
     accelerators and cards included; ``rack_units`` its height. ``host`` is of :data:`HOSTS`, the
@@ -37,6 +38,7 @@ class Node:
     hourly_usd: Fact | None
     notes: str
     facts: tuple[Fact, ...]
+    scale_up_domain: int
     pair_bytes_per_s: float | None = None
     power_w: float | None = None
     rack_units: float | None = None
@@ -58,6 +60,7 @@ def read_node(path: Path) -> Node:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
     inter_node, nics = entry.name("inter_node"), entry.number("nics", "count").value
     cores = entry.number("cores", "count").value if entry.has("cores") else None
+    domain = _domain(entry, int(count))
     pair = None
     if entry.has("pair_bandwidth"):
         pair = entry.number("pair_bandwidth", "bytes_per_s").value
@@ -84,8 +87,19 @@ def read_node(path: Path) -> Node:
         hourly_usd=hourly,
         notes=notes,
         facts=tuple(entry.facts),
+        scale_up_domain=domain,
         pair_bytes_per_s=pair,
         power_w=power,
         rack_units=units,
         host=host,
     )
+
+
+def _domain(entry: Entry, count: int) -> int:
+    """Accelerators that share the links of a node: its own ``count``, unless the file has more."""
+    key = "scale_up_domain"
+    many = (entry.number(key, "count").value if entry.has(key) else None) or count
+    if many < count or many % count:
+        remedy = f"write a multiple of the {count} accelerators of a node"
+        raise entry.wrong(f"{key} {many:g} is not of whole nodes", remedy, key)
+    return int(many)

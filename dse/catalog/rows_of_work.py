@@ -36,6 +36,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from dse.catalog.shapes import Transformer
+
 PRODUCT, CONVOLUTION, RECURRENCE = "product", "convolution", "recurrence"
 ATTENTION, CAUSAL_ATTENTION, ELEMENT_WISE = "attention", "causal-attention", "element-wise"
 PRODUCTS = (PRODUCT, CONVOLUTION, RECURRENCE)
@@ -135,7 +137,7 @@ class Network:
     """Layers in forward order, and the rows of work that belong to them.
 
     kept_bytes, score_bytes: what the backward pass needs of a sample in 16-bit storage, the scores
-    of attention apart; 0 where nobody counted.
+    of attention apart; 0 where nobody counted. shape: of a transformer, as far as it is told.
     """
 
     family: str
@@ -143,6 +145,7 @@ class Network:
     rows: tuple[WorkRow, ...]
     kept_bytes: float = 0.0
     score_bytes: float = 0.0
+    shape: Transformer | None = None
 
     @property
     def params(self) -> float:
@@ -202,10 +205,11 @@ class Builder:
         self.product("lm_head.w", tokens, vocabulary, hidden)
         self.loss("lm_head.w", tokens, vocabulary)
 
-    def network(self, family: str) -> Network:
+    def network(self, family: str, shape: Transformer | None = None) -> Network:
         """All of it, the layers with the FLOPs of their rows."""
         flops = dict.fromkeys((layer.name for layer in self.layers), 0.0)
         for row in self.rows:
             flops[row.layer] += row.forward_flops
         layers = (replace(layer, forward_flops=flops[layer.name]) for layer in self.layers)
-        return Network(family, tuple(layers), tuple(self.rows), self.kept_bytes, self.score_bytes)
+        kept = self.kept_bytes, self.score_bytes
+        return Network(family, tuple(layers), tuple(self.rows), *kept, shape)

@@ -15,7 +15,7 @@ and are not counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from dse.catalog.rows_of_work import (
     ATTENTION,
@@ -25,6 +25,7 @@ from dse.catalog.rows_of_work import (
     Builder,
     Network,
 )
+from dse.catalog.shapes import Block, Latent, Transformer
 
 
 def _bias(weights: str) -> str:
@@ -32,141 +33,178 @@ def _bias(weights: str) -> str:
     return f"{weights.removesuffix('.w')}.b"
 
 
-@dataclass(frozen=True)
-class Block:
-    """Sizes of a transformer's blocks, and what sets one kind apart from another.
+def _eager_norm(block: Block) -> int:
+    """Elements that an unfused normalisation moves for each of its own."""
+    return 46 if block.rotary and not block.norm_bias else 11
 
-    inner, kv: width of all queries and of all keys. norm_eager: elements an unfused normalisation
-    moves for each of its own. query_bias: of the projections to queries, keys and values, where
-    others have none. head_norms: queries and keys are normalised, head by head.
+
+def norm(out: Builder, block: Block, name: str, tokens: float) -> None:
+    """A normalisation of the block: LayerNorm with a bias, else RMSNorm."""
+    out.kept_bytes += 2 * tokens * block.hidden
+    last_norm(out, block, name, tokens)
+
+
+def last_norm(out: Builder, block: Block, name: str, tokens: float) -> None:
+    """A normalisation beside the blocks."""
+    out.weights(name, block.hidden)
+    if block.bias or block.norm_bias:
+        out.weights(_bias(name), block.hidden)
+    moved = tokens * block.hidden
+    out.move(name, 5 * moved, _eager_norm(block) * moved, 4)
+
+
+def linear(out: Builder, block: Block, name: str, tokens: float, n: float, k: float) -> None:
+    """A linear layer, with a bias where the network has them."""
+    out.product(name, tokens, n, k, _bias(name) if block.bias else "")
+
+
+def projection(out: Builder, block: Block, name: str, tokens: float, n: float) -> None:
+    """To queries, keys or values."""
+    bias = _bias(name) if block.bias or block.query_bias else ""
+    out.product(name, tokens, n, block.hidden, bias)
+
+
+def residual(out: Builder, block: Block, layer: str, tokens: float) -> None:
+    """The addition to what a part of the block was given."""
+    moved = tokens * block.hidden
+    out.move(layer, 4 * moved, (11 if block.dropout else 6) * moved, 5)
+
+
+def attention(
+    out: Builder,
+    block: Block,
+    part: str,
+    tokens: float,
+    keys: float,
+    kind: str,
+    joined: bool = False,
+) -> None:
+    """Projections, attention of ``tokens`` to ``keys``, output; joined: one product for all.
+
+    The keys and values are made of ``keys`` positions, the encoder's where it is across.
     """
+    first = f"{part}.qkv.w" if joined else f"{part}.q.w"
+    if joined:
+        projection(out, block, first, tokens, block.inner + 2 * block.kv)
+    elif block.latent:
+        compressed(out, block, block.latent, part, tokens, keys)
+    else:
+        projection(out, block, first, tokens, block.inner)
+        projection(out, block, f"{part}.k.w", keys, block.kv)
+        projection(out, block, f"{part}.v.w", keys, block.kv)
+    if block.head_norms:
+        for side, positions, width in (("q", tokens, block.inner), ("k", keys, block.kv)):
+            head_norm(out, block, f"{part}.{side}_norm.w", positions, width, block.head_size)
+    if block.sinks:
+        out.weights(f"{part}.sinks", block.heads)
+    seen, size = block.seen(keys), (block.head_size + block.value / block.heads) / 2
+    out.row(first, kind, m=tokens, n=seen, k=size, groups=block.heads)
+    turned = tokens * (block.inner + block.kv)
+    out.move(first, 0, 8 * turned, 8)
+    if block.rotary:
+        out.move(first, 4 * turned, 20 * turned, 14)
+    bias = _bias(f"{part}.o.w") if block.bias or block.output_bias else ""
+    out.product(f"{part}.o.w", tokens, block.hidden, block.value, bias)
+    residual(out, block, f"{part}.o.w", tokens)
+    out.kept_bytes += tokens * (3 * block.hidden + 2 * block.inner + 2 * block.value)
+    values = block.value if block.latent else block.kv
+    out.kept_bytes += keys * (2 * block.kv + 2 * values)
+    out.score_bytes += 5 * block.heads * tokens * seen
 
-    hidden: int
-    heads: int
-    inner: int
-    kv: int
-    ffn: int
-    bias: bool = False
-    dropout: bool = False
-    rotary: bool = False
-    norm_eager: int = 11
-    query_bias: bool = False
-    head_norms: bool = False
 
-    @property
-    def head_size(self) -> float:
-        return self.inner / self.heads
+def head_norm(
+    out: Builder, block: Block, name: str, tokens: float, width: int, weights: int
+) -> None:
+    """A normalisation inside of attention, of ``width`` elements of a token."""
+    moved = tokens * width
+    out.move(out.weights(name, weights), 5 * moved, _eager_norm(block) * moved, 4)
 
-    def norm(self, out: Builder, name: str, tokens: float) -> None:
-        """A normalisation of the block: LayerNorm with a bias, else RMSNorm."""
-        out.kept_bytes += 2 * tokens * self.hidden
-        self.last_norm(out, name, tokens)
 
-    def last_norm(self, out: Builder, name: str, tokens: float) -> None:
-        """A normalisation beside the blocks."""
-        out.weights(name, self.hidden)
-        if self.bias:
-            out.weights(_bias(name), self.hidden)
-        moved = tokens * self.hidden
-        out.move(name, 5 * moved, self.norm_eager * moved, 4)
+def compressed(
+    out: Builder, block: Block, latent: Latent, part: str, tokens: float, keys: float
+) -> None:
+    """Queries, keys and values through narrow layers (:class:`.shapes.Latent`)."""
+    width = block.hidden
+    if latent.query_rank:
+        width = latent.query_rank
+        out.product(f"{part}.q_down.w", tokens, width, block.hidden)
+        head_norm(out, block, f"{part}.q_down.norm.w", tokens, width, width)
+    out.product(f"{part}.q.w", tokens, block.inner, width)
+    out.product(f"{part}.kv_down.w", keys, latent.kv_rank + latent.rotary, block.hidden)
+    head_norm(out, block, f"{part}.kv_down.norm.w", keys, latent.kv_rank, latent.kv_rank)
+    up = block.heads * (latent.plain + latent.value)
+    out.product(f"{part}.kv.w", keys, up, latent.kv_rank)
+    out.kept_bytes += 2 * tokens * latent.query_rank + 2 * keys * latent.kv_rank
 
-    def linear(self, out: Builder, name: str, tokens: float, n: float, k: float) -> None:
-        """A linear layer, with a bias where the network has them."""
-        out.product(name, tokens, n, k, _bias(name) if self.bias else "")
 
-    def projection(self, out: Builder, name: str, tokens: float, n: float) -> None:
-        """To queries, keys or values."""
-        bias = _bias(name) if self.bias or self.query_bias else ""
-        out.product(name, tokens, n, self.hidden, bias)
+def feed_forward(
+    out: Builder, block: Block, part: str, tokens: float, up: str = "ffn1.w", down: str = "ffn2.w"
+) -> None:
+    """Two linear layers and the activation between them."""
+    up, down = f"{part}.{up}", f"{part}.{down}"
+    linear(out, block, up, tokens, block.ffn, block.hidden)
+    out.move(up, 5 * block.ffn * tokens, 9 * block.ffn * tokens, 3)
+    linear(out, block, down, tokens, block.hidden, block.ffn)
+    residual(out, block, down, tokens)
+    out.kept_bytes += tokens * (3 * block.hidden + 4 * block.ffn)
 
-    def residual(self, out: Builder, layer: str, tokens: float) -> None:
-        """The addition to what a part of the block was given."""
-        moved = tokens * self.hidden
-        out.move(layer, 4 * moved, (11 if self.dropout else 6) * moved, 5)
 
-    def attention(
-        self, out: Builder, part: str, tokens: float, keys: float, kind: str, joined: bool = False
-    ) -> None:
-        """Projections, attention of ``tokens`` to ``keys``, output; joined: one product for all.
+def attention_then_norm(
+    out: Builder, block: Block, part: str, tokens: float, keys: float, kind: str
+) -> None:
+    """Attention whose output is normalised, as in networks before GPT-2."""
+    attention(out, block, part, tokens, keys, kind)
+    norm(out, block, f"{part}.ln.w", tokens)
 
-        The keys and values are made of ``keys`` positions, the encoder's where it is across.
-        """
-        first = f"{part}.qkv.w" if joined else f"{part}.q.w"
-        if joined:
-            self.projection(out, first, tokens, self.inner + 2 * self.kv)
-        else:
-            self.projection(out, first, tokens, self.inner)
-            self.projection(out, f"{part}.k.w", keys, self.kv)
-            self.projection(out, f"{part}.v.w", keys, self.kv)
-        if self.head_norms:
-            for side, positions, width in (("q", tokens, self.inner), ("k", keys, self.kv)):
-                moved = positions * width
-                norm = out.weights(f"{part}.{side}_norm.w", self.head_size)
-                out.move(norm, 5 * moved, self.norm_eager * moved, 4)
-        out.row(first, kind, m=tokens, n=keys, k=self.head_size, groups=self.heads)
-        turned = tokens * (self.inner + self.kv)
-        out.move(first, 0, 8 * turned, 8)
-        if self.rotary:
-            out.move(first, 4 * turned, 20 * turned, 14)
-        self.linear(out, f"{part}.o.w", tokens, self.hidden, self.inner)
-        self.residual(out, f"{part}.o.w", tokens)
-        out.kept_bytes += tokens * (3 * self.hidden + 4 * self.inner) + 4 * keys * self.kv
-        out.score_bytes += 5 * self.heads * tokens * keys
 
-    def feed_forward(
-        self, out: Builder, part: str, tokens: float, up: str = "ffn1.w", down: str = "ffn2.w"
-    ) -> None:
-        """Two linear layers and the activation between them."""
-        up, down = f"{part}.{up}", f"{part}.{down}"
-        self.linear(out, up, tokens, self.ffn, self.hidden)
-        out.move(up, 5 * self.ffn * tokens, 9 * self.ffn * tokens, 3)
-        self.linear(out, down, tokens, self.hidden, self.ffn)
-        self.residual(out, down, tokens)
-        out.kept_bytes += tokens * (3 * self.hidden + 4 * self.ffn)
+def feed_forward_then_norm(out: Builder, block: Block, part: str, tokens: float) -> None:
+    """A feed-forward part whose output is normalised, likewise."""
+    feed_forward(out, block, part, tokens)
+    norm(out, block, f"{part}.ffn.ln.w", tokens)
 
-    def attention_then_norm(
-        self, out: Builder, part: str, tokens: float, keys: float, kind: str
-    ) -> None:
-        """Attention whose output is normalised, as in networks before GPT-2."""
-        self.attention(out, part, tokens, keys, kind)
-        self.norm(out, f"{part}.ln.w", tokens)
 
-    def feed_forward_then_norm(self, out: Builder, part: str, tokens: float) -> None:
-        """A feed-forward part whose output is normalised, likewise."""
-        self.feed_forward(out, part, tokens)
-        self.norm(out, f"{part}.ffn.ln.w", tokens)
+def gated_products(out: Builder, block: Block, part: str, tokens: float, width: int) -> None:
+    """SwiGLU: two linear layers side by side, their product, and one back."""
+    for side in ("gate", "up"):
+        linear(out, block, f"{part}.{side}.w", tokens, width, block.hidden)
+    out.move(f"{part}.gate.w", 8 * width * tokens, 13 * width * tokens, 4)
+    linear(out, block, f"{part}.down.w", tokens, block.hidden, width)
+    out.kept_bytes += tokens * 6 * width
 
-    def gated(self, out: Builder, part: str, tokens: float) -> None:
-        """SwiGLU: two linear layers side by side, their product, and one back."""
-        for side in ("gate", "up"):
-            self.linear(out, f"{part}.{side}.w", tokens, self.ffn, self.hidden)
-        out.move(f"{part}.gate.w", 8 * self.ffn * tokens, 13 * self.ffn * tokens, 4)
-        self.linear(out, f"{part}.down.w", tokens, self.hidden, self.ffn)
-        self.residual(out, f"{part}.down.w", tokens)
-        out.kept_bytes += tokens * (3 * self.hidden + 6 * self.ffn)
 
-    def experts(self, out: Builder, part: str, tokens: float, experts: int, chosen: int) -> None:
-        """Gated feed-forward parts, of which a router sends each token to ``chosen``.
+def gated_feed_forward(out: Builder, block: Block, part: str, tokens: float) -> None:
+    """A feed-forward part with a gate."""
+    gated_products(out, block, part, tokens, block.ffn)
+    residual(out, block, f"{part}.down.w", tokens)
+    out.kept_bytes += tokens * 3 * block.hidden
 
-        Tokens are taken to be spread evenly. A token moves to its experts and back, ``6 h`` for
-        each; probabilities of the router move 20 elements an expert.
-        """
-        routed = tokens * chosen
-        router = f"{part}.router.w"
-        out.product(router, tokens, experts, self.hidden)
-        out.move(router, 10 * tokens * experts, 20 * tokens * experts, 12)
-        out.move(router, 6 * routed * self.hidden, 6 * routed * self.hidden, 4)
-        shapes = {
-            "gate": (self.ffn, self.hidden), "up": (self.ffn, self.hidden),
-            "down": (self.hidden, self.ffn),
-        }  # fmt: skip
-        for side, (n, k) in shapes.items():
-            layer = out.weights(f"{part}.experts.{side}.w", experts * n * k)
-            out.row(layer, PRODUCT, m=routed / experts, n=n, k=k, groups=experts)
-            if side == "gate":
-                out.move(layer, 8 * self.ffn * routed, 13 * self.ffn * routed, 4 * experts)
-        self.residual(out, f"{part}.experts.down.w", tokens)
-        out.kept_bytes += tokens * (3 * self.hidden + 6 * self.ffn * chosen)
+
+def experts(out: Builder, block: Block, part: str, tokens: float) -> None:
+    """Gated feed-forward parts, of which a router sends each token to those chosen.
+
+    Tokens are taken to be spread evenly. A token moves to its experts and back, ``6 h`` for
+    each; probabilities of the router move 20 elements an expert.
+    """
+    count, width = block.experts, block.expert_ffn
+    routed = tokens * block.chosen
+    router = f"{part}.router.w"
+    out.product(router, tokens, count, block.hidden, _bias(router) if block.expert_bias else "")
+    out.move(router, 10 * tokens * count, 20 * tokens * count, 12)
+    out.move(router, 6 * routed * block.hidden, 6 * routed * block.hidden, 4)
+    shapes = {
+        "gate": (width, block.hidden), "up": (width, block.hidden), "down": (block.hidden, width),
+    }  # fmt: skip
+    for side, (n, k) in shapes.items():
+        layer = out.weights(f"{part}.experts.{side}.w", count * n * k)
+        out.row(layer, PRODUCT, m=routed / count, n=n, k=k, groups=count)
+        if side == "gate":
+            out.move(layer, 8 * width * routed, 13 * width * routed, 4 * count)
+        if block.expert_bias:
+            out.move(out.weights(_bias(layer), count * n), 0, routed * n, 1)
+    if block.shared_ffn:
+        gated_products(out, block, f"{part}.shared", tokens, block.shared_ffn)
+    residual(out, block, f"{part}.experts.down.w", tokens)
+    out.kept_bytes += tokens * (3 * block.hidden + 6 * width * block.chosen)
 
 
 def look_up(out: Builder, name: str, vocabulary: int, hidden: int, *texts: int) -> None:
@@ -196,7 +234,9 @@ def encoder(
     block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
     """
     out = Builder()
-    block = Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
+    block = Block(hidden, heads, hidden // heads, heads, ffn, causal=False, bias=True, dropout=True)
+    runs = ((block, layers),)
+    shape = Transformer(runs, vocabulary, tied=True, positions=positions + types)
     words = out.weights("embed.word", vocabulary * hidden)
     out.weights("embed.pos", positions * hidden)
     out.weights("embed.type", types * hidden)
@@ -205,105 +245,58 @@ def encoder(
     out.move(words, 12 * hidden * tokens, 24 * hidden * tokens, 20)
     for number in range(layers):
         part = f"layer{number}"
-        block.attention_then_norm(out, f"{part}.attn", tokens, tokens, ATTENTION)
-        block.feed_forward_then_norm(out, part, tokens)
+        attention_then_norm(out, block, f"{part}.attn", tokens, tokens, ATTENTION)
+        feed_forward_then_norm(out, block, part, tokens)
     if predicted is None:
-        block.linear(out, "qa.w", tokens, 2, hidden)
-        return out.network("encoder")
+        linear(out, block, "qa.w", tokens, 2, hidden)
+        return out.network("encoder", shape)
     if sentences:
-        block.linear(out, "pooler.w", 1, hidden, hidden)
-    block.linear(out, "mlm.dense.w", predicted, hidden, hidden)
+        linear(out, block, "pooler.w", 1, hidden, hidden)
+    linear(out, block, "mlm.dense.w", predicted, hidden, hidden)
     out.move("mlm.dense.w", 5 * hidden * predicted, 9 * hidden * predicted, 3)
-    block.last_norm(out, "mlm.ln.w", predicted)
+    last_norm(out, block, "mlm.ln.w", predicted)
     out.tied(predicted, vocabulary, hidden)
     out.weights("mlm.bias", vocabulary)
     if sentences:
-        block.linear(out, "nsp.w", 1, 2, hidden)
-    return out.network("encoder")
+        linear(out, block, "nsp.w", 1, 2, hidden)
+    return out.network("encoder", shape)
 
 
-def gpt(
-    hidden: int,
-    layers: int,
-    heads: int,
-    vocabulary: int,
-    tokens: int,
-    bias: bool = True,
-    ffn: int | None = None,
-    positions: int | None = None,
-    tied: bool = True,
-) -> Network:
-    """GPT-2 and GPT-3 (Brown et al., arXiv 2005.14165), and MPT, which has no biases.
+def decoder(shape: Transformer, tokens: int) -> Network:
+    """A causal network of whatever blocks there are.
 
-    Causal, with learned ``positions``, as many as ``tokens`` where none are given. ffn: 4 h where
-    it is not given. tied: whether the output projection has the embedding's weights. FLOPs of a
-    block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
+    GPT (Brown et al., arXiv 2005.14165) has learned positions; Llama (Touvron et al., arXiv
+    2302.13971), Mistral, Qwen and Gemma have rotary ones; feed-forward parts of Mixtral (Jiang et
+    al., arXiv 2401.04088) and DeepSeek (arXiv 2412.19437) are experts, some of them chosen for each
+    token. FLOPs of a block: ``2 s (2 h q + 2 h kv + 2 h f) + 4 s^2 q``, 3 h f where it is gated;
+    through a window attention counts what it sees (:meth:`.Block.seen`).
     """
     out = Builder()
-    block = Block(hidden, heads, hidden, hidden, ffn or 4 * hidden, bias=bias)
-    look_up(out, "embed.word", vocabulary, hidden, tokens)
-    out.weights("embed.pos", (positions or tokens) * hidden)
-    for number in range(layers):
+    first, _ = shape.runs[0]
+    learned = shape.positions > 0
+    look_up(out, "embed.word", shape.vocabulary, first.hidden, tokens)
+    if learned:
+        out.weights("embed.pos", shape.positions * first.hidden)
+    blocks = [block for block, count in shape.runs for _ in range(count)]
+    for number, block in enumerate(blocks):
         part = f"layer{number}"
-        block.norm(out, f"{part}.ln1.w", tokens)
-        block.attention(out, f"{part}.attn", tokens, tokens, CAUSAL_ATTENTION, joined=True)
-        block.norm(out, f"{part}.ln2.w", tokens)
-        block.feed_forward(out, part, tokens)
-    block.last_norm(out, "lnf.w", tokens)
-    out.head(tokens, vocabulary, hidden, tied)
-    return out.network("decoder")
-
-
-def llama(
-    hidden: int,
-    layers: int,
-    heads: int,
-    kv_heads: int,
-    ffn: int,
-    vocabulary: int,
-    tokens: int,
-    head_size: int | None = None,
-    tied: bool = False,
-    query_bias: bool = False,
-    head_norms: bool = False,
-    experts: int = 0,
-    chosen: int = 0,
-) -> Network:
-    """Llama (Touvron et al., arXiv 2302.13971): causal, rotary positions, RMSNorm, SwiGLU.
-
-    Mistral and Qwen are such networks, and Mixtral (Jiang et al., arXiv 2401.04088), whose
-    feed-forward parts are ``experts``, ``chosen`` of them for each token. kv_heads: heads of keys
-    and values. head_size: h / heads where it is not given. tied: whether the output projection has
-    the embedding's weights. query_bias: of the projections to queries, keys and values, as Qwen 2
-    has them. head_norms: of queries and keys, as Qwen 3 has them. FLOPs of a block: ``2 s (2 h q +
-    2 h kv + 3 h f) + 4 s^2 q``, with as many f as experts are chosen.
-    """
-    out = Builder()
-    size = head_size or hidden // heads
-    block = Block(
-        hidden,
-        heads,
-        heads * size,
-        kv_heads * size,
-        ffn,
-        rotary=True,
-        norm_eager=46,
-        query_bias=query_bias,
-        head_norms=head_norms,
-    )
-    look_up(out, "embed.word", vocabulary, hidden, tokens)
-    for number in range(layers):
-        part = f"layer{number}"
-        block.norm(out, f"{part}.ln1.w", tokens)
-        block.attention(out, part, tokens, tokens, CAUSAL_ATTENTION)
-        block.norm(out, f"{part}.ln2.w", tokens)
-        if experts:
-            block.experts(out, part, tokens, experts, chosen)
+        norm(out, block, f"{part}.ln1.w", tokens)
+        core = f"{part}.attn" if learned else part
+        attention(out, block, core, tokens, tokens, CAUSAL_ATTENTION, joined=learned)
+        if outputs := block.norms > 2:
+            norm(out, block, f"{part}.ln1_out.w", tokens)
+        norm(out, block, f"{part}.ln2.w", tokens)
+        if block.experts:
+            experts(out, block, part, tokens)
+        elif block.gated:
+            gated_feed_forward(out, block, part, tokens)
         else:
-            block.gated(out, part, tokens)
-    block.last_norm(out, "norm.w", tokens)
-    out.head(tokens, vocabulary, hidden, tied)
-    return out.network("decoder")
+            feed_forward(out, block, part, tokens)
+        if outputs:
+            norm(out, block, f"{part}.ln2_out.w", tokens)
+    last_norm(out, first, "lnf.w" if learned else "norm.w", tokens)
+    out.head(tokens, shape.vocabulary, first.hidden, shape.tied)
+    return out.network("decoder", shape)
 
 
 def t5(
@@ -328,27 +321,29 @@ def t5(
     has where they are not given.
     """
     out = Builder()
-    inner = heads * head_size
-    block = Block(hidden, heads, inner, inner, ffn, dropout=True)
+    decoder_layers = decoder_layers or layers
+    block = Block(hidden, heads, head_size, heads, ffn, gated, causal=False, dropout=True)
+    reading, writing = (block, layers), (replace(block, causal=True, cross=True), decoder_layers)
+    shape = Transformer((reading, writing), vocabulary, tied)
     look_up(out, "embed.shared", vocabulary, hidden, source, target)
     for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
-        for number in range(layers if side == "enc" else decoder_layers or layers):
+        for number in range(layers if side == "enc" else decoder_layers):
             part = f"{side}{number}"
-            block.attention(out, f"{part}.self", tokens, tokens, kind)
-            block.norm(out, f"{part}.self.ln", tokens)
+            attention(out, block, f"{part}.self", tokens, tokens, kind)
+            norm(out, block, f"{part}.self.ln", tokens)
             if number == 0:
                 out.weights(f"{side}.relbias", distances * heads)
             if side == "dec":
-                block.attention(out, f"{part}.cross", tokens, source, ATTENTION)
-                block.norm(out, f"{part}.cross.ln", tokens)
+                attention(out, block, f"{part}.cross", tokens, source, ATTENTION)
+                norm(out, block, f"{part}.cross.ln", tokens)
             if gated:
-                block.gated(out, f"{part}.ffn", tokens)
+                gated_feed_forward(out, block, f"{part}.ffn", tokens)
             else:
-                block.feed_forward(out, part, tokens, "wi", "wo")
-            block.norm(out, f"{part}.ffn.ln", tokens)
-        block.last_norm(out, f"{side}.final_ln", tokens)
+                feed_forward(out, block, part, tokens, "wi", "wo")
+            norm(out, block, f"{part}.ffn.ln", tokens)
+        last_norm(out, block, f"{side}.final_ln", tokens)
     out.head(target, vocabulary, hidden, tied)
-    return out.network("encoder-decoder")
+    return out.network("encoder-decoder", shape)
 
 
 def vit(
@@ -366,9 +361,10 @@ def vit(
     image, patch: sides in pixels. The patches are a convolution that strides by its own width.
     """
     out = Builder()
-    block = Block(hidden, heads, hidden, hidden, ffn, bias=True)
+    block = Block(hidden, heads, hidden // heads, heads, ffn, causal=False, bias=True)
     patches = (image // patch) ** 2
     tokens = patches + 1
+    shape = Transformer(((block, layers),), 0, positions=tokens)
     pixels = channels * patch**2
     layer = out.weights("embed.patch.w", hidden * pixels)
     read = channels * image**2
@@ -379,11 +375,11 @@ def vit(
     out.move(layer, 6 * hidden * tokens, 12 * hidden * tokens, 8)
     for number in range(layers):
         part = f"layer{number}"
-        block.norm(out, f"{part}.ln1.w", tokens)
-        block.attention(out, f"{part}.attn", tokens, tokens, ATTENTION)
-        block.norm(out, f"{part}.ln2.w", tokens)
-        block.feed_forward(out, part, tokens)
-    block.last_norm(out, "ln.w", tokens)
-    block.linear(out, "classifier.w", 1, classes, hidden)
+        norm(out, block, f"{part}.ln1.w", tokens)
+        attention(out, block, f"{part}.attn", tokens, tokens, ATTENTION)
+        norm(out, block, f"{part}.ln2.w", tokens)
+        feed_forward(out, block, part, tokens)
+    last_norm(out, block, "ln.w", tokens)
+    linear(out, block, "classifier.w", 1, classes, hidden)
     out.loss("classifier.w", 1, classes)
-    return out.network("encoder")
+    return out.network("encoder", shape)

@@ -43,6 +43,8 @@ def workload_text(found: Workload) -> str:
         "encoding": JPEG if found.decoded else NONE,
         "method": _text(found.method),
     }
+    if found.sizes is not None:
+        totals["transformer"] = json.dumps(found.sizes)
     numbers = (
         found.layer_params,
         found.layer_forward_flops,

@@ -6,7 +6,7 @@ import csv
 import difflib
 import io
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.catalog.facts import Fact
+from dse.catalog.model_config import Described, described
 from dse.catalog.reader import Entry
 from dse.catalog.rows_of_work import FAMILIES, NUMBERS, SIZES, WorkRow
-from dse.catalog.store import find
+from dse.catalog.shapes import Transformer
+from dse.catalog.store import find, read_file
 from dse.errors import StudyError
-from dse.text_source import text_of
+from dse.text_source import is_path, text_of
 from dse.units import UnitError, parse
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
@@ -39,6 +41,7 @@ LAYERS = Kind(COLUMNS, "layers", "a layer table")
 WORK = Kind(WORK_COLUMNS, "work", "a table of rows of work")
 EQUAL, VARYING = LENGTHS = ("equal", "varying")  # of samples
 NONE, JPEG = ENCODINGS = ("none", "jpeg")  # of samples, which hosts decode
+TRANSFORMER = "transformer"  # the key of the sizes of one
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
 Array = NDArray[np.float64]
@@ -59,7 +62,7 @@ class Workload:
     work. ``tokens_per_sample``: of a language model that reads texts of one length. ``work``: the
     rows of work of one sample. ``family``: one of
     :data:`~dse.catalog.rows_of_work.FAMILIES`. ``network``: what sizes and sequence lengths of it
-    have in common.
+    have in common. ``shape``: the blocks of a transformer. ``sizes``: as its config.json has them.
     """
 
     name: str
@@ -85,6 +88,8 @@ class Workload:
     varying_length: bool = False
     decoded: bool = False
     tokens_per_sample: float | None = None
+    shape: Transformer | None = None
+    sizes: Mapping[str, object] | None = None
 
 
 def workload(name: str) -> Workload:
@@ -135,8 +140,20 @@ def read_workload(path: Path) -> Workload:
 
     Raises :class:`~dse.errors.StudyError` where the file or the table is wrong.
     """
-    entry = Entry.open(path)
+    file = read_file(path)
+    entry = Entry(file, file.data)
     name, title = entry.text("name"), entry.text("title")
+    tokens = None
+    if entry.has("tokens_per_sample"):
+        tokens = entry.positive("tokens_per_sample", "count")
+    found = None
+    if entry.has(TRANSFORMER):
+        entry.section(TRANSFORMER)
+        found = described(file, (TRANSFORMER,), None if tokens is None else int(tokens))
+        if not entry.has("params"):
+            cited = entry.word("sizes")
+            entry.finish()
+            return _closed_form(found, name, title, cited, tuple(entry.facts))
     params, flops = entry.known("params", "count"), entry.known("forward_flops", "count")
     activations = entry.number("activation_bytes", "bytes").value
     fused = None
@@ -147,9 +164,6 @@ def read_workload(path: Path) -> Workload:
     tables = None
     if entry.has("embedding_params"):
         tables = entry.number("embedding_params", "count").value
-    tokens = None
-    if entry.has("tokens_per_sample"):
-        tokens = entry.positive("tokens_per_sample", "count")
     lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
     layers, method = _layer_table(entry), entry.text("method", example="where the numbers are from")
     work = _table_of(entry, "work", WORK) if entry.has("work") else None
@@ -184,6 +198,85 @@ def read_workload(path: Path) -> Workload:
         varying_length=lengths == VARYING,
         decoded=encoding == JPEG,
         tokens_per_sample=tokens,
+        shape=None if found is None else found.network.shape,
+        sizes=None if found is None else found.sizes,
+    )
+
+
+def named_workload(given: str) -> Workload:
+    """The workload of that name, or in a file where a path is given.
+
+    A file that ends in .json is the config.json of a transformer. Raises
+    :class:`~dse.catalog.store.UnknownName`, or :class:`~dse.errors.StudyError`.
+    """
+    if given.endswith(".json"):
+        return workload_of_config(Path(given))
+    return read_workload(Path(given)) if is_path(given) else workload(given)
+
+
+def workload_of_config(
+    path: Path, sequence: int | None = None, name: str | None = None
+) -> Workload:
+    """The workload that a config.json describes (:func:`.model_config.described`), for samples of
+    ``sequence`` tokens.
+
+    name: by which reports call it. Raises :class:`~dse.errors.StudyError` where the file is wrong.
+    """
+    from dse.yaml_source import read_yaml
+
+    found = described(read_yaml(path, numbers_as_keys=True), sequence=sequence)
+    params = found.network.params
+    size = f"{params / 1e9:.3g}b" if params >= 1e9 else f"{params / 1e6:.3g}m"
+    ending = "" if found.tokens is None else f"-s{found.tokens}"
+    cited = Fact(TRANSFORMER, None, "", path.name, str(path), "")
+    return _closed_form(
+        found,
+        name or f"{found.kind.replace('_', '-')}-{size}{ending}",
+        found.title.format(size=f"{size[:-1]} {'billion' if size[-1] == 'b' else 'million'}"),
+        cited,
+    )
+
+
+def _closed_form(
+    found: Described, name: str, title: str, cited: Fact, facts: tuple[Fact, ...] = ()
+) -> Workload:
+    """The workload whose every number follows from sizes. cited: where these are from."""
+    network = found.network
+    layers = network.layers
+    tensors = sum(layer.params > 0 for layer in layers)
+    whole = network.kept_bytes + network.score_bytes
+    numbers = {"params": network.params, "forward_flops": network.forward_flops}
+    numbers |= {"activation_bytes": whole, "input_bytes": found.input_bytes}
+    unknown = np.full(len(layers), np.nan)
+    derived = (
+        Fact(key, value, "B" if key.endswith("bytes") else "", f"{value:.15g}", cited.source,
+             cited.accessed, "for one sample", status="derived")
+        for key, value in numbers.items()
+    )  # fmt: skip
+    return Workload(
+        name=name,
+        title=title,
+        params=network.params,
+        forward_flops=network.forward_flops,
+        activation_bytes=whole,
+        activation_bytes_without_scores=network.kept_bytes,
+        input_bytes=found.input_bytes,
+        gradient_tensors=tensors,
+        layer_names=tuple(layer.name for layer in layers),
+        layer_kinds=tuple(layer.kind for layer in layers),
+        layer_params=np.array([layer.params for layer in layers], np.float64),
+        layer_forward_flops=np.array([layer.forward_flops for layer in layers], np.float64),
+        layer_output_elems=unknown,
+        layer_saved_elems=unknown,
+        method=f"Closed form of the sizes in {cited.text}{found.note}",
+        facts=(*derived, *facts),
+        work=network.rows,
+        family=network.family,
+        network=found.alike,
+        decoded=found.pictures,
+        tokens_per_sample=found.tokens,
+        shape=network.shape,
+        sizes=found.sizes,
     )
 
 

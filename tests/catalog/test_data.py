@@ -33,6 +33,8 @@ from dse.catalog import (
     usual_optimizer,
     workload,
 )
+from dse.catalog.exchanges import exchanges
+from dse.catalog.stacks import layout_stacks
 from dse.fleet.recipe import population_path, read_recipe
 
 DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
@@ -110,7 +112,9 @@ def test_every_source_is_dated_and_used() -> None:
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
     used |= {fact.source for fact in (*computing().facts, *anchors().facts)}
     used |= {fact.source for fact in (*failure_terms().facts, *rental_facts().facts)}
+    used |= {fact.source for fact in exchanges().facts}
     used |= {law.source for law in computing().laws.values()}
+    used |= {fact.source for stack in layout_stacks().values() for fact in stack.facts}
     used |= {fact.source for stack in footprints().values() for fact in stack.facts}
     used |= {
         fact.source for fact in map(usual_optimizer, map(workload, names("workloads"))) if fact

@@ -56,6 +56,48 @@ GEMMA = {
     "head_dim": 256, "num_key_value_heads": 16, "intermediate_size": 24576, "vocab_size": 256000,
     "max_position_embeddings": 8192,
 }  # fmt: skip
+GEMMA2 = {**GEMMA, "model_type": "gemma2", "sliding_window": 1024}
+GEMMA3 = {
+    "model_type": "gemma3",
+    "text_config": {
+        "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+        "num_hidden_layers": 34, "sliding_window": 1024,
+    },
+    "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152},
+}  # fmt: skip
+PHI = {
+    **LLAMA, "model_type": "phi3", "hidden_size": 5120, "num_hidden_layers": 40,
+    "num_attention_heads": 40, "num_key_value_heads": 10, "intermediate_size": 17920,
+    "vocab_size": 100352, "max_position_embeddings": 16384, "sliding_window": None,
+}  # fmt: skip
+NEMOTRON = {
+    **LLAMA, "model_type": "nemotron", "hidden_size": 18432, "num_hidden_layers": 96,
+    "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 73728,
+    "vocab_size": 256000, "hidden_act": "relu2",
+}  # fmt: skip
+DEEPSEEK = {
+    "model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61,
+    "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432,
+    "vocab_size": 129280, "max_position_embeddings": 163840, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "first_k_dense_replace": 3, "n_routed_experts": 256, "n_shared_experts": 1,
+    "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
+    "num_nextn_predict_layers": 1,
+}  # fmt: skip
+DEEPSEEK_LITE = {
+    **DEEPSEEK, "model_type": "deepseek_v2", "hidden_size": 2048, "num_hidden_layers": 27,
+    "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 10944,
+    "vocab_size": 102400, "q_lora_rank": None, "first_k_dense_replace": 1, "n_routed_experts": 64,
+    "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 1408,
+    "num_nextn_predict_layers": None,
+}  # fmt: skip
+GPT_OSS = {
+    "model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": 24,
+    "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+    "intermediate_size": 2880, "vocab_size": 201088, "max_position_embeddings": 131072,
+    "num_local_experts": 32, "experts_per_token": 4, "attention_bias": True,
+    "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"] * 12,
+}  # fmt: skip
 ROBERTA = {
     **BERT, "model_type": "roberta", "hidden_size": 768, "num_hidden_layers": 12,
     "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265,
@@ -92,6 +134,10 @@ def of(tmp_path: Path, config: Any, sequence: int | None = None) -> Workload:
         (QWEN3, 596_049_920),
         (QWEN3_EXPERTS, 30_532_122_624),
         (GEMMA, 8_537_680_896),
+        (PHI, 14_659_507_200),
+        (DEEPSEEK, 671_026_404_352),
+        (DEEPSEEK_LITE, 15_706_484_224),
+        (GPT_OSS, 20_914_757_184),
         (T5, 222_903_552),
         (T5_1_1, 247_577_856),
         (VIT, 86_567_656),
@@ -157,6 +203,37 @@ def test_a_sample_is_as_long_as_asked_or_usual(tmp_path: Path) -> None:
     assert long.title == "Llama of 6.74 billion parameters, 8192 tokens"
 
 
+@pytest.mark.parametrize(
+    ("config", "windows"),
+    [
+        (MISTRAL, [0]),
+        ({**MISTRAL, "sliding_window": 2048}, [2048]),
+        ({**QWEN2, "sliding_window": 2048}, [0]),
+        ({**QWEN2, "sliding_window": 2048, "use_sliding_window": True, "max_window_layers": 20},
+         [2048, 0]),
+        (GEMMA2, [1024, 0]),
+        (GEMMA3, [1024, 0]),
+        (GPT_OSS, [128, 0]),
+        (PHI, [0]),
+    ],
+)  # fmt: skip
+def test_layers_have_the_windows_of_the_file(
+    tmp_path: Path, config: dict[str, Any], windows: list[int]
+) -> None:
+    found = of(tmp_path, config)
+    assert found.shape is not None
+    assert [block.window for block, _ in found.shape.runs] == windows
+    assert ("window" in found.method) is (windows != [0])
+
+
+def test_a_nested_text_config_is_the_text_part(tmp_path: Path) -> None:
+    found = of(tmp_path, GEMMA3)
+    assert found.params == workload("gemma3-4b").params
+    assert "of the text part alone" in found.method
+    outer = {"model_type": "mistral3", "text_config": MISTRAL, "vision_config": {}}
+    assert of(tmp_path, outer).params == of(tmp_path, MISTRAL).params
+
+
 def test_heads_and_experts_of_other_widths(tmp_path: Path) -> None:
     tied = of(tmp_path, {**QWEN3, "tie_word_embeddings": False})
     assert tied.params - of(tmp_path, QWEN3).params == 151936 * 1024
@@ -169,14 +246,31 @@ def test_heads_and_experts_of_other_widths(tmp_path: Path) -> None:
     [
         ([1], None, "config.json:1:1: is not the configuration of a model; give the config.json"),
         ({"model_type": "falcon"}, None, "2:17: model_type 'falcon' is not known; known are gpt2"),
-        ({"model_type": "mixtrall"}, None, "did you mean mixtral?"),
+        ({"model_type": "albert"}, None, "2:17: model_type 'albert' has layers that share their"),
+        ({"model_type": "jamba"}, None, "2:17: model_type 'jamba' has state-space layers, which"),
+        ({**LLAMA, "mamba_d_state": 16}, None, "model_type 'llama' has state-space layers"),
+        ({**QWEN3_EXPERTS, "model_type": "qwen3_next"}, None, "has layers of linear attention"),
+        (
+            {**QWEN3, "layer_types": ["linear_attention", "full_attention"]},
+            None,
+            "model_type 'qwen3' has layers of linear attention",
+        ),
+        (
+            {"model_type": "llava", "text_config": {"model_type": "opt"}},
+            None,
+            "4:19: model_type 'opt' is not known",
+        ),
         ({"model_type": "llama"}, None, "hidden_size is missing"),
         ({**LLAMA, "hidden_size": "wide"}, None, "3:18: hidden_size is not a whole number"),
         ({**LLAMA, "hidden_size": 1e300}, None, "hidden_size is 1e+300; write a whole number"),
         ({**LLAMA, "num_attention_heads": 30}, None, "4096 cannot be shared by as many"),
         ({**MISTRAL, "num_key_value_heads": 5}, None, "32 heads cannot share as many"),
         ({**MIXTRAL, "num_experts_per_tok": 9}, None, "num_experts_per_tok is 9; write"),
-        ({**LLAMA, "attention_bias": True}, None, "attention_bias: such models are not known"),
+        ({**LLAMA, "mlp_bias": True}, None, "mlp_bias: such models are not known"),
+        ({**LLAMA, "n_shared_experts": 1}, None, "n_shared_experts: such models are not known"),
+        ({**DEEPSEEK, "moe_layer_freq": 2}, None, "moe_layer_freq: such models are not known"),
+        ({**DEEPSEEK, "kv_lora_rank": None}, None, "kv_lora_rank is missing"),
+        ({**DEEPSEEK, "first_k_dense_replace": 99}, None, "first_k_dense_replace is 99; write"),
         ({**LLAMA, "tie_word_embeddings": "no"}, None, "tie_word_embeddings is not true or false"),
         ({**VIT, "patch_size": 500}, None, "patch_size is 500, larger than the picture"),
         (VIT, 8, "a sequence of 8 tokens, and ViT reads pictures"),
@@ -191,6 +285,7 @@ def test_what_is_wrong_is_one_line(
         of(tmp_path, config, sequence)
     assert said in str(found.value)
     assert "\n" not in str(found.value)
+    assert "did you mean" not in str(found.value), "nobody types a model_type"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"{}" * 1_000_000, b"[" * 10_000])
@@ -214,7 +309,8 @@ ODD = st.one_of(
 def test_whatever_a_size_is_there_is_a_workload_or_a_line(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    known = (GPT2, BERT, ROBERTA, LLAMA, MIXTRAL, QWEN3_EXPERTS, GEMMA, T5_1_1, VIT)
+    known = (GPT2, BERT, ROBERTA, LLAMA, MIXTRAL, QWEN3_EXPERTS, GEMMA, T5_1_1, VIT, GEMMA2,
+             DEEPSEEK, DEEPSEEK_LITE, GPT_OSS)  # fmt: skip
     config = dict(data.draw(st.sampled_from(known)))
     key = data.draw(st.sampled_from(sorted(config)))
     config[key] = data.draw(ODD)
@@ -230,7 +326,8 @@ def test_whatever_a_size_is_there_is_a_workload_or_a_line(
 
 
 def test_every_kind_of_model_is_tried_here() -> None:
-    tried = (GPT2, BERT, ROBERTA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3, QWEN3_EXPERTS, GEMMA, T5,
+    tried = (GPT2, BERT, ROBERTA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3, QWEN3_EXPERTS, GEMMA,
+             GEMMA2, GEMMA3["text_config"], PHI, NEMOTRON, DEEPSEEK, DEEPSEEK_LITE, GPT_OSS, T5,
              VIT)  # fmt: skip
     alike = {"xlm-roberta", "camembert", "mt5"}
     assert {str(one["model_type"]) for one in tried} | alike == set(MODEL_TYPES)

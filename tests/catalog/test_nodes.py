@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from dse.catalog import Fact, node
+from pathlib import Path
+
+import pytest
+
+from dse.catalog import Fact, names, node
+from dse.catalog.nodes import read_node
+from dse.catalog.store import find
+from dse.errors import StudyError
 
 
 def _usd(price: Fact | None) -> float | None:
@@ -33,3 +40,19 @@ def test_the_cores_of_a_host_may_be_unknown() -> None:
 def test_the_maker_of_a_host_is_said_where_it_is_known() -> None:
     assert node("aws-p5.48xlarge").host == node("dgx-a100-80gb").host == "amd"
     assert node("mi300x-8").host == ""
+
+
+def test_links_inside_a_node_may_join_several() -> None:
+    found = {name: node(name) for name in names("nodes")}
+    wide = {name for name, one in found.items() if one.scale_up_domain != one.accelerators}
+    assert wide == {"gb200-nvl72-tray", "gb300-nvl72-tray"}
+    assert {found[name].scale_up_domain for name in wide} == {72}
+
+
+@pytest.mark.parametrize("count", [2, 70])
+def test_a_scale_up_domain_has_whole_nodes(tmp_path: Path, count: int) -> None:
+    path = tmp_path / "tray.yaml"
+    text = find("nodes", "gb200-nvl72-tray").read_text()
+    path.write_text(text.replace("value: 72,", f"value: {count},"))
+    with pytest.raises(StudyError, match=r"tray.yaml:\d+:\d+: scale_up_domain \d+ .* multiple of"):
+        read_node(path)

@@ -1,0 +1,54 @@
+"""What exchanges of ranks reach of links and network cards where nothing was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import models_file
+
+EXCHANGES, OTHER = "exchanges.yaml", "other"
+
+
+@dataclass(frozen=True)
+class Exchanges:
+    """Parameters of :class:`dse.model.parallel.exchanges.Tiers`.
+
+    reached, call_s: by generation of accelerators. hop_s, cards, shared: by a part of a network's
+    name. Each has one for OTHER. spread: standard deviations of logarithms.
+    """
+
+    reached: Mapping[str, Mapping[str, float]]
+    call_s: Mapping[str, float]
+    hop_s: Mapping[str, float]
+    cards: Mapping[str, float]
+    shared: Mapping[str, float]
+    spread: Mapping[str, float]
+    facts: tuple[Fact, ...]
+
+
+def exchanges() -> Exchanges:
+    """The catalogue's."""
+    return _read(models_file(EXCHANGES))
+
+
+@cache
+def _read(path: Path) -> Exchanges:
+    entry = Entry.open(path)
+    reached = entry.section("reached")
+    shares = {name: _numbers(reached.section(name)) for name in reached.labels()}
+    call_s, hop_s = (_numbers(entry.section(name), "seconds") for name in ("call", "hop"))
+    others = ("cards", "shared", "spread")
+    cards, shared, spread = (_numbers(entry.section(name)) for name in others)
+    entry.finish()
+    return Exchanges(shares, call_s, hop_s, cards, shared, spread, tuple(entry.facts))
+
+
+def _numbers(section: Entry, dimension: str = "count") -> dict[str, float]:
+    found = {name: section.known(name, dimension) for name in section.labels()}
+    section.finish()
+    return found
