@@ -37,10 +37,11 @@ class Measurement:
 
     run: which start of the ranks this was, from 1. algorithm: 'auto' where the library chose.
     link: the slowest tier between the ranks by name; link_bytes_per_s: its speed in one direction
-    per node, where known. bytes: what every rank contributes (all_gather, reduce_scatter,
-    alltoall: the size that the benchmark prints). min_s, p95_s, median_error_s (standard error of
-    the median): None if a log has a single time. verified: False if a log says that the sums were
-    wrong. servers, largest_shard_bytes: for parameter servers, where ``ranks`` are the workers.
+    per node, where known. bytes: of what every rank contributes; of all_gather what it ends with,
+    which is all ranks' shares, and of reduce_scatter and alltoall what it has for all ranks. min_s,
+    p95_s, median_error_s (standard error of the median): None if a log has a single time. verified:
+    False if a log says that the sums were wrong. servers, largest_shard_bytes: for parameter
+    servers, where ``ranks`` are the workers.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT

@@ -15,8 +15,10 @@ from pydantic import Field
 
 from dse.calibration import spread
 from dse.calibration.compute_part import ComputeFit
+from dse.calibration.exchanges_part import ExchangeFit
 from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
 from dse.calibration.files import Doubt, read_checked, write_text
+from dse.calibration.layouts_part import LayoutRate
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
@@ -118,9 +120,9 @@ class Profile:
     measurements_sha256: of the measurement file(s), or the rows of a table, this was fitted on.
     fits: by algorithm, where it was forced; network: the same between nodes; auto: where the
     library chose it. ps: parameter servers, by transport; compute: how fast devices compute;
-    throughput: rates of whole training. Without allreduce, ranks are workers. link_bytes_per_s: of
-    a node to others, where one was measured and known. assumed: what no log said and was
-    taken instead.
+    throughput: rates of whole training; layouts: of transformers laid out; exchanges: what ranks of
+    layouts send, by operation. Without allreduce, ranks are workers. link_bytes_per_s: of a node to
+    others, where one was measured and known. assumed: what no log said and was taken instead.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -151,6 +153,8 @@ class Profile:
     ps: Mapping[str, ServersFit] = field(default_factory=dict)
     compute: tuple[ComputeFit, ...] = ()
     throughput: tuple[Throughput, ...] = ()
+    layouts: tuple[LayoutRate, ...] = ()
+    exchanges: Mapping[str, ExchangeFit] = field(default_factory=dict)
     system: str = ""
     device: str = "cpu"
     link_bytes_per_s: Positive | None = None
@@ -207,7 +211,7 @@ class Profile:
     def only_rates(self) -> bool:
         """Whether it holds nothing but rates of whole training."""
         others = self.fits or self.auto or self.network or self.ps or self.compute
-        return bool(self.throughput) and not others
+        return bool(self.throughput or self.layouts) and not (others or self.exchanges)
 
     def held_out(self, algorithm: str) -> Literal["ranks", "sizes"]:
         """What was left out of the fit to judge it: rank counts, or sizes where too few rank counts
@@ -249,8 +253,9 @@ def _doubts(profile: Profile) -> Iterator[Doubt]:
         if not speed.ordered():
             problem = f"compute.{at}: {speed.flop_per_s:g} FLOP/s is outside of its low and high"
             yield Doubt(("compute", at), problem)
-    others = profile.auto or profile.network or profile.ps or profile.compute or profile.throughput
-    if POOLED not in profile.fits and (profile.fits or not others):
+    others = profile.auto or profile.network or profile.ps or profile.compute
+    rates = profile.throughput or profile.layouts or profile.exchanges
+    if POOLED not in profile.fits and (profile.fits or not (others or rates)):
         yield Doubt(("fits",), f"has no fit '{POOLED}'")
     for algorithm, fit in profile.fits.items():
         if not fit.shape_is_right():

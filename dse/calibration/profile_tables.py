@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.calibration.compute_part import compute_text
+from dse.calibration.exchanges_part import exchange_text
+from dse.calibration.layouts_part import LayoutRate
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.network_part import NetworkFit
@@ -110,10 +112,14 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         out.print(_points(profile, algorithm))
     for transport, part in profile.ps.items():
         out.print(_server_points(transport, part))
+    for operation, exchange in profile.exchanges.items():
+        out.print(exchange_text(operation, exchange), markup=False, highlight=False)
     for line in map(compute_text, profile.compute):
         out.print(line, markup=False, highlight=False)
     if profile.throughput:
         out.print(_throughput(profile.throughput))
+    if profile.layouts:
+        out.print(_layout_rates(profile.layouts))
 
 
 def _throughput(rates: Sequence[Throughput]) -> Table:
@@ -132,6 +138,24 @@ def _throughput(rates: Sequence[Throughput]) -> Table:
     )  # fmt: skip
     caption = "studies that name the profile correct published rates by these"
     return console_table(columns, rows, "measured training", caption)
+
+
+def _layout_rates(rates: Sequence[LayoutRate]) -> Table:
+    """Likewise, of layouts."""
+    rows = [
+        (
+            rate.workload, rate.node or str(rate.accelerator), rate.precision, rate.stack,
+            f"{rate.gpus:,}", rate.layout, f"{rate.sequences:,.6g}", f"{rate.sequence:,}",
+            f"{short(rate.rate)} {rate.rate_of}",
+        )
+        for rate in rates
+    ]  # fmt: skip
+    columns: Columns = (
+        "workload", "on", "precision", "stack", *numbers("gpus"), "layout",
+        *numbers("global batch", "sequence", "measured"),
+    )  # fmt: skip
+    caption = "studies that name the profile correct the stack by these"
+    return console_table(columns, rows, "measured layouts", caption)
 
 
 def _range(profile: Profile) -> str:

@@ -9,6 +9,7 @@ from dse.calibration import arguments
 from dse.calibration.experiment import MEASUREMENTS, Experiment, write_experiment
 from dse.calibration.files import check_writable
 from dse.calibration.profile_files import check_replaces_profile
+from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.hosts import read_hosts
 from dse.calibration.runners.registry import Runner
@@ -35,6 +36,7 @@ def requested(
     servers: Sequence[int] | None = None,
     device: str | None = None,
     workload: str | None = None,
+    operations: Sequence[str] | None = None,
 ) -> Request:
     """What the user asks for, read and checked; ArgumentError where that cannot be right.
 
@@ -52,12 +54,15 @@ def requested(
         "--servers": servers,
         "--device": device,
         "--workload": workload,
+        "--operations": operations,
     }
     runner.check_options((name for name, value in said.items() if value is not None), launcher)
     arguments.check_profile_name(name)
     arguments.check_budget(budget_s)
     if device not in (None, "cpu", "cuda"):
         raise ArgumentError("--device", f"'{device}' is no device", "use cpu or cuda")
+    for each in operations or ():
+        arguments.named(each, OPERATIONS, "--operations")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
         raise ArgumentError(option, "applies to the hosts of a host file", "give --hostfile")
@@ -65,7 +70,7 @@ def requested(
     network, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
     return Request(
         budget_s, name, ranks, progress, mpi, hosts, network, speed, address, servers, device,
-        workload,
+        workload, tuple(operations or ()),
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from dse.calibration.experiment import (
 from dse.calibration.files import rounded
 from dse.calibration.fitting.agreement import RUNS_OF_A_FILE, check_agreement
 from dse.calibration.fitting.design_matrix import Rows, rows_of, step_bytes
+from dse.calibration.fitting.exchanges import OPERATIONS, fit_exchanges
 from dse.calibration.fitting.library import Fitted, fit_automatic
 from dse.calibration.fitting.network import Known, fit_network
 from dse.calibration.fitting.servers import server_parts
@@ -72,9 +73,11 @@ def fit_experiments(
     samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
     ps, compute = server_parts(experiments), compute_parts(experiments)
     blocks = block_rates(experiments)
-    if not (samples or ps or compute):
+    exchanges = fit_exchanges(every)
+    if not (samples or ps or compute or exchanges):
         raise MeasurementError(f"{where}: {_nothing_to_fit(every)}")
-    _check_one_system(experiments, samples)
+    sent = [s for s in every if exchanges and s.collective in OPERATIONS and s.verified]
+    _check_one_system(experiments, samples or sent)
     published = all(e.machine is None for e in experiments)
     servers = [s for s in every if s.servers and s.verified]
     noted = check_agreement(samples, where, published) + check_agreement(servers, where, False)
@@ -84,8 +87,8 @@ def fit_experiments(
         )
     else:
         about = _about(experiments, name, digest)
-        profile = replace(bare_profile(experiments, about, ps, compute), throughput=blocks)
-    return replace(profile, assumed=(*profile.assumed, *noted))
+        profile = replace(bare_profile(experiments, about, ps, compute, sent), throughput=blocks)
+    return replace(profile, exchanges=exchanges, assumed=(*profile.assumed, *noted))
 
 
 def _nothing_to_fit(every: Sequence[Measurement]) -> str:
@@ -99,8 +102,9 @@ def _nothing_to_fit(every: Sequence[Measurement]) -> str:
     found = ", ".join(sorted({sample.collective for sample in every if sample.verified}))
     only = f", only {found}" if found else ""
     return (
-        f"no measurement that a profile can be fitted on{only}; give measurements of allreduce, "
-        "parameter servers or matrix products"
+        f"no measurement that a profile can be fitted on{only}; give measurements of allreduce, of "
+        "all_gather, reduce_scatter, alltoall or sendrecv at three sizes or more, of parameter "
+        "servers or matrix products"
     )
 
 
@@ -287,13 +291,24 @@ def bare_profile(
     about: Mapping[str, Any],
     ps: Mapping[str, ServersFit],
     compute: Sequence[ComputeFit],
+    sent: Sequence[Measurement] = (),
 ) -> Profile:
-    """A profile without allreduce, of parameter servers, compute speed or both.
+    """A profile without allreduce, of parameter servers, compute speed or other operations.
 
     about: the fields that every profile takes from its experiments. Ranks are the workers, messages
-    their gradients; all 1 where nothing was sent.
+    their gradients; all 1 where nothing was sent. sent: measurements of other operations.
     """
     parts = list(ps.items())
+    if sent and not parts:
+        first, sizes = max(sent, key=lambda s: s.nodes), [float(s.bytes) for s in sent]
+        ends, counts = (min(sizes), max(sizes)), [s.ranks for s in sent]
+        return Profile(
+            **about, transport=first.transport, library=first.library, version=first.version,
+            link=first.link, ranks=(min(counts), max(counts)), message_bytes=ends, step_bytes=ends,
+            max_nodes=first.nodes, split="assumed", split_reason=ONE_LINK_REASON, fits={},
+            points=(), compute=tuple(compute), system=first.system or experiments[0].name,
+            device=first.device, link_bytes_per_s=first.link_bytes_per_s,
+        )  # fmt: skip
     if not parts:
         fastest = compute[0]
         return silent_profile(

@@ -113,4 +113,5 @@ def _table(section: _Section) -> Table:
         link=section.device,
         link_bytes_per_s=speed or None,
         device="cuda" if name.startswith("cuda") else "cpu",
+        shares=known == "allgather",
     )

@@ -64,6 +64,7 @@ def parse(trace: Trace) -> Log:
             library=library.lower(),
             ranks={ranks: "the ticks of its ranks"} if ranks > 1 else {},
             device="cuda" if library == "NCCL" else "unknown",
+            shares=operation == "ALLGATHER",
         )
         for ((library, operation), dtype), own in sizes.items()
     )

@@ -1,7 +1,8 @@
 """Intel MPI Benchmarks: tables since IMB 4.
 
 Time is t_avg, the average over the ranks, as OSU and nccl-tests also print; t_min and t_max are
-over ranks, not over repetitions, so they are no quantiles. The time of a PingPong is one way.
+over ranks, not over repetitions, so they are no quantiles. The time of a PingPong is one way. The
+sizes of Allgather and Alltoall are those of one rank's share.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from dse.calibration.importers.command_line import Launch, launch_of
-from dse.calibration.importers.records import PAIRS, Log, Row, Table
+from dse.calibration.importers.records import PAIRS, SHARED, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
 
 FORMAT = "IMB"
@@ -134,6 +135,7 @@ def _table(section: _Section, collective: str, launch: Launch, types: dict[str, 
         ranks={ranks: "#processes"} if ranks else {},
         nodes=launch.nodes if launch.ranks == ranks else None,
         device="cpu",
+        shares=collective in SHARED,
     )
 
 

@@ -149,7 +149,7 @@ def _measurements(
             ranks_per_node=place.ranks_per_node,
             nodes=place.nodes,
             link=link,
-            bytes=row.bytes,
+            bytes=row.bytes * (place.ranks if table.shares else 1),
             repetitions=row.repetitions,
             median_s=row.seconds,
             min_s=row.min_s,

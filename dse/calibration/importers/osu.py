@@ -1,7 +1,8 @@
 """OSU micro-benchmarks: latencies, any number of benchmarks in one file, plain or with -f.
 
 The rank count is in no table; it is taken from the command where the log shows it. osu_latency's
-time is one way; of the non-blocking benchmarks the pure communication time is taken.
+time is one way, osu_bw's the size over its bandwidth; of the non-blocking benchmarks the pure
+communication time is taken. The sizes of allgather and alltoall are those of one rank's share.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dse.calibration.importers.command_line import Launch, launch_of
-from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
+from dse.calibration.importers.records import PAIRS, SHARED, STREAM, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
 
 FORMAT = "OSU"
@@ -21,7 +22,7 @@ COLLECTIVES = {
     "all-to-all": "alltoall", "all-to-all personalized exchange": "alltoall",
     "all-to-allv personalized exchange": "alltoallv", "alltoall": "alltoall",
     "broadcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
-    "": "ping-pong",
+    "": "ping-pong", "bandwidth": STREAM,
 }  # fmt: skip
 
 _TITLE = re.compile(r"^#?\s*OSU (\S+?)(-CUDA|-ROCM|-OPENACC)? (.*?)\s*(?:Test )?v(\d[\w.]*)\s*$")
@@ -29,6 +30,7 @@ _COLUMNS = re.compile(r"^#?\s*Size\s{2,}\S")
 _DATATYPE = re.compile(r"^#\s*Datatype:\s*MPI_(\w+)")
 _TYPES = {"FLOAT": "float32", "INT": "int32", "CHAR": "int8", "DOUBLE": "float64"}
 _REDUCING = ("allreduce", "reduce", "reduce_scatter")
+MEGA = 1e6
 
 
 @dataclass
@@ -85,7 +87,7 @@ def _begin(number: int, title: re.Match[str], launch: Launch) -> _Section | None
     name = title[3].lower().removesuffix("test").strip()
     prefix = "i" if name.startswith("non-blocking ") else ""
     name = name.removeprefix("non-blocking ")
-    if not name.endswith("latency"):
+    if not name.endswith("latency") and name != "bandwidth":
         return None
     collective = COLLECTIVES.get(name.removesuffix("latency").strip())
     if collective is None:
@@ -96,7 +98,7 @@ def _begin(number: int, title: re.Match[str], launch: Launch) -> _Section | None
 
 
 def _time_column(columns: Sequence[str]) -> int | None:
-    for wanted in ("pure comm", "avg latency", "latency"):
+    for wanted in ("pure comm", "avg latency", "latency", "bandwidth"):
         for position, name in enumerate(columns):
             if name.lower().startswith(wanted):
                 return position
@@ -109,8 +111,8 @@ def _read_row(section: _Section, time: int, number: int, tokens: Sequence[str]) 
     if size is None:
         return
     whole = len(tokens) == len(section.columns)
-    latency = decimal(tokens[time]) if whole else None
-    if not latency:
+    value = decimal(tokens[time]) if whole else None
+    if not value:
         section.dropped += 1
     elif size:
         values = dict(zip((name.lower() for name in section.columns), tokens, strict=True))
@@ -118,7 +120,7 @@ def _read_row(section: _Section, time: int, number: int, tokens: Sequence[str]) 
             Row(
                 line=number,
                 bytes=size,
-                seconds=latency / 1e6,
+                seconds=size / value / MEGA if section.collective == STREAM else value / MEGA,
                 repetitions=integer(values.get("iterations", "")) or 1,
                 verified=values.get("validation", "pass").lower() != "fail",
                 dtype=section.dtype,
@@ -128,7 +130,7 @@ def _read_row(section: _Section, time: int, number: int, tokens: Sequence[str]) 
 
 def _table(section: _Section) -> Table:
     launch = section.launch
-    pair = section.collective == "ping-pong"
+    pair = section.collective in PAIRS
     counts = {launch.ranks: "the command"} if launch.ranks else {}
     return Table(
         collective=section.collective,
@@ -138,7 +140,8 @@ def _table(section: _Section) -> Table:
         library=launch.library,
         version=launch.version if launch.library != UNKNOWN else UNKNOWN,
         algorithm=launch.algorithm,
-        ranks={2: "a ping-pong"} if pair else counts,
+        ranks={2: "a pair"} if pair else counts,
         nodes=launch.nodes,
         device=section.device,
+        shares=section.collective in SHARED,
     )

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 UNKNOWN = "unknown"
 AUTO = "auto"  # the library chose the algorithm
-PAIRS = frozenset({"ping-pong", "ping-ping"})  # two ranks, however many were started
+STREAM = "stream"  # messages from one rank to another, many at once
+PAIRS = frozenset({"ping-pong", "ping-ping", STREAM})  # two ranks, however many were started
+# Of these a benchmark that prints one rank's share has sizes of a part of what is exchanged.
+SHARED = frozenset({"all_gather", "alltoall"})
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Table:
 
     ranks: every rank count that the log supports, with its evidence; empty if it gives none, two
     if it contradicts itself. least_ranks: a lower bound. nodes, ranks_per_node: None if the log
-    does not state them. link: the network it names, or ''.
+    does not state them. link: the network it names, or ''. shares: the rows have the bytes of one
+    rank's share, so all of it is as many times that as there are ranks.
     """
 
     collective: str
@@ -51,6 +55,7 @@ class Table:
     link_bytes_per_s: float | None = None
     system: str = ""
     device: str = UNKNOWN
+    shares: bool = False
 
 
 @dataclass(frozen=True, order=True)

@@ -1,25 +1,33 @@
-"""Tables of measured samples per second, a row for each configuration, as they become a profile."""
+"""Tables of measured rates of training, a row for each configuration, as they become a profile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from dse import catalog
 from dse.calibration.experiment import sha256_of, today
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.importers.text import read_text
+from dse.calibration.layouts_part import RATES, LayoutRate
 from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import Throughput, aggregation_names
+from dse.catalog.stacks import layout_stacks
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
 from dse.spelling import alternatives, meant, real_name, same
+from dse.study.axes import BATCH, LAYOUT_STACKS, MICRO_BATCH, lays_out
 from dse.text_table import Table, text_table
 from dse.version import __version__
 
 COLUMNS = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu", "gpus",
            "gpus_per_node", "stack", "accumulation", "optimizer", "aggregation", "node",
            "intra_node", "inter_node", "nics_per_node")  # fmt: skip
+OF_LAYOUTS = tuple(dict.fromkeys((
+    *COLUMNS, *(field.name for field in fields(LayoutRate) if field.name[:4] != "rate"), *RATES
+)))  # fmt: skip
 LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
 _KINDS = {  # of columns that hold names -> of the catalogue
     "workload": "workloads", "accelerator": "accelerators", "stack": "stacks", "node": "nodes",
@@ -27,9 +35,14 @@ _KINDS = {  # of columns that hold names -> of the catalogue
 }  # fmt: skip
 
 
-def throughput_profile(path: str | Path, name: str) -> Profile:
+Rate = Throughput | LayoutRate
+# A column, what is wrong of it in a layout, and what would be right; None where nothing is.
+Check = Callable[[LayoutRate], tuple[str, str, str] | None]
+
+
+def throughput_profile(path: str | Path, name: str, rates: Collection[Rate] = ()) -> Profile:
     """The profile of the rates of a table, see :func:`read_throughput`."""
-    rates = read_throughput(path)
+    rates = rates or read_throughput(path).values()
     return silent_profile(
         name=name,
         library=LIBRARY,
@@ -42,34 +55,39 @@ def throughput_profile(path: str | Path, name: str) -> Profile:
         measurements_sha256=sha256_of(Path(path)),
         gamma_s_per_byte=0.0,
         copy_s_per_byte=0.0,
-        throughput=tuple(rates.values()),
+        throughput=tuple(rate for rate in rates if isinstance(rate, Throughput)),
+        layouts=tuple(rate for rate in rates if isinstance(rate, LayoutRate)),
         system=name,
     )
 
 
-def read_throughput(path: str | Path) -> Mapping[int, Throughput]:
+def read_throughput(path: str | Path, check: Check = lambda _: None) -> Mapping[int, Rate]:
     """The rates of a table by their lines. Raises StudyError with every mistake and its place.
 
-    A workload may be the path of a workload file, relative to the table.
+    A workload may be the path of a workload file or config.json, relative to the table. check: of
+    layouts.
     """
     table = text_table(str(path), read_text(path), marks=",;\t")
-    names = [real_name(name, COLUMNS) for name in table.header]
+    names = [real_name(name, OF_LAYOUTS) for name in table.header]
     for at, name in enumerate(names):
-        if name not in COLUMNS:
-            remedy = meant(name, COLUMNS, f"the columns are {', '.join(COLUMNS)}")
+        if name not in OF_LAYOUTS:
+            remedy = meant(name, OF_LAYOUTS, f"the columns are {', '.join(OF_LAYOUTS)}")
             raise table.wrong(-1, at, f"unknown column '{name}'", remedy)
     if not table.rows:
         raise table.wrong(-1, 0, "no row follows the header", "write one for each rate")
-    rates = each(lambda row: _throughput(table, row, names), range(len(table.rows)))
+    rates = each(lambda row: _rate(table, row, names, check), range(len(table.rows)))
     return dict(zip(table.lines[1:], rates, strict=True))
 
 
-def _throughput(table: Table, row: int, names: Sequence[str]) -> Throughput:
+def _rate(table: Table, row: int, names: Sequence[str], check: Check) -> Rate:
     """The rate of a row; names: of the columns. Raises StudyError with every mistake."""
     from pydantic import TypeAdapter, ValidationError
 
     mistakes = Mistakes()
     given = {name: cell for name, cell in zip(names, table.rows[row], strict=True) if cell}
+
+    def wrong(column: str, problem: str, remedy: str) -> StudyError:
+        return table.wrong(row, names.index(column) if column in names else 0, problem, remedy)
 
     def named(column: str) -> str:
         try:
@@ -84,16 +102,72 @@ def _throughput(table: Table, row: int, names: Sequence[str]) -> Throughput:
     given |= {name: part.otherwise(given[name]) for name, part in found.items()}
     if "gpus_per_node" not in given and given.get("node") in catalog.names("nodes"):
         given["gpus_per_node"] = str(catalog.node(given["node"]).accelerators)
+    kind: type[Rate] = Throughput
+    values, of = {"stack": "vendor", **given}, ""
+    laid_out = lays_out(given, ()) or any(name in given for name in RATES if name not in COLUMNS)
+    stack = given.get("stack", LAYOUT_STACKS[0] if laid_out else "")
+    if laid_out or stack in layout_stacks():
+        mistakes.told()
+        kind, values = LayoutRate, _of_layout(given, stack, wrong)
+        of = values["rate_of"]
     try:
-        rate = TypeAdapter(Throughput).validate_strings({"stack": "vendor", **given})
+        rate = TypeAdapter(kind).validate_strings(values)
     except ValidationError as cause:
         for one in cause.errors():
             name = str(one["loc"][0])
+            name = of if name == "rate" else name
             text = f"{name}: '{given.get(name, '')}': {one['msg'][:1].lower()}{one['msg'][1:]}"
-            at = names.index(name) if name in names else 0
-            mistakes.note(table.wrong(row, at, text, "see the columns in docs/calibration.md"))
+            mistakes.note(wrong(name, text, "see the columns in docs/calibration.md"))
     mistakes.told()
+    if isinstance(rate, LayoutRate) and (refused := check(rate)):
+        raise wrong(*refused)
     return rate
+
+
+def _of_layout(
+    given: Mapping[str, str], stack: str, wrong: Callable[[str, str, str], StudyError]
+) -> dict[str, str]:
+    """The cells of a row about a layout as fields of its rate."""
+    if stack not in layout_stacks():
+        remedy = f"name {alternatives(layout_stacks())}"
+        raise wrong("stack", f"stack: under {stack} nothing is laid out", remedy)
+    for alike, remedy in (
+        (RATES, "give one rate"), ((BATCH, MICRO_BATCH), "they are one"),
+        (("global_batch", "accumulation"), "one follows from the other"),
+    ):  # fmt: skip
+        there = [name for name in alike if name in given]
+        if len(there) > 1:
+            raise wrong(there[1], f"{there[1]}: {there[0]} is given, too", f"{remedy}: drop either")
+    of = next((name for name in RATES if name in given), "")
+    if not of:
+        raise wrong("", "no rate is given", f"write one under {alternatives(RATES)}")
+    own = given.get("accelerator")
+    if "node" in given:
+        has = catalog.node(given["node"]).accelerator
+        if own not in (None, has):
+            raise wrong("accelerator", f"accelerator: {given['node']} has {has}", "drop either")
+    elif own is None:
+        raise wrong("", "neither node nor accelerator is given", "write one")
+    values = {"stack": stack, "sequence": "", **given, "rate_of": of, "rate": given[of]}
+    del values[of]
+    if BATCH in values:
+        values[MICRO_BATCH] = values.pop(BATCH)
+    if not values["sequence"] and "workload" in values:
+        values["sequence"] = _usual_tokens(given["workload"])
+        if not values["sequence"]:
+            problem = f"{given['workload']} has no sequences of tokens"
+            raise wrong("workload", problem, "name a transformer, or write sequence")
+    return values
+
+
+def _usual_tokens(workload: str) -> str:
+    """Of a sequence: as the workload has, or as many as a config.json lets it read; '' if none."""
+    if workload.endswith(".json"):
+        data = json.loads(Path(workload).read_text(encoding="utf-8"))
+        if most := data.get("text_config", data).get("max_position_embeddings"):
+            return str(most)
+    known = catalog.named_workload(workload).tokens_per_sample
+    return "" if known is None else str(int(known))
 
 
 def _name(column: str, word: str, folder: Path) -> str:
@@ -104,7 +178,8 @@ def _name(column: str, word: str, folder: Path) -> str:
         catalog.named_workload(str(path))
         return str(path.resolve())
     kind = _KINDS[column]
-    known = {"stacks": catalog.computing().stacks, "aggregations": aggregation_names()}.get(kind)
+    stacks = (*catalog.computing().stacks, *layout_stacks())
+    known = {"stacks": dict.fromkeys(stacks), "aggregations": aggregation_names()}.get(kind)
     known = known or dict.fromkeys(catalog.names(kind))
     found = real_name(word, known, catalog.clear_aliases(kind))
     if found in known:

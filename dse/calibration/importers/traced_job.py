@@ -83,6 +83,7 @@ def tables_of(ranks: Sequence[Traced]) -> tuple[Table, ...]:
             collective=collective, line=1, transport=transport, library=transport,
             algorithm=algorithm, ranks={among: "the trace"} if among else {},
             device=ranks[0].device, rows=tuple(_row(call, ranks) for call in sorted(calls)),
+            shares=collective == "all_gather",
         )
         for (collective, among, transport, algorithm), calls in places.items()
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Verified, timed batches of allreduce and of messages between pairs of ranks, by any library.
+"""Verified, timed batches of allreduce, other collectives and messages of pairs, by any library.
 
 Imports the standard library and numpy only, as a part of the workers.
 """
@@ -17,6 +17,10 @@ from dse.calibration.runners import timing
 
 EXCHANGE, PING_PONG = "exchange", "ping-pong"
 PRIMITIVES = (EXCHANGE, PING_PONG)
+ALL_GATHER, REDUCE_SCATTER, ALLTOALL, SENDRECV = OPERATIONS = (
+    "all_gather", "reduce_scatter", "alltoall", "sendrecv",
+)  # fmt: skip
+NAMED = (*PRIMITIVES, *OPERATIONS)
 CHAINED_BYTES = 2**20  # smaller messages are sent several times in a row and the time divided:
 CHAIN = 4  # the ranks leave a barrier some microseconds apart, which is nothing of a collective
 
@@ -26,7 +30,9 @@ Call = Callable[[], object]
 
 class Bench(ABC):
     """In-place allreduce (training frameworks call it so), exchanges of all pairs at once, and
-    ping-pongs of the first pair alone, of which half counts; all of a known pattern.
+    ping-pongs of the first pair alone, of which half counts; also OPERATIONS, out of place and in
+    whole shares of the ranks, of which sendrecv is from every rank to the next. All are of a known
+    pattern.
 
     Ranks are paired ``stride`` apart: with stride 1 rank r with r XOR 1, with stride g, the ranks
     of a node, every rank with its counterpart on the next node. A rank without partner is idle.
@@ -41,7 +47,7 @@ class Bench(ABC):
         floats: int,
         array: Callable[[timing.Floats], Array] = lambda values: values,
     ) -> None:
-        self.rank, self.ranks = rank, ranks
+        self.rank, self.ranks, self.array = rank, ranks, array
         self.partner = rank + (stride if (rank // stride) % 2 == 0 else -stride)
         self.busy = self.partner < ranks
         mine, theirs = timing.pattern(rank), timing.pattern(self.partner)
@@ -66,6 +72,10 @@ class Bench(ABC):
         """The call that sums the buffer over all ranks in place, by the cell's algorithm."""
 
     @abstractmethod
+    def operation(self, name: str, own: Array, got: Array) -> Call:
+        """The call of one of OPERATIONS, from ``own`` into ``got``."""
+
+    @abstractmethod
     def exchange(self, own: Array, got: Array) -> None:
         """Send to the partner, and receive from it at once."""
 
@@ -88,15 +98,17 @@ class Bench(ABC):
 
         Raises timing.WrongSum, on all ranks.
         """
+        least_bytes = timing.FLOAT_BYTES * self.ranks
+        cells = [c for c in cells if c.algorithm not in OPERATIONS or c.size_bytes >= least_bytes]
         most = timing.largest_batch(self.ranks)
         plan = timing.schedule(cells, seconds, least, most, lambda: time.perf_counter() - began)
         timing.run_schedule(cells, plan, self.agree, self.batch, self.rank, self.ranks)
         return [
             {
                 "kind": "sample",
-                "collective": cell.algorithm if cell.algorithm in PRIMITIVES else "allreduce",
-                "algorithm": cell.algorithm,
-                "bytes": cell.size_bytes,
+                "collective": cell.algorithm if cell.algorithm in NAMED else "allreduce",
+                "algorithm": "auto" if cell.algorithm in OPERATIONS else cell.algorithm,
+                "bytes": timing.FLOAT_BYTES * self._floats(cell),
                 "verified": True,
                 **timing.summary(cell.times),
             }
@@ -106,8 +118,34 @@ class Bench(ABC):
 
     def batch(self, cell: timing.Cell, repetitions: int) -> list[float] | None:
         """Seconds of the slowest rank, per repetition; None if any rank holds wrong data."""
-        one = self._pairs if cell.algorithm in PRIMITIVES else self._allreduce
-        return self.slowest(*one(cell, cell.size_bytes // timing.FLOAT_BYTES, repetitions))
+        kinds = {**dict.fromkeys(PRIMITIVES, self._pairs), **dict.fromkeys(OPERATIONS, self._other)}
+        one = kinds.get(cell.algorithm, self._allreduce)
+        return self.slowest(*one(cell, self._floats(cell), repetitions))
+
+    def _floats(self, cell: timing.Cell) -> int:
+        """Those of the cell's bytes; of an operation what whole shares hold."""
+        floats = cell.size_bytes // timing.FLOAT_BYTES
+        return floats - (floats % self.ranks if cell.algorithm in OPERATIONS else 0)
+
+    def _other(self, cell: timing.Cell, floats: int, repetitions: int) -> tuple[list[float], bool]:
+        own, got, expected = self.buffers(cell.algorithm, floats)
+        got[:] = 0.0
+        times = self._timed(self.operation(cell.algorithm, own, got), repetitions + 1)[1:]
+        return times, bool((got == self.array(expected)).all())
+
+    def buffers(self, name: str, floats: int) -> tuple[Array, Array, timing.Floats]:
+        """What an operation on ``floats`` floats reads and writes on this rank, and the result."""
+        share = floats // self.ranks
+        mine, every = self.rank * share, range(self.ranks)
+        if name == SENDRECV:
+            before = timing.pattern((self.rank - 1) % self.ranks)
+            return self.own[:floats], self.buffer[:floats], np.resize(before, floats)
+        if name == REDUCE_SCATTER:
+            expected = timing.part(timing.pattern_sum(self.ranks), mine, share)
+            return self.own[:floats], self.buffer[:share], expected
+        first, own = (0, self.own[:share]) if name == ALL_GATHER else (mine, self.own[:floats])
+        parts = [timing.part(timing.pattern(rank), first, share) for rank in every]
+        return own, self.buffer[:floats], np.concatenate(parts)
 
     def _allreduce(
         self, cell: timing.Cell, floats: int, repetitions: int

@@ -28,7 +28,7 @@ def run(request: Request) -> Experiment:
     """The runner 'mpi': allreduce on this machine or on hosts; by default at all their ranks."""
     hosts = request.hosts
     usual = counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS
-    return measure(allreduce_plan(request.ranks, usual), request)
+    return measure(allreduce_plan(request.ranks, usual, request.operations), request)
 
 
 def measure(plan: MeasurePlan, request: Request) -> Experiment:

@@ -7,7 +7,7 @@ PYTHONPATH. Rank 0 prints one JSON object a line; every other rank prints nothin
     cells            [[algorithm, number, bytes], ...]: time in-place float32 Allreduce of each,
                      forced to the library's algorithm (by number in Open MPI), interleaved so that
                      a disturbance hits all alike; the algorithms 'exchange' and 'ping-pong' are
-                     messages of pairs of ranks
+                     messages of pairs of ranks, those of bench.OPERATIONS other collectives
     stride           the partner of rank r in those is r + stride or r - stride
     seconds          the share of time of the whole start, set-up included
     min_repetitions  of every cell, unless its share of time cannot hold them
@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from dse.calibration.runners import bench as kinds
 from dse.calibration.runners import timing
-from dse.calibration.runners.bench import PRIMITIVES, Bench, Call
+from dse.calibration.runners.bench import Bench, Call
 from dse.calibration.runners.mpi_force import CannotForce, forced
 
 LOCAL_BATCH = 5
@@ -46,7 +47,7 @@ class MpiBench(Bench):
         largest = max(cell.size_bytes for cell in cells) // timing.FLOAT_BYTES
         super().__init__(comm.Get_rank(), comm.Get_size(), stride, largest)
         self.comm = comm
-        collectives = [cell for cell in cells if cell.algorithm not in PRIMITIVES]
+        collectives = [cell for cell in cells if cell.algorithm not in kinds.NAMED]
         self.forced = forced(comm, collectives) if collectives else None
 
     def agree(self, order: Floats) -> None:
@@ -65,6 +66,18 @@ class MpiBench(Bench):
     def allreduce(self, cell: timing.Cell, buffer: Floats) -> Call:
         assert self.forced is not None
         return partial(self.forced.communicator(cell).Allreduce, MPI.IN_PLACE, buffer)
+
+    def operation(self, name: str, own: Floats, got: Floats) -> Call:
+        if name == kinds.SENDRECV:
+            ranks = self.comm.Get_size()
+            after, before = (self.rank + 1) % ranks, (self.rank - 1) % ranks
+            return partial(self.comm.Sendrecv, own, after, recvbuf=got, source=before)
+        call: Callable[..., object] = {
+            kinds.ALL_GATHER: self.comm.Allgather,
+            kinds.REDUCE_SCATTER: self.comm.Reduce_scatter,
+            kinds.ALLTOALL: self.comm.Alltoall,
+        }[name]
+        return partial(call, own, got)
 
     def exchange(self, own: Floats, got: Floats) -> None:
         self.comm.Sendrecv(own, self.partner, recvbuf=got, source=self.partner)

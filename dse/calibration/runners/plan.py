@@ -1,11 +1,11 @@
-"""What to measure of an allreduce."""
+"""What to measure of allreduce and other operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.calibration.runners.bench import PING_PONG, PRIMITIVES
+from dse.calibration.runners.bench import NAMED, PING_PONG, PRIMITIVES
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import ArgumentError, MeasurementError
 
@@ -22,7 +22,8 @@ class MeasurePlan:
     """What to measure. sizes_bytes: per rank, multiples of 4. ranks: each at least 2.
 
     primitives: messages of pairs of ranks: 'exchange' at every rank count, all pairs at once, and
-    'ping-pong' of one pair, at the smallest rank count. local: also what one rank does alone.
+    'ping-pong' of one pair, at the smallest rank count; also other operations, of
+    :data:`.bench.OPERATIONS`. local: also what one rank does alone.
     """
 
     algorithms: tuple[str, ...] = tuple(OPENMPI_ALGORITHMS)
@@ -32,7 +33,7 @@ class MeasurePlan:
     local: bool = True
 
     def __post_init__(self) -> None:
-        known = (*OPENMPI_ALGORITHMS, AUTO, *PRIMITIVES)
+        known = (*OPENMPI_ALGORITHMS, AUTO, *NAMED)
         unknown = {*self.algorithms, *self.primitives} - set(known)
         if unknown or not (self.algorithms or self.primitives):
             what = ", ".join(sorted(unknown)) or "nothing"
@@ -66,9 +67,11 @@ def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
 
 
 def allreduce_plan(
-    ranks: Sequence[int] | None, usual: Sequence[int] = DEFAULT_RANKS
+    ranks: Sequence[int] | None,
+    usual: Sequence[int] = DEFAULT_RANKS,
+    operations: Sequence[str] = (),
 ) -> MeasurePlan:
-    """The plan for these rank counts, the ``usual`` ones where None.
+    """The plan for these rank counts, the ``usual`` ones where None, and operations besides.
 
     Raises StudyError where the counts are too few to fit and to check the fit.
     """
@@ -77,4 +80,4 @@ def allreduce_plan(
         listed = ",".join(str(count) for count in counts)
         problem = f"'{listed}' is too little to fit and to check the fit"
         raise ArgumentError("--ranks", problem, "give two or more counts from 2, as 2,3,4,8")
-    return MeasurePlan(ranks=counts)
+    return MeasurePlan(ranks=counts, primitives=(*PRIMITIVES, *operations))

@@ -39,7 +39,7 @@ TASK = dict[str, Any]
 
 def run(request: Request) -> Experiment:
     """The runner 'ray': allreduce by gloo or NCCL over a Ray cluster, or Ray on this machine."""
-    return measure_ray(allreduce_plan(request.ranks), request)
+    return measure_ray(allreduce_plan(request.ranks, operations=request.operations), request)
 
 
 def measure_ray(

@@ -69,6 +69,7 @@ def experiment(
     sample and no ``compute``.
     """
     samples = tuple(samples)
+    said = dict.fromkeys(record["text"] for record in records if record["kind"] == "note")
     if not (samples or compute):
         raise MeasurementError("the ranks reported no measurement; give a larger --budget")
     wall_s = time.monotonic() - began
@@ -88,7 +89,7 @@ def experiment(
         local=local,
         compute=tuple(compute),
         samples=samples,
-        notes=tuple(notes),
+        notes=(*notes, *said),
     )
 
 

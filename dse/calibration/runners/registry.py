@@ -30,6 +30,7 @@ ALLREDUCE, SERVERS, COMPUTE = "allreduce", "parameter servers", "compute speed"
 NETWORK = ("--ranks", "--link", "--link-bandwidth")
 HOSTS = ("--hostfile", "--ranks-per-node")
 MPI = ("--mpi", "--interface")
+OTHERS = ("--operations",)
 # What a launcher of ranks has decided before dse starts.
 DECIDED = frozenset((*HOSTS, *MPI))
 
@@ -89,17 +90,17 @@ class Runner:
 
 RUNNERS: tuple[Runner, ...] = (
     Runner(
-        "mpi", "allreduce over MPI", ALLREDUCE, (*NETWORK, *HOSTS, *MPI),
+        "mpi", "allreduce over MPI", ALLREDUCE, (*NETWORK, *HOSTS, *MPI, *OTHERS),
         ".mpi:run", ("mpi",), (MPIRUN, SRUN), ".world:run_as_rank",
     ),
     Runner(
-        "torch", "allreduce over gloo or NCCL", ALLREDUCE, NETWORK,
+        "torch", "allreduce over gloo or NCCL", ALLREDUCE, (*NETWORK, *OTHERS),
         ".torch_distributed:run", ("gloo", "nccl"), (TORCHRUN, SRUN, MPIRUN),
         ".torch_distributed:run_as_rank",
     ),
     Runner(
         "ray", "allreduce over gloo or NCCL among Ray actors", ALLREDUCE,
-        (*NETWORK, "--address"), ".ray_cluster:run", ("gloo", "nccl"),
+        (*NETWORK, *OTHERS, "--address"), ".ray_cluster:run", ("gloo", "nccl"),
     ),
     Runner(
         "grpc", "parameter servers over gRPC", SERVERS, (*NETWORK, *HOSTS, "--servers"),
@@ -177,7 +178,7 @@ def _command(runner: Runner) -> str:
 
 def _held(profile: Profile) -> Iterator[tuple[str, str]]:
     """The parts of a profile, each with its transport; none is ''."""
-    if profile.measured_algorithms:
+    if profile.measured_algorithms or profile.exchanges:
         yield ALLREDUCE, profile.transport
     for transport in profile.ps:
         yield SERVERS, transport

@@ -21,7 +21,7 @@ class Request:
     is this machine alone. link, link_bytes_per_s: the network between the hosts, by name and in one
     direction per host. address: of a Ray cluster; None starts Ray here. servers: numbers of
     parameter servers. device: what is to compute, or holds what is summed: cpu or cuda. workload:
-    of which a block is to be timed, by its name or path.
+    of which a block is to be timed, by its name or path. operations: to measure besides allreduce.
     """
 
     budget_s: float
@@ -36,3 +36,4 @@ class Request:
     servers: Sequence[int] | None = None
     device: str | None = None
     workload: str | None = None
+    operations: tuple[str, ...] = ()

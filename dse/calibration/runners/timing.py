@@ -89,6 +89,11 @@ def pattern_sum(ranks: int) -> Floats:
     return np.asarray(total, dtype=np.float32)
 
 
+def part(period: Floats, first: int, floats: int) -> Floats:
+    """``floats`` of a repeated period, from the ``first`` on."""
+    return np.resize(np.roll(period, -(first % PERIOD)), floats)
+
+
 def largest_batch(ranks: int) -> int:
     """Most repetitions in place before the growing sum exceeds float32."""
     growth = int(MAX_GROWTH_BITS / math.log2(max(ranks, 2)))

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dse.calibration.runners import bench as kinds
 from dse.calibration.runners import timing
 from dse.calibration.runners.bench import Bench, Call
 
@@ -35,10 +36,29 @@ class Group(Bench):
     def records(
         self, primitives: Sequence[str], seconds: float, least: int, began: float
     ) -> list[dict[str, Any]]:
-        """The records of allreduce and ``primitives`` at every size that the time can hold."""
-        names = (ALLREDUCE[self.device.type], *primitives)
+        """The records of allreduce and ``primitives`` at every size that the time can hold.
+
+        An operation that the library lacks is left out, which a record of the kind 'note' says.
+        """
+        lacks = {name: why for name in primitives if (why := self._lacks(name))}
+        able = (name for name in primitives if name not in lacks)
+        names = (ALLREDUCE[self.device.type], *able)
         cells = [timing.Cell(name, 0, size) for size in sorted(set(self.sizes)) for name in names]
-        return [{**row, "ranks": self.ranks} for row in self.measure(cells, seconds, least, began)]
+        notes = [{"kind": "note", "text": f"{name} left out: {lacks[name]}"} for name in lacks]
+        found = self.measure(cells, seconds, least, began)
+        return [*notes, *({**row, "ranks": self.ranks} for row in found)]
+
+    def _lacks(self, name: str) -> str:
+        """What torch says to an operation that this backend lacks; all ranks get the same."""
+        if name not in kinds.OPERATIONS:
+            return ""
+        own, got, _ = self.buffers(name, self.ranks)
+        try:
+            self.operation(name, own, got)()
+        except (RuntimeError, NotImplementedError) as refused:
+            return str(refused).splitlines()[0]
+        self.finish()
+        return ""
 
     def agree(self, order: timing.Floats) -> None:
         dist.broadcast(torch.from_numpy(order), 0, group=self.control)
@@ -54,10 +74,24 @@ class Group(Bench):
     def allreduce(self, _: timing.Cell, buffer: torch.Tensor) -> Call:
         return partial(dist.all_reduce, buffer, group=self.data)
 
+    def operation(self, name: str, own: torch.Tensor, got: torch.Tensor) -> Call:
+        if name == kinds.SENDRECV:
+            after, before = (self.rank + 1) % self.ranks, (self.rank - 1) % self.ranks
+            return partial(self._pass, own, after, got, before)
+        call: Callable[..., object] = {
+            kinds.ALL_GATHER: dist.all_gather_into_tensor,
+            kinds.REDUCE_SCATTER: dist.reduce_scatter_tensor,
+            kinds.ALLTOALL: dist.all_to_all_single,
+        }[name]
+        return partial(call, got, own, group=self.data)
+
     def exchange(self, own: torch.Tensor, got: torch.Tensor) -> None:
+        self._pass(own, self.partner, got, self.partner)
+
+    def _pass(self, own: torch.Tensor, after: int, got: torch.Tensor, before: int) -> None:
         # In the order of gloo's ring: ready to receive before anything is sent.
-        receiving = dist.P2POp(dist.irecv, got, self.partner, self.data)
-        sending = dist.P2POp(dist.isend, own, self.partner, self.data)
+        receiving = dist.P2POp(dist.irecv, got, before, self.data)
+        sending = dist.P2POp(dist.isend, own, after, self.data)
         for work in dist.batch_isend_irecv([receiving, sending]):
             work.wait()
 

@@ -42,7 +42,8 @@ WORKER = "dse.calibration.runners.torch_worker"
 
 def run(request: Request) -> Experiment:
     """The runner 'torch': allreduce by gloo or NCCL on this machine."""
-    return measure_torch(allreduce_plan(request.ranks), request)
+    plan = allreduce_plan(request.ranks, operations=request.operations)
+    return measure_torch(plan, request)
 
 
 def run_as_rank(request: Request, me: Started) -> Experiment | None:
@@ -50,7 +51,8 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
 
     Where rank 0 listens must be in MASTER_ADDR and MASTER_PORT: srun and mpirun do not say it.
     """
-    return measure_as_rank(allreduce_plan(request.ranks, counts_up_to(me.ranks)), request, me)
+    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks), request.operations)
+    return measure_as_rank(plan, request, me)
 
 
 def measure_torch(

@@ -68,6 +68,10 @@ def block_of(given: str) -> dict[str, Any]:
         able = alternatives(_KINDS)
         problem = f"no block of {workload.name} can be timed ({workload.family})"
         raise ArgumentError("--workload", problem, f"name one that is {able}")
+    blocks = [block for block, _ in workload.shape.runs] if workload.shape else []
+    if any(block.experts or block.latent for block in blocks):
+        problem = f"no block of {workload.name} can be timed: it has experts or latent attention"
+        raise ArgumentError("--workload", problem, "name a network of dense layers")
     layers, shapes = make(workload)
     rows = [row for row in workload.work if row.layer in layers]
     return {

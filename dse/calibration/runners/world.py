@@ -32,7 +32,7 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     Raises MeasurementError; MPI is then not shut down cleanly, so that the launcher notices.
     """
     began = time.monotonic()
-    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks))
+    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks), request.operations)
     counts = sorted({count for count in plan.ranks if count <= me.ranks})
     if not counts:
         raise MeasurementError(f"{me.by} started {me.ranks} ranks, fewer than --ranks asks for")

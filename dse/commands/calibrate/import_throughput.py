@@ -1,4 +1,4 @@
-"""``dse calibrate import-throughput``: a profile from samples/s that the user measured."""
+"""``dse calibrate import-throughput``: a profile from rates that the user measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def import_throughput(
             help="Table with a row for each rate: workload, accelerator, samples_per_s, precision, "
             "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation; "
             "gpus_per_node where gpus are more than 8; of several gpus how they summed gradients: "
-            "aggregation, inter_node or node."
+            "aggregation, inter_node or node. Of transformers laid out: stack, sequence, node, the "
+            "axes of layouts, and one of tokens_per_s_per_gpu, tokens_per_s, samples_per_s, step_s "
+            "and mfu."
         ),
     ],
     name: Annotated[
@@ -39,16 +41,24 @@ def import_throughput(
     from dse.calibration.importers.logs import counted
     from dse.calibration.importers.throughput import read_throughput, throughput_profile
     from dse.calibration.profile_files import check_replaces_profile
+    from dse.calibration.throughput_part import Throughput
+    from dse.pricing.load import of_layouts
     from dse.pricing.rate_doubts import doubts
 
     called = file.stem if name is None else name
     arguments.check_profile_name(called)
     path = out / f"{called}.yaml"
-    profile = throughput_profile(file, called)
+    rates = read_throughput(file, of_layouts().own_layouts.refused)
+    profile = throughput_profile(file, called, rates.values())
     check_writable(out)
     check_replaces_profile(path, rates=True)
     write_profile(profile, path)
-    for line, rate in read_throughput(file).items():
-        if strange := doubts(rate):
+    for line, rate in rates.items():
+        if isinstance(rate, Throughput) and (strange := doubts(rate)):
             print(f"warning: {file}:{line}: {strange}", file=sys.stderr)
-    print(f"wrote {path}: {counted(len(profile.throughput), 'rate')}")
+    stalled = {one.rate for one in of_layouts(profile).own_layouts.measured if one.out}
+    for line, rate in rates.items():
+        if rate in stalled:
+            told = "left out: its micro-batches take far longer than others of that TP and PP"
+            print(f"note: {file}:{line}: {told}, as where a pipeline stalls", file=sys.stderr)
+    print(f"wrote {path}: {counted(len(rates), 'rate')}")

@@ -33,12 +33,18 @@ def named_profile(given: str) -> Profile:
 def print_other_parts(profile: Profile) -> None:
     """Print what a profile holds besides allreduce."""
     from dse.calibration.compute_part import compute_text
+    from dse.calibration.exchanges_part import exchange_text
 
     for transport, part in profile.ps.items():
         print(f"  ps-{transport}: median error {part.error:.0%} on numbers of workers and servers "
               "left out of the fit")  # fmt: skip
+    for operation, exchange in profile.exchanges.items():
+        print(f"  {exchange_text(operation, exchange)}")
     for line in map(compute_text, profile.compute):
         print(f"  {line}")
     for rate in profile.throughput:
         print(f"  {rate.what}, {rate.precision}, on {rate.accelerator}: "
               f"{rate.samples_per_s:,.4g} samples/s")  # fmt: skip
+    for one in profile.layouts:
+        print(f"  {one.workload}, {one.layout}, {one.precision}, on {one.gpus:,} "
+              f"{one.node or one.accelerator}: {one.rate:,.4g} {one.rate_of}")  # fmt: skip

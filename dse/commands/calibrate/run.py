@@ -67,6 +67,17 @@ def run(
             help="Workload of which a block is timed, by its name or the path of its file."
         ),
     ] = None,
+    operations: Annotated[
+        str | None,
+        typer.Option(
+            help="Operations to measure besides allreduce, such as "
+            "all_gather,reduce_scatter,alltoall,sendrecv."
+        ),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option("--for", help="Study of layouts: measures the operations that they use."),
+    ] = None,
 ) -> None:
     """Measure allreduce, parameter servers or compute speed, and fit a profile.
 
@@ -76,6 +87,8 @@ def run(
     from dse.calibration import arguments
     from dse.calibration.session import calibrate, check_folder, requested
 
+    if study is not None:
+        operations = ",".join(_operations(study, operations))
     me = started(os.environ)
     launcher = me.by if me else None
     leads = me is None or me.rank == 0
@@ -87,6 +100,7 @@ def run(
             link_bandwidth=link_bandwidth, address=address,
             servers=None if servers is None else arguments.counts(servers, "--servers"),
             device=device, workload=workload,
+            operations=None if operations is None else operations.replace(" ", "").split(","),
         )  # fmt: skip
     except DseError:
         if leads:
@@ -106,6 +120,19 @@ def run(
         raise SystemExit(0 if alike else getattr(error, "exit_status", INTERRUPTED)) from None
     if written:
         _say_calibrated(*written, workload)
+
+
+def _operations(study: str, given: str | None) -> list[str]:
+    """What the layouts of a study exchange besides allreduce."""
+    from dse.pricing.load import load
+
+    if given is not None:
+        raise ArgumentError("--for", "tells the operations, and so does --operations", "drop one")
+    problem = load(study)
+    if not problem.study.laid_out:
+        what = f"{problem.study.name} lays no transformer out"
+        raise ArgumentError("--for", what, "name a study with axes such as tensor_parallel")
+    return list(problem.tables.operations)
 
 
 def _say_begun(runner: Runner, request: Request, out: Path, me: Started | None) -> None:

@@ -17,9 +17,17 @@ def show(
 ) -> None:
     """Print a profile: parameters with intervals, range of validity, held-out errors."""
     from dse.calibration import profile_data, show_profile
+    from dse.pricing.load import of_layouts
 
     found = named_profile(profile)
+    told = of_layouts(found).own_layouts.kinds if found.layouts else {}
     if json:
-        print_json(profile_data(found))
-    else:
-        show_profile(found, console())
+        factors = [{"stack": stack, "generation": generation, "factors": dict(one.factors)}
+                   for (stack, generation), one in told.items()]  # fmt: skip
+        print_json(profile_data(found) | {"layout_factors": factors})
+        return
+    show_profile(found, console())
+    for (stack, generation), one in told.items():
+        factors_text = ", ".join(f"{name} {factor:.3g}" for name, factor in one.factors.items())
+        print(f"{stack} on {generation}, times as large: {factors_text}; steps are left off by "
+              f"{one.left:.1%}")  # fmt: skip

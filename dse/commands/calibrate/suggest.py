@@ -12,8 +12,12 @@ from dse.commands.terminal import console, print_json
 
 
 def suggest(
-    profile: Annotated[str, typer.Argument(help=PROFILE)],
-    study: Annotated[str, typer.Option(help="The study whose intervals should be narrowed.")],
+    profile: Annotated[
+        str, typer.Argument(help=f"{PROFILE} Or a study of layouts, whose stack is to be measured.")
+    ],
+    study: Annotated[
+        str | None, typer.Option(help="The study whose intervals should be narrowed.")
+    ] = None,
     budget: Annotated[
         float, typer.Option(help="Seconds that the suggested runs may take together.")
     ] = 60.0,
@@ -31,11 +35,18 @@ def suggest(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Suggest the next runs, those that narrow a study's intervals the most."""
+    """Suggest the next runs, those that narrow a study's intervals the most.
+
+    Of a study of layouts alone: three runs that tell how long its stack's host takes and what it
+    hides, for import-throughput.
+    """
     from dse.calibration import arguments
     from dse.calibration.planning.advice import advice_data, show_advice
     from dse.pricing.messages import advise
 
+    if study is None:
+        _suggest_layouts(profile, json)
+        return
     arguments.check_budget(budget)
     found = named_profile(profile)
     advice = advise(found, study, budget, max_nodes, max_ranks_per_node)
@@ -43,3 +54,22 @@ def suggest(
         print_json(advice_data(advice))
         return
     show_advice(found, advice, budget, console())
+
+
+def _suggest_layouts(study: str, json: bool) -> None:
+    """Print the three runs of a study of layouts, as a table for import-throughput."""
+    from dse.errors import ArgumentError
+    from dse.pricing.layout_choice import telling
+    from dse.pricing.load import load
+
+    problem = load(study)
+    if not problem.study.laid_out:
+        raise ArgumentError("--study", "is missing", "give a profile and the study to narrow")
+    runs = [*telling(problem)]
+    if json:
+        print_json([{name: str(value) for name, value in run.items()} for run in runs])
+        return
+    names = dict.fromkeys(name for run in runs for name in run)
+    print("Measure these, write seconds under step_s: dse calibrate import-throughput FILE")
+    for row in (names, *([str(run.get(name, "")) for name in names] for run in runs)):
+        print(",".join((*row, "step_s" if row is names else "")))

@@ -180,11 +180,11 @@ def test_one_size_is_refused() -> None:
 
 def test_another_collective_is_refused() -> None:
     samples = [
-        Measurement(**{**vars(s), "collective": "all_gather"})
+        Measurement(**{**vars(s), "collective": "broadcast"})
         for s in measured(planted(Composition("nccl")), [(2, 2)])
     ]
     with pytest.raises(
-        MeasurementError, match="fitted on, only all_gather; give measurements of allreduce"
+        MeasurementError, match="fitted on, only broadcast; give measurements of allreduce"
     ):
         fit(samples)
 

@@ -54,9 +54,9 @@ def test_broken_rows(tmp_path: Path) -> None:
 
 
 def test_what_gives_no_latency_is_left_out(tmp_path: Path) -> None:
-    text = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n8      5.00\n"
+    text = "# OSU MPI Bi-Directional Bandwidth Test v5.9\n# Size  Bandwidth (MB/s)\n8  5.00\n"
     found = read(tmp_path, text + s.OSU)
-    assert any("'Bandwidth' has no latency" in note for note in found.notes)
+    assert any("'Bi-Directional Bandwidth' has no latency" in note for note in found.notes)
     with pytest.raises(MeasurementError, match=r"no usable result \(read as OSU"):
         read(tmp_path, text)
 
@@ -65,3 +65,33 @@ def test_a_failed_validation(tmp_path: Path) -> None:
     text = s.OSU_FULL.replace("Iterations", "Iterations  Validation")
     text = text.replace("1000\n", "1000  Pass\n").replace(" 100\n", " 100  Fail\n")
     assert [x.verified for x in read(tmp_path, text, ranks=4).samples] == [True, False]
+
+
+OTHERS = """\
+$ mpirun -np 4 --map-by ppr:2:node ./osu_allgather
+# OSU MPI Allgather Latency Test v7.1
+# Size       Avg Latency(us)
+1024                   10.00
+$ mpirun -np 4 --map-by ppr:2:node ./osu_alltoall
+# OSU MPI All-to-All Personalized Exchange Latency Test v7.1
+# Size       Avg Latency(us)
+2048                   20.00
+$ mpirun -np 4 --map-by ppr:2:node ./osu_reduce_scatter
+# OSU MPI Reduce_scatter Latency Test v7.1
+# Size       Avg Latency(us)
+4096                   30.00
+$ mpirun -np 2 --map-by ppr:1:node ./osu_bw
+# OSU MPI Bandwidth Test v7.1
+# Size      Bandwidth (MB/s)
+8192                  100.00
+"""
+
+
+def test_sizes_of_other_operations_are_those_of_the_whole(tmp_path: Path) -> None:
+    """OSU prints one rank's share of allgather and alltoall, and all of reduce_scatter."""
+    found = read(tmp_path, OTHERS).samples
+    assert [(x.collective, x.bytes, x.ranks, x.nodes) for x in found] == [
+        ("all_gather", 4096, 4, 2), ("alltoall", 8192, 4, 2), ("reduce_scatter", 4096, 4, 2),
+        ("stream", 8192, 2, 2),
+    ]  # fmt: skip
+    assert found[3].median_s == pytest.approx(81.92e-6)

@@ -8,6 +8,7 @@ import pytest
 
 import dse
 from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.placement import Placement
@@ -142,3 +143,14 @@ def test_real_ranks_are_measured_and_verified() -> None:
     profile = fit_experiments([found], "here")
     assert (profile.library, profile.ranks) == ("openmpi", (2, 3))
     assert set(profile.measured_algorithms) == set(OPENMPI_ALGORITHMS)
+
+
+@pytest.mark.slow
+def test_other_operations_are_measured_in_whole_shares() -> None:
+    plan = MeasurePlan((), (4,), (12, 68, 1000), OPERATIONS, local=False)
+    found = measure(plan, Request(30.0))
+    assert {(s.collective, s.algorithm, s.ranks) for s in found.samples} == {
+        (name, "auto", 4) for name in OPERATIONS
+    }
+    assert min(s.bytes for s in found.samples) == 64  # 12 bytes are no share for each of four
+    assert all(s.verified and s.bytes % 16 == 0 for s in found.samples)

@@ -12,7 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.calibration.runners import network_interfaces, processes, timing, torch_plan
+from dse.calibration.runners import (
+    network_interfaces,
+    processes,
+    timing,
+    torch_distributed,
+    torch_plan,
+)
+from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.processes import Host
@@ -143,6 +150,40 @@ def test_real_ranks_are_measured_and_verified() -> None:
     assert {s.algorithm for s in found.samples if s.collective == "allreduce"} == {"ring"}
     assert found.gamma_s_per_byte > 0
     assert (told[0][0], told[-1][0]) == (0, told[-1][1])
+
+
+LACKING = """
+from dse.calibration.runners import torch_bench, torch_worker
+def lacks(*_, **__):
+    raise RuntimeError("ProcessGroupGloo does not support this")
+torch_bench.dist.reduce_scatter_tensor = lacks
+torch_worker.main()
+"""
+
+
+@pytest.mark.slow
+def test_other_operations_are_measured_in_whole_shares() -> None:
+    pytest.importorskip("torch")
+    plan = MeasurePlan(ranks=(3,), sizes_bytes=(64, 1024), primitives=OPERATIONS, local=False)
+    found = measure_torch(plan, Request(30.0, device="cpu"))
+    assert found.notes == ()
+    measured = {(s.collective, s.bytes) for s in found.samples if s.verified and s.ranks == 3}
+    assert {("allreduce", 64), *((name, 60) for name in OPERATIONS)} <= measured
+
+
+@pytest.mark.slow
+def test_an_operation_that_torch_lacks_is_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    script = tmp_path / "lacking.py"
+    script.write_text(LACKING)
+    started = [sys.executable, str(script)]
+    monkeypatch.setattr(torch_distributed, "worker_command", lambda *_: started)
+    plan = MeasurePlan(ranks=(2,), sizes_bytes=SIZES, primitives=OPERATIONS, local=False)
+    found = measure_torch(plan, Request(20.0, device="cpu"))
+    assert found.notes == ("reduce_scatter left out: ProcessGroupGloo does not support this",)
+    assert {s.collective for s in found.samples} == {"allreduce", *OPERATIONS} - {"reduce_scatter"}
 
 
 @pytest.mark.evidence

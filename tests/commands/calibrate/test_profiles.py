@@ -131,14 +131,14 @@ def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
         ((), "--name: is missing, and so is --out; write for example --name mine"),
         (("--name", "a/b"), "--name: 'a/b' is not a file name"),
         (("--name", ""), "--name: '' is not a file name"),
-        (("--name", "mine", "--collective", "alltoall"), "no measurement that a profile can be"),
+        (("--name", "mine", "--collective", "broadcast"), "no measurement that a profile can be"),
     ],
 )
 def test_what_makes_no_profile_writes_nothing(
     options: tuple[str, ...], said: str, folder: Path
 ) -> None:
-    if "alltoall" in options:
-        text = samples.nccl_named("alltoall_perf", samples.nccl_rows(8, "alltoall"))
+    if "broadcast" in options:
+        text = samples.nccl_named("broadcast_perf", samples.nccl_rows(8, "broadcast", "none  0"))
         (folder / "a.log").write_text(text, encoding="utf-8")
         options = options[:2]
     before = command.files(folder)

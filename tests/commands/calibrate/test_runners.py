@@ -33,6 +33,7 @@ VALUES = {
     "--servers": "1,2",
     "--device": "cpu",
     "--workload": "bert-base-s128",
+    "--operations": "all_gather,alltoall",
 }
 ASKED: list[Request] = []
 
