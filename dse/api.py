@@ -21,6 +21,7 @@ from dse.pricing.coordinates import columns_of
 from dse.pricing.load import asking, known_names, load, resolve
 from dse.pricing.problem import Problem
 from dse.study import Axis, Value
+from dse.study.axes import axis_called
 from dse.yaml_source import parse_yaml, yaml_text
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Study:
         from dse.report.points import explained
 
         values = point_values(self.problem, point)
-        check_given(self.problem, values, [str(axis) for axis in point], "point")
+        check_given(self.problem, values, [axis_called(str(axis)) for axis in point], "point")
         return Explanation(explained(self.problem, values))
 
 
@@ -355,6 +356,7 @@ def calibrate(
     servers: Sequence[int] | None = None,
     device: str | None = None,
     workload: str | None = None,
+    operations: Sequence[str] | None = None,
 ) -> Profile:
     """Measure with real ranks, fit a profile, write and return it.
 
@@ -376,7 +378,7 @@ def calibrate(
         hostfile=None if hostfile is None else Path(hostfile),
         ranks_per_node=ranks_per_node, interface=interface, link=link,
         link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
-        workload=workload,
+        workload=workload, operations=operations,
     )  # fmt: skip
     session.check_folder(folder, name)
     session.calibrate(chosen, request, folder)

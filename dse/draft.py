@@ -29,6 +29,8 @@ STUDY = "study.yaml"  # a draft's file, unless it is called otherwise
 ROOM = 8  # accelerators of a usual host
 CARDS = (1, 4, 8)  # network cards of one
 MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
+LARGE_PARAMS = 2e9  # with gradients and Adam's state 36 GB, before any activation
+STEP_TOKENS = 4 << 20  # of a step of large models: 4 million, as Llama 3 trained with
 LARGEST_BATCH = 512  # of one accelerator, in steps of doublings from 1
 SMALLER = 4  # the least batch tried is this share of what fits the smallest accelerator
 PRECISIONS = ("bf16", "fp16", "fp32")  # the first that all accelerators have
@@ -102,12 +104,13 @@ class Draft:
 
         seen, folder, machines = self._seen, str(path.parent), self._known
         counts = sorted(map(int, seen.study.numbers("gpus", 1)))
-        per_node = _per_node(counts)
+        per_node = _per_node(counts, self._laid_out)
         communication, rates = unasked(seen), training_rates(seen)
         measured = {name for one in communication.values() for name in one.measured}
         sums = [name for name in SUMS if name in measured] or [*SUMS]
         precision, optimizer = _precision(machines), _optimizer(seen)
-        fits = self._fitting(precision, optimizer)
+        laid_out = self._laid_out
+        fits = dict.fromkeys(machines, 1) if laid_out else self._fitting(precision, optimizer)
         fitting = [batch for batch in fits.values() if batch]
         first = next(name for name, batch in fits.items() if batch)
         axis = seen.study.axis("inter_node")
@@ -117,11 +120,16 @@ class Draft:
             "nics_per_node": CARDS[0], "inter_node": networks[0] if networks else None,
             "batch_per_gpu": fits[first], "aggregation": sums[0],
         }  # fmt: skip
+        if laid_out:  # the fastest layout of the first count on which one fits
+            baseline = {self._axis: first}
         hosts = ("gpus_per_node", "nics_per_node") if self._axis == "node" else ()
         named = seen.study.workload
         return _resolved(str(path), {
             **self._said(folder),
             "whole": True,
+            "laid_out": laid_out,
+            "mixture": laid_out and any(b.experts for b, _ in seen.tables.model.runs),
+            "global_batch": _global_batch(counts[-1], seen) if laid_out else None,
             "title": seen.workload.title,
             "counts": " to ".join(dict.fromkeys(f"{end:,}" for end in (counts[0], counts[-1]))),
             "made_by": " ".join(made_by.split()),
@@ -134,7 +142,7 @@ class Draft:
             "communication": communication,
             "machines": machines,
             "per_node": per_node,
-            "cards": [count for count in CARDS if count <= per_node[-1]],
+            "cards": [count for count in CARDS if count <= per_node[-1]][-1 if laid_out else 0 :],
             "networks": networks,
             "batches": _doublings(max(1, min(fitting) // SMALLER), max(fitting)),
             "memory_known": seen.layers.kept.known,
@@ -159,6 +167,7 @@ class Draft:
         said = {
             **self._said(""),
             "whole": False,
+            "laid_out": False,
             "limits": mistakes.part(lambda: self._limits).otherwise(()),
             "confidence": mistakes.part(lambda: self._questions.confidence).otherwise(None),
             "minimized": self._minimized if self.minimize else "step",
@@ -201,6 +210,13 @@ class Draft:
                     resolve(f"{kind}s", word.strip())
                     found.add(kind)
         return "node" if found == {"node"} else "accelerator"
+
+    @property
+    def _laid_out(self) -> bool:
+        """Whether what is trained is a transformer too large for every accelerator to have."""
+        known = self._seen.workload
+        sequences = known.shape is not None and known.tokens_per_sample is not None
+        return sequences and known.params >= LARGE_PARAMS
 
     @property
     def _gpus(self) -> str:
@@ -340,10 +356,20 @@ def _path(given: str, folder: str) -> str:
     return _plain(os.path.abspath(given.strip()) if elsewhere else given)
 
 
-def _per_node(counts: Sequence[int]) -> list[int]:
-    """Accelerators of a host: as many as usual, or as the smallest clusters fill."""
+def _per_node(counts: Sequence[int], laid_out: bool) -> list[int]:
+    """Accelerators of a host: as many as usual, or as the smallest clusters fill; of layouts, which
+    fill whole hosts, the most that all clusters do."""
+    if laid_out:
+        return [max(size for size in (1, 2, 4, ROOM) if not any(n % size for n in counts))]
     least = max(size for size in (1, 2, 4, ROOM) if counts[0] % size == 0)
     return [size for size in (1, 2, 4, ROOM) if least <= size <= counts[-1]]
+
+
+def _global_batch(gpus: int, seen: Problem) -> int:
+    """Sequences of a step: three times a power of two, which many numbers of replicas divide, of
+    about :data:`STEP_TOKENS`, and enough for every accelerator to have one."""
+    wanted = max(STEP_TOKENS / seen.tables.tokens, gpus) / 3
+    return 3 << max(0, round(math.log2(wanted)), math.ceil(math.log2(gpus / 3)))
 
 
 def _precision(machines: Mapping[str, Machine]) -> str:

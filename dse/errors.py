@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 OPTIONS = frozenset((
     "accumulation", "address", "against", "algorithm", "all", "axes", "budget", "bytes",
     "collective", "confidence", "deadline", "device", "engine", "executor", "expect", "fleet",
-    "force", "format", "gpus", "hostfile", "install-completion", "interface", "json", "library",
-    "link", "link-bandwidth", "long", "max-nodes", "max-ranks-per-node", "measured", "minimize",
-    "mpi", "name", "network", "nodes", "on", "out", "pdf", "points", "port", "power", "prices",
-    "quality", "ranks", "ranks-per-node", "resume", "row", "runner", "samples", "seed", "select",
-    "sequence", "servers", "set", "show-completion", "study", "system", "tokens", "version",
-    "workload", "yaml",
+    "for", "force", "format", "gpus", "hostfile", "install-completion", "interface", "json",
+    "library", "link", "link-bandwidth", "long", "max-nodes", "max-ranks-per-node", "measured",
+    "minimize", "mpi", "name", "network", "nodes", "on", "operations", "out", "pdf", "points",
+    "port", "power", "prices", "quality", "ranks", "ranks-per-node", "resume", "row", "runner",
+    "samples", "seed", "select", "sequence", "servers", "set", "show-completion", "study", "system",
+    "tokens", "version", "workload", "yaml",
 ))  # fmt: skip
 # What stands in quotes, or before =, is a user's or another program's.
 _OPTION = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")

@@ -21,7 +21,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
 from dse.pricing.problem import Problem
 from dse.study import QUANTITIES, Value
-from dse.study.axes import LINKS, MACHINES
+from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LINKS, MACHINES, axis_called
 from dse.study.definition import written
 from dse.study.set_option import check_name, value_of
 from dse.yaml_source import yaml_text
@@ -81,7 +81,9 @@ def priced(
     rows = [
         row
         for row in QUANTITIES.values()
-        if (aimed or not row.needs_target) and row.column not in coordinates
+        if (aimed or not row.needs_target)
+        and row.column not in coordinates
+        and (problem.study.laid_out or not row.laid_out)
     ]
     columns = {row.column: np.empty(count) for row in rows}
     feasible, evidence = np.ones(count, dtype=bool), np.zeros(count, dtype=np.int8)
@@ -109,7 +111,7 @@ def priced(
             found[row.column] = coordinates[row.column].numbers(np.nan)
         elif row in rows:
             found[row.column] = columns[row.column]
-        else:
+        elif problem.study.laid_out or not row.laid_out:
             found[row.column] = unknown.copy()
     if intervals:
         best = {name: found[QUANTITIES[name].column] for name in problem.sure_of}
@@ -221,7 +223,10 @@ def _coordinates(
     every = np.zeros(count, dtype=np.int64)
     found = {name: Coordinate((value,), every) for name, value in baseline.items()}
     blank: dict[str, NDArray[np.bool_]] = {}
-    for name, column in columns.items():
+    if GLOBAL_BATCH in found:
+        found.pop(ACCUMULATION, None)  # which follows
+    for given, column in columns.items():
+        name = axis_called(given)
         values, at = _distinct(column, count)
         read = listed([_axis_value(problem, name, one, place) for one in values])
         if any(blanks := [_is_blank(one) for one in values]):
@@ -244,7 +249,9 @@ def point_values(problem: Problem, point: Mapping[str, Any]) -> dict[str, Value 
         raise _not_a_point(point, "point")
     columns = {str(name): [value] for name, value in point.items()}
     found = _coordinates(problem, columns, 1, "point")
-    return {name: column.values[int(column.at[0])] for name, column in found.items()}
+    return problem.applicable(
+        {name: column.values[int(column.at[0])] for name, column in found.items()}
+    )
 
 
 def _distinct(column: Any, count: int) -> tuple[tuple[Any, ...], NDArray[np.int64]]:

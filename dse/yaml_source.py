@@ -12,7 +12,7 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -130,6 +130,22 @@ class Source:
         above = {place[:depth] for place in (*values, *keys) for depth in range(len(place))}
         root = self._root.renamed((), values, keys, above)
         return Source(self.path, root.data, root, self._lines)
+
+    def moved(self, keys: Collection[str], section: str) -> Source:
+        """The same with keys of the file under a section, each still where it is written."""
+        root, there = self._root, self._root.children[section]
+        inside: dict[str | int, _Node] = {key: root.children[key] for key in keys}
+        moved = replace(
+            there,
+            data={**there.data, **{key: node.data for key, node in inside.items()}},
+            keys={**there.keys, **{key: root.keys[key] for key in keys}},
+            children={**there.children, **inside},
+        )
+        children = {key: node for key, node in root.children.items() if key not in keys}
+        children[section] = moved
+        data = {key: node.data for key, node in children.items()}
+        root = replace(root, data=data, children=children)
+        return Source(self.path, data, root, self._lines)
 
     def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
         """The error to raise for the value (or the key) at ``loc``."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.pricing.evaluation import Evaluation
 from dse.study import IGNORED, Constraint, Study
 from dse.study.expressions import Expression
@@ -19,6 +19,7 @@ KNOWN = "facts known"
 HOSTED = "colocated servers within workers"
 FITS = "fits_memory"
 SOLD = "sold new"
+RULE = "layout: "
 _UNMET = {
     WHOLE_NODES: "the last node is only partly filled",
     COMPUTABLE: "the accelerator does not have this precision",
@@ -37,6 +38,8 @@ TYPICAL_BYTES = 80e9  # of an accelerator's memory: a shortage of as much counts
 def unmet(demand: str) -> str:
     """What to say of a point that does not meet a demand, by its name: that of a built-in one, or
     a constraint as the study writes it."""
+    if demand.startswith(RULE):
+        return f"there is such a layout only where {demand.removeprefix(RULE)}"
     return _UNMET.get(demand, f"{demand} is not met")
 
 
@@ -74,14 +77,20 @@ def demands(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
 
     Masks broadcast to the points' shape and stay as small as what they depend on.
     """
-    yield from built_in(evaluation, study)
+    unpriced = evaluation.placement.unpriced
+    known: ArrayLike = False if unpriced is None else unpriced
+    for demand, mask in built_in(evaluation, study):
+        # What has no step is judged by its memory alone.
+        yield demand, mask if demand == FITS else mask | known
     for constraint, expression in _compared(study):
-        yield constraint.text, np.asarray(expression.evaluate(evaluation))
+        yield constraint.text, np.asarray(expression.evaluate(evaluation)) | known
 
 
 def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
     """What every point must meet, whatever the study says."""
     yield WHOLE_NODES, evaluation.whole_nodes()
+    for rule, mask in evaluation.placement.rules.items():
+        yield f"{RULE}{rule}", mask
     yield COMPUTABLE, evaluation.computable()
     yield KNOWN, evaluation.known(objective.name for objective in study.objectives)
     yield HOSTED, evaluation.hosted

@@ -20,6 +20,23 @@ from dse.study.quantities import QUANTITIES
 FROM_STEP = frozenset({"speedup", "throughput", "step"})
 
 
+@dataclass(frozen=True)
+class Placement:
+    """What a layout is judged by. tokens: of a sample. ideal_s: in which one accelerator at its
+    peak does the model FLOPs of a sample. allocated_bytes: on the heaviest rank. rules: of layouts,
+    and which points meet them, where not all do. unpriced: points whose memory is too small for all
+    that has a step; None where every point has one."""
+
+    tokens: float = np.nan
+    ideal_s: ArrayLike = np.nan
+    allocated_bytes: ArrayLike = np.nan
+    rules: Mapping[str, Mask] = field(default_factory=dict)
+    unpriced: Mask | None = None
+
+
+UNPLACED = Placement()  # of points that no layout is of
+
+
 @dataclass
 class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
@@ -37,12 +54,14 @@ class Evaluation(Mapping[str, Array]):
     costed: Callable[[], Cost]
     gpus: Array
     gpus_per_node: Array
+    data_parallel: Array
     batch_per_gpu: Array
     accumulation: Array
     nics_per_node: Array
     servers: Array
     bucket_bytes: ArrayLike
     memory_slack_bytes: Array
+    placement: Placement
     hosted: Mask
     convergence: Convergence | None
     baseline: Callable[[], Mapping[str, Array]]
@@ -135,11 +154,11 @@ class Evaluation(Mapping[str, Array]):
 
     def computable(self) -> Mask:
         """The accelerator has the precision."""
-        return np.asarray(np.isfinite(self.step["forward_s"]))
+        return np.asarray(np.isfinite(self.step.compute_s))
 
     def known(self, objectives: Iterable[str]) -> Mask:
         """Nothing that the step or an objective needs is unknown (NaN, or without bound)."""
-        around = self.step["forward_s"] + self.step["optimizer_s"] + self.step.input_s
+        around = self.step.compute_s + self.step["optimizer_s"] + self.step.input_s
         needed = [around, self.step.comm_s]
         # Those that are left out follow from the step and the baseline.
         needed += [self[name] for name in objectives if name not in FROM_STEP]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from dse import catalog
+from dse.catalog.stacks import layout_stacks
 from dse.model.precision import usual_gradient
 from dse.pricing.devices import USUAL_STACK
 from dse.study import Study, Value
@@ -22,8 +23,11 @@ def summed_format(values: Mapping[str, Value | None]) -> str:
 
 def usual_format(values: Mapping[str, Value | None]) -> str:
     """The number format in which a stack sums gradients where the axis does not say."""
-    stack = catalog.computing().stacks[str(values.get("stack") or USUAL_STACK)]
-    return usual_gradient(str(values.get("precision") or USUAL_PRECISION), stack.gradient_bytes)
+    name = str(values.get("stack") or USUAL_STACK)
+    precision = str(values.get("precision") or USUAL_PRECISION)
+    laid_out = layout_stacks().get(name)
+    bytes_sent = (laid_out or catalog.computing().stacks[name]).gradient_bytes
+    return usual_gradient(precision, bytes_sent)
 
 
 def summed_formats(study: Study) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from dse.pricing import constraints, memory_remedies, requirements, target
 from dse.pricing.aggregations import Factory
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
+from dse.pricing.layout_choice import baseline
 from dse.pricing.losses import losses
 from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
@@ -32,17 +34,27 @@ from dse.spelling import meant
 from dse.study import (
     IGNORED,
     PAI,
+    QUANTITIES,
     ConfiguredWorkload,
     GivenPrices,
     InlineWorkload,
     Names,
     Study,
 )
+from dse.study.axes import (
+    ACCUMULATION,
+    AXES,
+    GLOBAL_BATCH,
+    LAYOUT_STACKS,
+    OF_LAYOUT,
+    TABLED,
+    WHOLE_STACKS,
+)
 from dse.study.definition import USED
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.text_source import is_fleet
-from dse.yaml_source import Source, read_yaml
+from dse.yaml_source import Loc, Source, parse_yaml, read_yaml
 
 
 def known_names() -> Names:
@@ -79,6 +91,7 @@ def _usual_optimizer(workload: object) -> str | None:
     return None if fact is None else fact.text
 
 
+LAID_OUT = ("experts", "rank_order", "train")  # keys of studies of layouts
 LONGEST_PATH = 1024  # characters of what can be a path
 
 
@@ -143,10 +156,95 @@ def resolve(study: Study) -> Problem:
     problem = mistakes.part(
         lambda: Problem(study, workload(), prices(), profiles(), *losses(study, workload()))
     )
+    problem = mistakes.part(partial(_laid_out, problem))
     mistakes.part(lambda: check_axes(problem()))
     mistakes.part(lambda: _check_facts(problem(), aimed))
     mistakes.told()
     return problem()
+
+
+_ANY_LAYOUT = """\
+study: layouts
+workload: llama3-8b
+stack: megatron
+space: {node: dgx-h100, gpus: 8}
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+def of_layouts(*profiles: Profile) -> Problem:
+    """A problem that prices layouts as profiles say, of whatever workload and hardware."""
+    study = study_of(parse_yaml(_ANY_LAYOUT, "layouts"), known_names())
+    named = {profile.name: profile for profile in profiles}
+    return Problem(study, _workload(study), _prices(study), named)
+
+
+def _laid_out(known: Part[Problem]) -> Problem:
+    """A problem whose baseline has a layout, see :func:`.layout_choice.baseline`."""
+    problem = known()
+    _check_layouts(problem)
+    if not problem.study.laid_out:
+        return problem
+    study, found = problem.study, baseline(problem)
+    if found is None:
+        what = f"no layout of {problem.workload.name} that the study allows fits its accelerators"
+        remedy = "allow more of them, larger degrees, zero: 3 or recompute: full"
+        raise study.source.error(("space",), what, remedy)
+    return replace(problem, study=replace(study, baseline=found))
+
+
+def _check_layouts(problem: Problem) -> None:
+    """Raise for what is no study of layouts, or leaves none."""
+    study, tables = problem.study, problem.tables
+    wrong = study.source.error
+    if not study.laid_out:
+        for key in LAID_OUT:
+            if key in study.source.data:
+                remedy = "drop it, or add axes of layouts, such as tensor_parallel: auto"
+                raise wrong((key,), f"{key}: nothing is laid out", remedy, key=True)
+        remedy = "name another quantity, or add axes of layouts, such as tensor_parallel: auto"
+        for name in sorted(requirements.demanded(study)):
+            if QUANTITIES[name].laid_out:
+                raise wrong(_place_of(study, name), f"{name} is known of layouts alone", remedy)
+        return
+    if study.model == PAI:
+        raise wrong(("model",), f"model {PAI} lays nothing out", "drop it, or the axes of layouts")
+    if {ACCUMULATION, GLOBAL_BATCH} <= {axis.name for axis in study.axes}:
+        problem_text = f"{ACCUMULATION} follows from {GLOBAL_BATCH}"
+        raise wrong(("space", ACCUMULATION), problem_text, "keep one of the two", key=True)
+    for at, condition in enumerate(study.conditions):
+        own = [n for n in (condition.axis, *dict(condition.requires)) if n in {*TABLED, *OF_LAYOUT}]
+        if own:
+            raise wrong(("when", at), f"{own[0]} cannot be conditional", f"put {own[0]} in space")
+    whole = [stack for stack in study.values("stack") if stack in WHOLE_STACKS]
+    if whole and study.lora:
+        problem_text = f"adapters are not known under stack {whole[0]}"
+        raise wrong(("train",), problem_text, f"write stack: {LAYOUT_STACKS[0]}, or train: full")
+    for axis in study.axes if whole else ():
+        row = AXES[axis.name]
+        others = [n for n in axis.values if str(n) != row.absent]
+        if row.layout and "compute" in row.changes and others:
+            problem_text = (
+                f"{axis.name} {others[0]} under stack {whole[0]}, which is known with data "
+                "parallelism and ZeRO alone"
+            )
+            remedy = f"drop {axis.name}, or write stack: {LAYOUT_STACKS[0]}"
+            raise wrong(("space", axis.name), problem_text, remedy)
+    try:
+        rule = tables.broken
+    except StudyError as cause:
+        raise wrong(("workload",), cause.problem, cause.remedy) from None
+    except DseError as cause:
+        raise wrong(("workload",), str(cause)) from None
+    if rule:
+        problem_text = f"no layout is left; most combinations break this rule: {rule}"
+        raise wrong(("space",), problem_text, "give values that meet it, or auto")
+
+
+def _place_of(study: Study, quantity: str) -> Loc:
+    """The key of a study whose value demands a quantity."""
+    objectives = [one.goal for one in study.objectives if one.name == quantity]
+    return ("objectives", objectives[0]) if objectives else ("constraints",)
 
 
 def _workload(study: Study) -> catalog.Workload:

@@ -11,15 +11,16 @@ from dse.model.arrays import scalar
 from dse.model.precision import OPTIMIZER_STATE_BYTES
 from dse.pricing.problem import Problem
 from dse.study import Value
-from dse.study.axes import ROWS
+from dse.study.axes import LAYOUT_STACKS, ROWS
 
 # Why a network may not fit here that others train on such accelerators.
 WHOLE_COPIES = (
-    "dse prices data-parallel training, in which every accelerator holds the whole model with its "
-    "optimizer's state, and does not model sharding (ZeRO, FSDP, tensor or pipeline parallelism)"
+    "every accelerator holds the whole model with its optimizer's state here; axes such as zero, "
+    "tensor_parallel and pipeline_parallel lay a transformer out over several (docs/layouts.md)"
 )
 HALF_PRECISIONS = ("bf16", "fp16")
 _OF_MEMORY = tuple(row.name for row in ROWS if row.kind == "choice" and "memory" in row.changes)
+SPLITTING = ("tensor_parallel", "pipeline_parallel", "zero", "recompute")
 # Software that anybody may choose, besides what the study names.
 ORDINARY_STACKS = ("plain", "vendor")
 
@@ -54,22 +55,37 @@ def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iter
     by_state = sorted(OPTIMIZER_STATE_BYTES.items(), key=lambda one: -one[1])
     known = points.machines[0].accelerator.peak_flops_per_s
     wide = points.precision.activation_bytes > 2
-    stacks = dict.fromkeys([*problem.study.values("stack"), *ORDINARY_STACKS])
+    laid_out = values.get("stack") in LAYOUT_STACKS
+    stacks = dict.fromkeys([
+        *problem.study.values("stack"), *([] if laid_out else ORDINARY_STACKS)
+    ])  # fmt: skip
     tried: dict[str, list[Value]] = {
         "optimizer": [name for name, state in by_state if state < own],
         "precision": [name for name in HALF_PRECISIONS if wide and name in known],
         "stack": [name for name in stacks if name != points.stack.name],
     }
-    for name in (*_OF_MEMORY, points.machine_axis):
+    degrees = [row.name for row in ROWS if row.divisors] if laid_out else []
+    if laid_out:
+        del tried["optimizer"]
+    for name in (*degrees, *_OF_MEMORY, points.machine_axis):
         tried.setdefault(name, [*problem.study.values(name)])
     for axis, choices in tried.items():
-        fits = (one for one in choices if _slack_bytes(problem, {**values, axis: one}) >= 0)
+        fits = (one for one in choices if _fits(problem, {**values, axis: one}))
         yield from (f"{axis} {one}" for one in islice(fits, 1))
+
+
+def _fits(problem: Problem, values: Mapping[str, Value | None]) -> bool:
+    """Whether there is room, and, of a layout, such a one."""
+    points = problem.points_at(values)
+    rules = points.placement.rules.values()
+    return scalar(points.memory_slack_bytes) >= 0 and all(map(np.all, rules))
 
 
 def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> str:
     points = problem.points_at({**values, "batch_per_gpu": 1})
     needed = scalar(points.memory.total_bytes)
+    if values.get("stack") in LAYOUT_STACKS:
+        return f"no single change does: raise several of {', '.join(SPLITTING)}"
     return (
         f"one sample needs {_size(needed)}: it takes an accelerator with more memory, or an "
         f"optimizer with less state; {WHOLE_COPIES}"

@@ -32,6 +32,7 @@ from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
+from dse.pricing.evaluation import UNPLACED, Placement
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.uncertainty import link_factors
@@ -176,13 +177,23 @@ class Points:
 
     @property
     def layout(self) -> Points:
-        """Points are their own layout."""
-        return self
+        """Points are their own layout, with a scale-up domain of several nodes as one node."""
+        return self if self.domain is self.gpus_per_node else self._joined
 
     @cached_property
     def gpus(self) -> Array:
         """Accelerators that train."""
         return self.numbers("gpus", 1.0)
+
+    @property
+    def data_parallel(self) -> Array:
+        """Replicas of the model: every accelerator has one."""
+        return self.gpus
+
+    @property
+    def placement(self) -> Placement:
+        """What a layout is judged by."""
+        return UNPLACED
 
     @cached_property
     def gpus_per_node(self) -> Array:
@@ -190,6 +201,38 @@ class Points:
         if self.at("gpus_per_node") is None and self.machine_axis == "node":
             return self.machine(lambda m: float(m.node.accelerators if m.node else 1))
         return self.numbers("gpus_per_node", 1.0)
+
+    @cached_property
+    def domain(self) -> Array:
+        """Those that the links inside a node join: of a node, or of a scale-up domain.
+
+        As few domains as hold the nodes share them evenly, in pairs where there are several: eight
+        neighbours are then in one domain of nodes of four.
+        """
+        if not any(m.node and m.node.scale_up_domain > m.node.accelerators for m in self.machines):
+            return self.gpus_per_node
+        nodes, most = node_count(self.gpus, self.gpus_per_node), self._nodes_of_domain
+        pairs = 2 * np.ceil(nodes / np.ceil(nodes / most) / 2)
+        return np.asarray(np.minimum(pairs, np.minimum(nodes, most)) * self.gpus_per_node)
+
+    @property
+    def _nodes_of_domain(self) -> Array:
+        """Nodes that a scale-up domain holds."""
+        held = self.machine(lambda m: float(m.node.accelerators if m.node else 1))
+        most = self.machine(lambda m: float(m.node.scale_up_domain if m.node else 1))
+        most = np.where(self.own_links, most, held)  # PCIe ends with the node
+        return np.maximum(np.floor(most / np.maximum(held, self.gpus_per_node)), 1.0)
+
+    @cached_property
+    def _joined(self) -> Points:
+        """The same points with domains in place of nodes, and the network cards of as many nodes as
+        each domain has on average, or one less."""
+        found = self.summed_by(self.summing.model)
+        found.domain = found.gpus_per_node = self.domain
+        nodes = node_count(self.gpus, self.gpus_per_node)
+        found.rails = np.floor(nodes / np.ceil(nodes / self._nodes_of_domain)) * self.rails
+        found.endpoints = self.endpoints
+        return found
 
     @cached_property
     def rails(self) -> Array:
@@ -334,20 +377,30 @@ class Points:
         return self.numbers("oversubscription", 1.0)
 
     @property
+    def _apart(self) -> Mask:
+        """Whether they are of several nodes, or of several scale-up domains."""
+        return node_count(self.gpus, self.domain) > 1
+
+    @property
     def dedicated(self) -> ArrayLike:
         """Parameter servers on machines of their own."""
         if not self.summing.model.axes & SERVER_AXES:
             return 0.0
-        return np.where(self.colocated, 0.0, self.servers)
+        return np.where(self.colocated | ~self._apart, 0.0, self.servers)
+
+    @cached_property
+    def endpoints(self) -> Array:
+        """Network cards that the network joins."""
+        nodes = node_count(self.gpus, self.gpus_per_node)
+        return network_cards(nodes, self.rails, self.dedicated)
 
     @cached_property
     def leaf(self) -> Leaf | None:
         """Oversubscribed leaf switches that join the nodes; None where no point has any."""
         if np.all(self.oversubscription <= 1):
             return None
-        nodes = node_count(self.gpus, self.gpus_per_node)
-        cards = network_cards(nodes, self.rails, self.dedicated)
-        return leaf(cards, self.wire(lambda w: w.switch_radix), self.rails, self.oversubscription)
+        radix = self.wire(lambda w: w.switch_radix)
+        return leaf(self.endpoints, radix, self.rails, self.oversubscription)
 
     @property
     def sharing(self) -> ArrayLike:
@@ -370,7 +423,7 @@ class Points:
         return np.asarray(np.abs(np.log(chosen / own)) <= np.log(SAME_SPEED))
 
     @cached_property
-    def _network_names(self) -> tuple[str, tuple[str, ...]]:
+    def network_names(self) -> tuple[str, tuple[str, ...]]:
         """The axis that decides the inter-node link, and the fabric of every value of it."""
         found = self.at("inter_node")
         if found is not None:
@@ -382,19 +435,19 @@ class Points:
 
     def has_link(self, measured: str) -> Mask:
         """Whether the network is of no other kind than one that a log names."""
-        axis, names = self._network_names
+        axis, names = self.network_names
         kind = np.array([same_kind(measured, name) for name in names])
         return np.asarray(kind[self.coordinates[axis].at])
 
     def on_fabric(self, fabric: str) -> Mask:
         """Whether the network is that of the catalogue."""
-        axis, names = self._network_names
+        axis, names = self.network_names
         return np.array([name == fabric for name in names])[self.coordinates[axis].at]
 
     @property
     def link_name(self) -> str:
         """The name of the first point's network."""
-        axis, names = self._network_names
+        axis, names = self.network_names
         return names[int(np.ravel(self.coordinates[axis].at)[0])]
 
     # -- how they compute, and what a step takes -----------------------------------------------
@@ -526,7 +579,7 @@ class Points:
             self.servers,
             catalog.computing().host_memory_bytes_per_s,
         )
-        return np.where(node_count(self.gpus, self.gpus_per_node) > 1, servers, own)
+        return np.where(self._apart, servers, own)
 
     @cached_property
     def waiting(self) -> Array:
@@ -607,15 +660,15 @@ class Points:
 
     def grade(self) -> NDArray[np.int64]:
         """How far the aggregation is from what was measured, a Grade."""
-        return self.summing.evidence.grade(self.gradients, self)
+        return self.summing.evidence.grade(self.gradients, self.layout)
 
     def why_outside(self) -> list[str]:
         """What of a single point was not measured; empty where all of it was."""
-        return self.summing.evidence.why_outside(self.gradients, self)
+        return self.summing.evidence.why_outside(self.gradients, self.layout)
 
     def measured(self) -> bool:
         """Whether profiles price the aggregation of all points."""
-        return self.summing.evidence.measured(self.gradients, self)
+        return self.summing.evidence.measured(self.gradients, self.layout)
 
     def summed_by(self, model: Aggregation) -> Points:
         """The same points with another aggregation over the same transport."""
@@ -666,11 +719,13 @@ class Points:
         found = set(OF_SUMMING) - (self.aggregation.axes if gpus > 1 else frozenset())
         if gpus <= 1:
             found.add("aggregation")
+        if not np.any(self._apart):
+            found |= SERVER_AXES
         if nodes <= 1:
-            found |= {"inter_node", "nics_per_node", *SERVER_AXES}
+            found |= {"inter_node", "nics_per_node"}
         if not np.any(self.bill.tree.spines):  # one switch joins all
             found.add("oversubscription")
-        if gpus <= nodes:
+        if gpus <= _first(node_count(self.gpus, self.domain)):
             found.add("intra_node")
         if gpus <= 1 and not self.precision.master_bytes:
             found.add("gradient")
@@ -678,8 +733,7 @@ class Points:
 
     def serving(self) -> int | None:
         """How many parameter servers sum the gradients of a single point; None where none do."""
-        several = _first(node_count(self.gpus, self.gpus_per_node)) > 1
-        if not several or not self.aggregation.axes & SERVER_AXES:
+        if not np.any(self._apart) or not self.aggregation.axes & SERVER_AXES:
             return None
         return int(_first(self.servers))
 
@@ -688,7 +742,7 @@ class Points:
         """Whether every colocated server has a worker; one node needs no server."""
         if not self.aggregation.axes & SERVER_AXES:
             return np.ones((1,) * self.rank, dtype=bool)
-        workers = node_count(self.gpus, self.gpus_per_node)
+        workers = node_count(self.gpus, self.domain)
         return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
 
 

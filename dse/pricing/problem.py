@@ -32,6 +32,9 @@ from dse.pricing.costs import priced
 from dse.pricing.draws import DRAWS, normal
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
+from dse.pricing.laid_out import LaidOut, Whole
+from dse.pricing.layout_rates import OwnRates
+from dse.pricing.layout_tables import Tables
 from dse.pricing.network import model_layers
 from dse.pricing.partial_results import PartialResults
 from dse.pricing.points import BUCKET, Points
@@ -43,8 +46,9 @@ from dse.pricing.stocktaking import stocks
 from dse.pricing.whole_steps import WholeSteps
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
-from dse.study.axes import LOOPED, OPTIMIZER
+from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LAYOUT_STACKS, LOOPED, OPTIMIZER
 from dse.study.definition import REAL
+from dse.study.quantities import OF_LAYOUTS
 from dse.study.space import Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
@@ -76,7 +80,41 @@ class Problem:
     @cached_property
     def space(self) -> Space:
         """The finite space of the study's axes."""
-        return Space((*self.study.axes, *self.study.defaults), self.study.conditions)
+        axes = (*self.study.axes, *self.study.defaults)
+        tabled = self.tables if self.study.laid_out else None
+        return Space(axes, self.study.conditions, tabled)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The layouts of the study's transformer."""
+        return Tables(self.study, self.workload)
+
+    @cached_property
+    def own_layouts(self) -> OwnRates:
+        """The rates of layouts in its profiles."""
+        return OwnRates(self)
+
+    def unseen(
+        self, workload: catalog.Workload, points: Sequence[Mapping[str, Value | None]]
+    ) -> Iterator[tuple[NDArray[np.int64], LaidOut]]:
+        """See :class:`.layout_rates.Placing`."""
+        profiles = {name: replace(one, layouts=()) for name, one in self.profiles.items()}
+        alone = replace(self, workload=workload, profiles=profiles, draws=False)
+        for where, placed in alone.scattered_points(columns_of(points)):
+            assert isinstance(placed, LaidOut)
+            yield where, placed
+
+    def points_on(
+        self,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> Points:
+        """Points of one structure: see :class:`.points.Points`."""
+        if not self.study.laid_out:
+            return Points(self, fixed, coordinates, rank)
+        kind = LaidOut if fixed["stack"] in LAYOUT_STACKS else Whole
+        return kind(self, fixed, coordinates, rank)
 
     @property
     def usual_optimizer(self) -> Fact | None:
@@ -173,6 +211,7 @@ class Problem:
         sampled = replace(self, draws=True, draw_count=count)
         if self.computing.step_errors:  # what rates say is no matter of draws, and takes a while
             sampled.__dict__["anchors"] = self.anchors
+        sampled.__dict__["own_layouts"] = self.own_layouts
         return sampled
 
     def supposing(
@@ -298,7 +337,7 @@ class Problem:
             shape = tuple(-1 if other == number else 1 for other in range(rank))
             at = np.arange(part.start, part.stop).reshape(shape)
             coordinates[axis.name] = Coordinate(axis.values, at, (part.start, part.stop))
-        return Points(self, slab.fixed, coordinates, rank)
+        return self.points_on(slab.fixed, coordinates, rank)
 
     def point(self, values: Mapping[str, Value | None], speedup: bool = True) -> Evaluation:
         """Evaluate one point given by the values of its axes, shape (1,)."""
@@ -314,7 +353,9 @@ class Problem:
     def sure_of(self) -> tuple[str, ...]:
         """The quantities of a point that have intervals."""
         aimed = self.study.target is not None
-        return ("speedup", "step", *uncertainty.OF_COST, *(uncertainty.OF_RUN if aimed else ()))
+        laid_out = [row.name for row in OF_LAYOUTS if self.study.laid_out and not row.whole]
+        of_run = uncertainty.OF_RUN if aimed else ()
+        return ("speedup", "step", *uncertainty.OF_COST, *of_run, *laid_out)
 
     def intervals(
         self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
@@ -336,7 +377,7 @@ class Problem:
     ) -> Iterator[tuple[NDArray[np.int64], Points]]:
         """Points that lie anywhere, before they are priced: see :func:`.scattering.scattered`."""
         apart = self.draws or BUCKET in self._decisive_names
-        return scattered(self, columns, self._looped_names, apart)
+        return scattered(self, columns, self.looped_names, apart)
 
     @cached_property
     def _decisive_names(self) -> frozenset[str]:
@@ -344,12 +385,18 @@ class Problem:
         return frozenset(name for c in self.study.conditions for name, _ in c.requires)
 
     @cached_property
-    def _looped_names(self) -> tuple[str, ...]:
+    def looped_names(self) -> tuple[str, ...]:
+        """The axes that make the structure of points."""
         return tuple(dict.fromkeys([*LOOPED, *sorted(self._decisive_names)]))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
-        """The point with conditional axes blank where their condition does not hold."""
+        """The point with conditional axes blank where their condition does not hold, and with as
+        many passes as its global batch takes."""
         point = dict(values)
+        if self.study.laid_out and point.get(GLOBAL_BATCH) is not None:
+            placed = self.points_at({**point, ACCUMULATION: None})
+            passes = float(np.ravel(placed.accumulation)[0])
+            point[ACCUMULATION] = int(passes) if passes.is_integer() else passes
         for axis in {condition.axis for condition in self.study.conditions}:
             mine = [c for c in self.study.conditions if c.axis == axis]
             if not any(
@@ -360,18 +407,19 @@ class Problem:
 
     def points_at(self, values: Mapping[str, Value | None]) -> Points:
         """One point given by the values of its axes, before it is priced."""
-        fixed = {name: values.get(name) for name in self._looped_names}
+        fixed = {name: values.get(name) for name in self.looped_names}
         rest = {name: listed([value]) for name, value in values.items() if name not in fixed}
-        return Points(self, fixed, rest, 1)
+        return self.points_on(fixed, rest, 1)
 
     @cached_property
     def ranks_per_node(self) -> list[float]:
-        """Accelerators of a node: as the study says, or as its node types have."""
+        """Accelerators that the links inside a node join: as the study says, or as its node types
+        have."""
         given = {axis.name for axis in self.study.axes}
         if "node" not in given or "gpus_per_node" in given:
             return self.study.numbers("gpus_per_node", 1.0)
         rows = hardware.machines("node", self.study.values("node"), self.prices)
-        return sorted({float(row.node.accelerators) for row in rows if row.node})
+        return sorted({float(row.node.scale_up_domain) for row in rows if row.node})
 
     @property
     def several_nodes(self) -> bool:

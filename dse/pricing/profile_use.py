@@ -31,8 +31,8 @@ def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
     evidence = problem.aggregation(name).evidence
     if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
         return evidence.profiles
-    found = {id(profile) for points in _sampled(problem, name) for part in evidence.taken(points)
-             for profile in part.profiles}  # fmt: skip
+    found = {id(profile) for points in _sampled(problem, name)
+             for part in evidence.taken(points.layout) for profile in part.profiles}  # fmt: skip
     return tuple(profile for profile in evidence.profiles if id(profile) in found)
 
 
@@ -64,7 +64,7 @@ def _thinned(problem: Problem, slab: Slab) -> Points:
             kept = np.unique(np.linspace(0, count - 1, min(count, MOST_COUNTS)).astype(np.int64))
         shape = tuple(-1 if other == number else 1 for other in range(rank))
         coordinates[axis.name] = Coordinate(axis.values, kept.reshape(shape))
-    return Points(problem, slab.fixed, coordinates, rank)
+    return problem.points_on(slab.fixed, coordinates, rank)
 
 
 def unused(problem: Problem) -> dict[str, str]:
@@ -108,8 +108,13 @@ def _of_computing(problem: Problem, profile: Profile) -> bool:
         machine.accelerator.name for machine in hardware.machines_of(problem.study, problem.prices)
     }
     timed = any(same_device(part.device, name) for part in profile.compute for name in devices)
-    return timed or any(
-        row.accelerator in devices
-        or catalog.named_workload(row.workload).family == problem.workload.family
-        for row in throughput.applicable(profile)
+    laid_out = problem.study.laid_out and bool(profile.layouts)
+    return (
+        laid_out
+        or timed
+        or any(
+            row.accelerator in devices
+            or catalog.named_workload(row.workload).family == problem.workload.family
+            for row in throughput.applicable(profile)
+        )
     )

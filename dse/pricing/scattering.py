@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,19 @@ from dse.study import Value
 # Points priced together once per draw, at most: an array of 300 layers by 1,000 draws by 40 points
 # is 96 MB, and a step holds several.
 DRAWN_POINTS = 40
+
+
+class Placing(StudyFacts, Protocol):
+    """What makes points of one structure."""
+
+    def points_on(
+        self,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> Points:
+        """See :class:`.points.Points`."""
+        ...
 
 
 class SeveralBuckets(Points):
@@ -78,7 +92,7 @@ class SeveralBuckets(Points):
 
 
 def scattered(
-    problem: StudyFacts, columns: Mapping[str, Coordinate], looped_axes: Sequence[str], apart: bool
+    problem: Placing, columns: Mapping[str, Coordinate], looped_axes: Sequence[str], apart: bool
 ) -> Iterator[tuple[NDArray[np.int64], Points]]:
     """Points before they are priced, by their structure.
 
@@ -117,12 +131,12 @@ def scattered(
         return {**missing, **fixed}, rest
 
     def placed_parts(slices: Sequence[slice]) -> list[Points]:
-        return [Points(problem, *place(part, looped), 1) for part in slices]
+        return [problem.points_on(*place(part, looped), 1) for part in slices]
 
     for slices in groups:
         where = slice(slices[0].start, slices[-1].stop)
         if len(slices) == 1:
-            yield order[where], Points(problem, *place(where, looped), 1)
+            yield order[where], problem.points_on(*place(where, looped), 1)
             continue
         parts = partial(placed_parts, slices)
         counts = [part.stop - part.start for part in slices]

@@ -18,6 +18,8 @@ from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.computing import Computing
+from dse.pricing.layout_rates import OwnRates
+from dse.pricing.layout_tables import Tables
 from dse.pricing.rental import Rental
 from dse.pricing.stock import Stock
 from dse.study import Study
@@ -81,6 +83,10 @@ class StudyFacts(Protocol):
         """One that the study or the catalogue knows."""
         ...
 
+    @property
+    def tables(self) -> Tables: ...
+    @property
+    def own_layouts(self) -> OwnRates: ...
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result that several grids share."""
         ...

@@ -14,7 +14,6 @@ from dse.model.arrays import Mask
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.costs import priced
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search.pareto import Indices
@@ -58,7 +57,7 @@ class Cells:
 
     def evaluation(self, problem: Problem) -> Evaluation:
         """All points priced; arrays broadcast to ``shape``."""
-        return priced(Points(problem, self.fixed, self.coordinates, len(self.shape)))
+        return priced(problem.points_on(self.fixed, self.coordinates, len(self.shape)))
 
 
 def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[Cells]:

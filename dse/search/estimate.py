@@ -21,6 +21,7 @@ from dse.study.space import Box, Slab
 
 # One core, `make bench`; only where nothing is measured.
 SECONDS_PER_POINT = 1e-7
+SECONDS_PER_LAYOUT = 1.5e-6  # of a point where transformers are laid out
 SECONDS_PER_SLAB = 1e-3  # whatever its size: a combination of looped values
 SECONDS_PER_TENSOR = 5e-8  # of a point, each time its tensors are followed one by one
 MEASURED_FROM_POINTS = 1 << 22  # where a search takes longer than it takes to measure
@@ -62,7 +63,8 @@ def estimate(problem: Problem) -> Estimate:
     """The time that a search takes of a space without continuous axes."""
     points = problem.space.size
     if points < MEASURED_FROM_POINTS:
-        seconds = points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB
+        each = SECONDS_PER_LAYOUT if problem.study.laid_out else SECONDS_PER_POINT
+        seconds = points * each + len(problem.space.slabs) * SECONDS_PER_SLAB
         passes = sum(slab.size * _passes(problem, slab) for slab in problem.space.slabs)
         tensors = len(problem.tensors[0])
         return Estimate(points, seconds + passes * tensors * SECONDS_PER_TENSOR)

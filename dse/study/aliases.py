@@ -11,13 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dse.study.axes import AXES, AxisRow
+from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
 from dse.study.names import Names
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.yaml_source import Loc, Source
 
 _SECTIONS = ("accelerators", "fabrics", "nodes")  # of prices
 _WORD = re.compile(r"(?<![\w.])(?<!\d )[^\W\d]\w*")
+# Of training: what people ask for that has no price here.
+NOT_MODELLED = {
+    "offload": "offload to the host",
+    "cpu_offload": "offload to the host",
+    "sequence_pipeline": "a pipeline of parts of a sequence",
+}
 _GOALS = ("maximize", "minimize")
 
 
@@ -85,6 +91,42 @@ class Spelling:
     def applied(self, source: Source) -> Source:
         """The file as it would be with the names in place of the words."""
         return source.renamed(self.values, self.keys) if self.values or self.keys else source
+
+
+def with_axes_in_space(source: Source) -> Source:
+    """A study with every axis under ``space`` and by its name.
+
+    An axis of one value may stand beside ``space``, and ``micro_batch`` is ``batch_per_gpu``.
+    Raises :class:`~dse.errors.StudyError` where one is given twice.
+    """
+    data = source.data
+    if not isinstance(data, dict) or not isinstance(data.get("space"), dict):
+        return source
+    rows = AXES | {MICRO_BATCH: AXES[BATCH]}
+    for key in (key for key in data if key in NOT_MODELLED):
+        what = f"{key}: {NOT_MODELLED[key]} is not modelled"
+        raise source.error((key,), what, "drop it", key=True)
+    outside = [key for key in data if key in rows]
+    for key in outside:
+        if key in data["space"]:
+            problem = f"{key} stands in space, too"
+            raise source.error((key,), problem, "keep one of the two", key=True)
+        several = isinstance(data[key], dict) and rows[key].kind != "link"
+        several |= isinstance(data[key], list) and len(data[key]) > 1
+        if several or (data[key] == AUTO and rows[key].divisors):
+            remedy = f"write {key} below space"
+            raise source.error((key,), f"{key}: several values outside of space", remedy, key=True)
+    source = source.moved(outside, "space") if outside else source
+    keys: dict[Loc, str] = {}
+    for section in ("space", "baseline"):
+        found = source.data.get(section)
+        if isinstance(found, dict) and MICRO_BATCH in found:
+            if BATCH in found:
+                problem = f"{MICRO_BATCH} and {BATCH} are one axis"
+                place = (section, MICRO_BATCH)
+                raise source.error(place, problem, "keep one of the two", key=True)
+            keys[section, MICRO_BATCH] = BATCH
+    return source.renamed({}, keys) if keys else source
 
 
 def with_real_names(source: Source, names: Names) -> tuple[Source, tuple[str, ...]]:

@@ -5,7 +5,7 @@ What the rest of the package says of axes follows from these rows: a new axis is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -44,7 +44,8 @@ class AxisRow:
     phrase: a value as people say it; '' where only tables show it. said: the phrases of single
     values. usual: the value that goes without saying. meaning: its entry in the glossary, if any.
     variable: where a training script finds its value, if anywhere. called: what people may
-    call it by mistake.
+    call it by mistake. layout: it lays a transformer out over accelerators. divisors: ``auto`` may
+    stand for every divisor of the accelerators.
     """
 
     name: str
@@ -68,6 +69,8 @@ class AxisRow:
     meaning: str = ""
     variable: str = ""
     called: str = ""
+    layout: bool = False
+    divisors: bool = False
 
     @property
     def names(self) -> str:
@@ -92,6 +95,14 @@ def _changes(*parts: Part) -> frozenset[Part]:
     return frozenset(parts)
 
 
+# Stacks under which every accelerator has the whole model, and those that lay it out.
+WHOLE_STACKS = ("plain", "vendor", "tuned")
+LAYOUT_STACKS = (
+    "megatron", "megatron-2022", "megatron-deepspeed", "deepspeed", "fsdp2", "nanotron",
+)  # fmt: skip
+AUTO = "auto"
+BATCH, MICRO_BATCH = "batch_per_gpu", "micro_batch"  # one axis under two names
+GLOBAL_BATCH, ACCUMULATION = "global_batch", "accumulation"
 BANDWIDTH = NumberKind("bytes_per_s", 1e15)
 OPTIMIZER = "optimizer"
 GRADIENT, AUTO_FORMAT = "gradient", "auto"
@@ -173,7 +184,7 @@ ROWS: tuple[AxisRow, ...] = (
         grid=130, effort=120, changes=_changes("compute", "memory"),
         phrase="batch {} per GPU", variable="BATCH_PER_GPU",
         meaning="How many samples one accelerator works on in a step.",
-        called="batch batch_size micro_batch microbatch",
+        called="batch batch_size microbatch",
     ),
     AxisRow(
         name="accumulation", kind="number", number=_count(10**6), example="[1, 4, 16]",
@@ -199,10 +210,11 @@ ROWS: tuple[AxisRow, ...] = (
         phrase="gradients in {}", usual="fp32",
     ),
     AxisRow(
-        name="stack", kind="choice", choices=("plain", "vendor", "tuned"),
+        name="stack", kind="choice", choices=(*WHOLE_STACKS, *LAYOUT_STACKS),
         example="[plain, vendor]",
         doc="training software: ordinary code, the vendor's container and examples, or code as "
-        "tuned as submissions to MLPerf", default="vendor",
+        "tuned as submissions to MLPerf; others lay transformers out", default="vendor",
+        absent="vendor; of layouts megatron",
         grid=30, effort=100, looped=True, changes=_changes("compute", "memory", "communication"),
         phrase="{} software", usual="vendor",
         said={"plain": "plain software", "vendor": "the vendor's software",
@@ -259,6 +271,101 @@ ROWS: tuple[AxisRow, ...] = (
         doc="servers on machines of their own, or on the workers", default="dedicated",
         grid=150, effort=40, changes=_changes("communication"),
     ),
+    AxisRow(
+        name="tensor_parallel", kind="number", number=_count(10**4), layout=True, divisors=True,
+        example="[1, 2, 4, 8]",
+        doc="accelerators that share every product (TP)", absent="1",
+        grid=300, effort=125, changes=_changes("compute", "memory", "communication"),
+        phrase="TP {}", called="tp tensor_model_parallel_size",
+    ),
+    AxisRow(
+        name="pipeline_parallel", kind="number", number=_count(10**4), layout=True, divisors=True,
+        example="[1, 2, 4, 8]",
+        doc="stages that the layers are dealt out to (PP)", absent="1",
+        grid=301, effort=126, changes=_changes("compute", "memory", "communication"),
+        phrase="PP {}", called="pp pipeline_model_parallel_size",
+    ),
+    AxisRow(
+        name="context_parallel", kind="number", number=_count(10**4), layout=True, divisors=True,
+        example="[1, 2]",
+        doc="accelerators that share every sequence (CP)", absent="1",
+        grid=302, effort=127, changes=_changes("compute", "memory", "communication"),
+        phrase="CP {}", usual="1", called="cp context_parallel_size",
+    ),
+    AxisRow(
+        name="expert_parallel", kind="number", number=_count(10**4), layout=True, divisors=True,
+        example="[1, 8]",
+        doc="accelerators that share the experts (EP)", absent="1",
+        grid=303, effort=128, changes=_changes("compute", "memory", "communication"),
+        phrase="EP {}", usual="1", called="ep expert_model_parallel_size",
+    ),
+    AxisRow(
+        name="expert_tensor_parallel", kind="number", number=_count(10**4), layout=True,
+        divisors=True, example="[1, 2]",
+        doc="accelerators that share each expert", absent="1",
+        grid=304, effort=129, changes=_changes("compute", "memory", "communication"),
+        phrase="expert TP {}", usual="1", called="etp expert_tensor_parallel_size",
+    ),
+    AxisRow(
+        name="zero", kind="choice", choices=("0", "1", "2", "3", "hsdp"), layout=True,
+        example="[0, 1, 3]",
+        doc="what data ranks share of the states: nothing, the optimizer's, gradients too, weights "
+        "too; hsdp: all of it inside a node", absent="that of the stack",
+        grid=305, effort=122, changes=_changes("memory", "communication"),
+        phrase="ZeRO-{}", said={"hsdp": "HSDP"}, usual="0", called="fsdp sharding zero_stage",
+    ),
+    AxisRow(
+        name="virtual_stages", kind="number", number=_count(1000), layout=True,
+        example="[1, 2]",
+        doc="parts of the layers of a pipeline's stage that take turns", absent="1",
+        grid=306, effort=123, changes=_changes("communication"),
+        phrase="{} virtual stages", usual="1", called="vp virtual_pipeline",
+    ),
+    AxisRow(
+        name="schedule", kind="choice", layout=True,
+        choices=("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"),
+        example="[1f1b, interleaved]",
+        doc="the order in which a pipeline's stages take micro-batches",
+        absent="that of the stack",
+        grid=307, effort=124, changes=_changes("memory", "communication"),
+        phrase="{}", usual="1f1b", called="pipeline_schedule",
+    ),
+    AxisRow(
+        name="context_exchange", kind="choice", layout=True,
+        choices=("ring", "all-to-all", "all-gather"), example="[ring, all-to-all]",
+        doc="how ranks that share a sequence come by one another's keys and values", absent="ring",
+        grid=308, effort=131, changes=_changes("communication"),
+        phrase="{} of contexts", usual="ring", called="cp_comm_type",
+    ),
+    AxisRow(
+        name="recompute", kind="choice", choices=("none", "selective", "full"), layout=True,
+        example="[none, selective, full]",
+        doc="activations that the backward pass computes again", absent="none",
+        grid=309, effort=121, changes=_changes("compute", "memory"),
+        phrase="{} recomputation", usual="none",
+        called="recomputation activation_checkpointing checkpointing",
+    ),
+    AxisRow(
+        name="global_batch", kind="number", number=_count(10**8), layout=True,
+        example="[1024, 2048]",
+        doc="sequences of a step; accumulation and the data ranks follow",
+        absent="from accumulation",
+        grid=310, effort=132, phrase="global batch {}", called="global_batch_size gbs",
+    ),
+    AxisRow(
+        name="sequence", kind="number", number=_count(10**8), layout=True, looped=True,
+        example="[8192, 32768]",
+        doc="tokens of a sequence, for the same tokens of a step", absent="that of the workload",
+        grid=35, effort=133, changes=_changes("compute", "memory", "communication"),
+        phrase="sequences of {}", called="seq_length sequence_length context_length",
+    ),
+    AxisRow(
+        name="sequence_parallel", kind="choice", choices=("true", "false"), layout=True,
+        looped=True, example="true",
+        doc="tensor ranks share the tokens between products", absent="as usual of the stack",
+        grid=36, effort=134, changes=_changes("memory", "communication"),
+        phrase="sequence parallelism {}", usual="true",
+    ),
 )  # fmt: skip
 AXES: dict[str, AxisRow] = {row.name: row for row in ROWS}
 
@@ -274,10 +381,26 @@ HARDWARE = tuple(row.name for row in _CHANGED if "money" in row.changes)
 MACHINES = tuple(row.name for row in ROWS if row.kind == "catalogue")
 LINKS = tuple(row.name for row in ROWS if row.kind == "link")
 REQUIRED = tuple(row.name for row in ROWS if row.required)
+OF_LAYOUT = tuple(row.name for row in ROWS if row.layout)
+REPLICA = ("tensor_parallel", "pipeline_parallel", "context_parallel")  # degrees of a replica
+# Axes whose values come together, one row a layout: those that follow from no grid.
+LAYOUT = "layout"
+TABLED = (*(name for name in DATA if AXES[name].layout), BATCH, ACCUMULATION)
 
 PAI = "pai"
 # model -> what its steps may overlap; the first when absent
 OVERLAPS = {"calibrated": ("bucketed", "none"), PAI: ("none", "ideal")}
+
+
+def axis_called(name: str) -> str:
+    """The name of an axis that has two."""
+    return BATCH if name == MICRO_BATCH else name
+
+
+def lays_out(axes: Iterable[str], stacks: Iterable[object]) -> bool:
+    """Whether a study of these axes and stacks lays its transformer out."""
+    own = any(name in AXES and AXES[name].layout for name in axes)
+    return own or any(stack in LAYOUT_STACKS for stack in stacks)
 
 
 def overlap_refused(model: str, value: object) -> tuple[str, str] | None:

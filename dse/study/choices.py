@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dse.mistakes import Unread
 from dse.spelling import alternatives
+from dse.study.axes import axis_called
 from dse.study.cursor import Cursor
 from dse.study.definition import Axis
 
@@ -29,12 +30,13 @@ def read_what_if(at: Cursor, axes: Mapping[str, Callable[[], Axis]]) -> str:
     remedy = "drop it: no axis of space has several values"
     if several:
         remedy = f"name one with several values: {alternatives(several)}"
-    if not isinstance(at.value, str) or at.value not in axes:
+    name = axis_called(at.value) if isinstance(at.value, str) else ""
+    if name not in axes:
         raise at.wrong(f"what_if: {at.shown} is not an axis of space", remedy)
-    if at.value not in several:
-        kind = "continuous" if axes[at.value]().continuous else "of one value alone"
-        raise at.wrong(f"what_if: axis '{at.value}' is {kind}", remedy)
-    return at.value
+    if name not in several:
+        kind = "continuous" if axes[name]().continuous else "of one value alone"
+        raise at.wrong(f"what_if: axis '{name}' is {kind}", remedy)
+    return name
 
 
 def _several(axis: Callable[[], Axis]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from dse.study.aggregation_name import AggregationName
-from dse.study.axes import AXES, BANDWIDTH
+from dse.study.axes import AXES, BANDWIDTH, lays_out
 from dse.study.expressions import Expression, Limit
 from dse.study.failures import StudyFailures
 from dse.study.money import StudyOwnership, StudyRental
@@ -230,6 +230,25 @@ class InlineWorkload:
     gradient_tensors: int | tuple[float, ...] | None = None
 
 
+Balance: TypeAlias = Literal["dropless", "forced"]
+FORCED = "forced"
+RankOrder: TypeAlias = Literal["tp-cp-ep-dp-pp"]  # from neighbours to what is farthest apart
+
+
+@dataclass(frozen=True)
+class Experts:
+    """How tokens go to the experts of a mixture.
+
+    imbalance: those of the busiest rank over the mean. balance: as the router chooses, or forced to
+    be even. capacity_factor: the most that an expert takes over the mean, the rest is dropped;
+    None: it takes all.
+    """
+
+    imbalance: float = 1.2
+    balance: Balance = "dropless"
+    capacity_factor: float | None = None
+
+
 @dataclass(frozen=True)
 class ConfiguredWorkload:
     """The transformer in a config.json, for samples of so many tokens; None: as usual."""
@@ -323,11 +342,18 @@ class Study:
     rental: StudyRental = field(default_factory=StudyRental)
     ownership: StudyOwnership = field(default_factory=StudyOwnership)
     owned: tuple[OwnedHardware, ...] = ()
+    experts: Experts = Experts()
+    lora: int = 0
     told: tuple[str, ...] = field(default=(), compare=False)
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""
         return next((axis for axis in (*self.axes, *self.defaults) if axis.name == name), None)
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether its transformer is laid out over accelerators."""
+        return lays_out((axis.name for axis in self.axes), self.values("stack"))
 
     @property
     def aggregations(self) -> tuple[AggregationName, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dse.mistakes import Mistakes, each
@@ -104,6 +105,12 @@ def _steps(
 
 def _text(cursor: Cursor, key: str) -> str:
     return str(cursor.value[key])
+
+
+def divisors_of(number: int) -> list[int]:
+    """All divisors of a whole number, ascending."""
+    low = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
+    return sorted({*low, *(number // d for d in low)})
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))

@@ -36,6 +36,8 @@ class PricedPoints(Protocol):
 
     gpus: Any
     gpus_per_node: Any
+    data_parallel: Any
+    placement: Any
     batch_per_gpu: Any
     accumulation: Any
     nics_per_node: Any
@@ -104,6 +106,7 @@ class Quantity:
     facts: frozenset[str] = frozenset()
     needs_target: bool = False
     whole: bool = False
+    laid_out: bool = False
 
     def text(self, value: float) -> str:
         """A value with its unit, to four digits: ``30,660 USD``, ``13.2 days``, ``97.3 %``."""
@@ -119,6 +122,7 @@ class Quantity:
         return f"{float(f'{value:.4g}'):,.12g} {unit}".rstrip()
 
 
+GRADIENTS = "gradients_s"
 _MAX: Literal["maximize"] = "maximize"
 _MIN: Literal["minimize"] = "minimize"
 
@@ -135,6 +139,22 @@ def _speedup(p: PricedPoints) -> NDArray[np.float64]:
 
 def _nodes(p: PricedPoints) -> NDArray[np.float64]:
     return np.asarray(np.ceil(np.asarray(p.gpus, dtype=np.float64) / p.gpus_per_node))
+
+
+def _exposed(name: str, term: str, doc: str) -> Quantity:
+    """Seconds of a term of the step of a transformer that is laid out.
+
+    Software that gives every accelerator the whole model exchanges gradients alone.
+    """
+
+    def value(p: PricedPoints) -> NDArray[np.float64]:
+        if term in p.step:
+            return np.asarray(p.step[term])
+        exposed = np.asarray(p.step.exposed_s)
+        own = exposed if term == GRADIENTS else np.zeros_like(exposed)
+        return np.where(np.isnan(p.placement.tokens), np.nan, own)
+
+    return Quantity(name, name, "seconds", doc, value, communication=True, laid_out=True)
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
@@ -199,12 +219,12 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("comm", "comm_s", "seconds", "communication of a step, hidden or not",
                  lambda p: p.step.comm_s, communication=True),
         Quantity("exposed", "exposed_s", "seconds", "communication of a step that nothing hides",
-                 lambda p: p.step["exposed_s"], communication=True),
+                 lambda p: p.step.exposed_s, communication=True),
         Quantity("memory_slack", "memory_slack_bytes", "bytes",
                  "memory of an accelerator that stays free", lambda p: p.memory_slack_bytes),
         Quantity("global_batch", "global_batch", "samples",
                  "samples of one step on all accelerators",
-                 lambda p: p.gpus * p.batch_per_gpu * p.accumulation, whole=True),
+                 lambda p: p.data_parallel * p.batch_per_gpu * p.accumulation, whole=True),
         Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus,
                  whole=True),
         Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes, whole=True),
@@ -222,11 +242,38 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p.nics_per_node, whole=True),
         Quantity("ps_servers", "ps_servers", "count", "parameter servers", lambda p: p.servers,
                  whole=True),
+        Quantity("data_parallel", "data_parallel", "count", "replicas of the model",
+                 lambda p: p.data_parallel, whole=True, laid_out=True),
+        Quantity("tokens_per_s", "tokens_per_s", "count", "tokens trained per second",
+                 lambda p: p["throughput"] * p.placement.tokens, _MAX,
+                 Phrase("tokens per second", "tokens/s", "trains", least=""),
+                 communication=True, laid_out=True),
+        Quantity("tokens_per_s_per_gpu", "tokens_per_s_per_gpu", "count",
+                 "tokens that an accelerator trains per second",
+                 lambda p: p["tokens_per_s"] / p.gpus, _MAX,
+                 Phrase("tokens per second and GPU", "tokens/s per GPU", "trains", least=""),
+                 communication=True, laid_out=True),
+        Quantity("mfu", "mfu", "share",
+                 "model FLOPs, causal attention counted half, over the dense peak of the precision",
+                 lambda p: p["throughput"] * p.placement.ideal_s / p.gpus, _MAX,
+                 Phrase("model FLOPs utilisation", "%", "reaches", "of the peak", ""),
+                 communication=True, laid_out=True),
+        Quantity("memory_bytes", "memory_bytes", "bytes", "peak allocated on the heaviest rank",
+                 lambda p: p.placement.allocated_bytes, _MIN,
+                 Phrase("memory", "B", "allocates", "on the heaviest rank"), laid_out=True),
+        _exposed("bubble_s", "bubble_s", "idle time of the pipeline on the slowest stage"),
+        _exposed("tensor_s", "tensor_s", "exchanges of tensor parallelism that nothing hides"),
+        _exposed("pipeline_s", "pipeline_s", "sends of the pipeline that nothing hides"),
+        _exposed("expert_s", "expert_s", "exchanges of experts that nothing hides"),
+        _exposed("context_s", "context_s", "exchanges of contexts that nothing hides"),
+        _exposed("data_s", GRADIENTS, "exchanges of data parallelism that nothing hides"),
         Quantity("bucket", "bucket_bytes", "bytes", "size of a fused message of gradients",
                  lambda p: np.asarray(p.bucket_bytes)),
     )
 })  # fmt: skip
 
+# What only a layout has; those that are counted have no interval.
+OF_LAYOUTS = tuple(row for row in QUANTITIES.values() if row.laid_out)
 # What a cluster costs, whatever runs on it: shown of every point, also where nobody aims at it.
 COSTS = tuple(row for row in QUANTITIES.values() if row.facts and not row.needs_target)
 EQUAL_BATCH = "equal_batch"

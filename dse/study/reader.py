@@ -13,11 +13,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
-from dse.study.aliases import with_real_names
-from dse.study.axes import AXES, OPTIMIZER, OVERLAPS, REQUIRED, overlap_refused
+from dse.study.aliases import with_axes_in_space, with_real_names
+from dse.study.axes import (
+    ACCUMULATION,
+    AUTO,
+    AXES,
+    BATCH,
+    GLOBAL_BATCH,
+    LAYOUT_STACKS,
+    OPTIMIZER,
+    OVERLAPS,
+    REQUIRED,
+    lays_out,
+    overlap_refused,
+)
 from dse.study.choices import read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
+    FORCED,
     IGNORED,
     Axis,
     Baseline,
@@ -26,6 +39,7 @@ from dse.study.definition import (
     Constraint,
     Efficiency,
     ExecutorOptions,
+    Experts,
     InlineWorkload,
     Objective,
     SearchOptions,
@@ -37,6 +51,7 @@ from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.money import StudyOwnership, StudyRental, read_ownership, read_rental
 from dse.study.names import Names, misspelt, suggest
+from dse.study.numbers import divisors_of
 from dse.study.objectives import (
     check_limited_target,
     check_target,
@@ -53,6 +68,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Axes: TypeAlias = Mapping[str, Part[Axis]]  # of the space, any of which may be mistaken
+NO_AXIS = Axis("", (), (), False)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -72,7 +88,7 @@ def study_of(source: Source, names: Names, mistakes: Mistakes | None = None) -> 
     from dse.study.schema import EXAMPLES, StudyFile
 
     _check_kind(source)
-    source, told = with_real_names(source, names)
+    source, told = with_real_names(with_axes_in_space(source), names)
     mistakes = Mistakes() if mistakes is None else mistakes
     file, top = checked(source, StudyFile, EXAMPLES, mistakes)
     return replace(_study(top, file, names, mistakes), told=told)
@@ -130,6 +146,8 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     rental = optional("rental", read_rental, StudyRental())
     ownership = optional("ownership", read_ownership, StudyOwnership())
     owned = optional("owned", lambda at: read_owned(at, axes, names), ())
+    experts = part(lambda: _experts(top, file()))
+    lora = optional("train", _lora, 0)
     part(lambda: _check_owned(top, objectives(), _values(constraints)))
     mistakes.told()
     said = file()
@@ -165,6 +183,8 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
         rental=rental(),
         ownership=ownership(),
         owned=owned(),
+        experts=experts(),
+        lora=lora(),
         source=top.source,
         content_hash=_hash(top.source.data),
     )
@@ -193,7 +213,21 @@ def _axes(top: Cursor, names: Names, mistakes: Mistakes) -> _Axes:
     for name in others:
         if not space.readable or misspelt(name, unknown, others):
             found.setdefault(name, Part())
-    return found
+    return {name: _resolved(axis, found, mistakes) for name, axis in found.items()}
+
+
+def _resolved(axis: Part[Axis], axes: _Axes, mistakes: Mistakes) -> Part[Axis]:
+    """An axis with every divisor of the accelerators in place of ``auto``."""
+    known = axis.otherwise(NO_AXIS)
+    if known.values != (AUTO,) or not AXES[known.name].divisors:
+        return axis
+
+    def divisors() -> Axis:
+        counts = axes["gpus"]().values if "gpus" in axes else ()
+        found = sorted({d for n in counts for d in divisors_of(cast("int", n))})
+        return Axis(axis().name, tuple(found), tuple(map(str, found)), True)
+
+    return mistakes.part(divisors)
 
 
 def _entries(top: Cursor, key: str) -> list[Cursor]:
@@ -226,6 +260,26 @@ def _check_owned(
     if top.has("owned"):
         limited = [name for c in constraints if c.expression for name in sorted(c.expression.names)]
         check_not_rented(top.at("owned"), [*(one.name for one in objectives), *limited])
+
+
+def _lora(at: Cursor) -> int:
+    """The rank of the adapters that are trained; 0 where all weights are."""
+    if at.value == "full":
+        return 0
+    if not isinstance(at.value, dict) or [*at.value] != ["lora"]:
+        raise at.wrong(f"train: {at.shown} is not known", "write full, or {lora: 16}")
+    return at.at("lora").whole(1, 10_000)
+
+
+def _experts(top: Cursor, file: StudyFile) -> Experts:
+    """How tokens go to experts. Raise where it is forced to be even, and said to be not."""
+    said = file.experts
+    usual = 1.0 if said.balance == FORCED else Experts.imbalance
+    imbalance = usual if said.imbalance is None else said.imbalance
+    if said.balance == FORCED and imbalance > 1:
+        at = top.at("experts", "imbalance")
+        raise at.wrong(f"imbalance: {at.shown} contradicts balance: {FORCED}", "drop one of them")
+    return Experts(imbalance, said.balance, said.capacity_factor)
 
 
 def _check_limit(
@@ -336,7 +390,7 @@ def _baseline(
     labels = {name: value()[1] for name, value in given.items()}
     assumed = []
     for axis in (*_values(axes.values()), *defaults()):
-        if axis.name not in values:
+        if axis.name not in values and axis.values:
             values[axis.name], labels[axis.name] = axis.values[0], axis.labels[0]
             if axis.name in axes:  # what the study leaves out is no assumption of the point
                 assumed.append(axis.name)
@@ -372,6 +426,8 @@ def _check_complete(space: Cursor, axes: _Axes) -> None:
 def _missing(axes: _Axes) -> list[str]:
     """The axes that every study must have and this one lacks."""
     optional = {"node", *(("accelerator",) if "node" in axes else ())}
+    if _lays_out(axes):
+        optional |= {"aggregation", BATCH}
     return [name for name in REQUIRED if name not in axes and name not in optional]
 
 
@@ -417,13 +473,23 @@ def _defaults(
     sums = axes["aggregation"]().values if "aggregation" in axes else ()
     if all(isinstance(value, AggregationName) and value.approach for value in sums):
         own.add("bucket")  # an approach sends messages of its own
-    usual: dict[str, str | None] = {}
+    usual: dict[str, str | int | None] = {}
     if "overlap" not in taken:
         usual["overlap"] = OVERLAPS[_model(top)][0]
     if OPTIMIZER not in taken:
         usual[OPTIMIZER] = names.usual_optimizer(workload())
+    if _lays_out(axes):
+        if GLOBAL_BATCH in taken:
+            own.add(ACCUMULATION)  # which follows
+        usual |= {"stack": LAYOUT_STACKS[0], "precision": "bf16", BATCH: 1,
+                  "aggregation": names.aggregations["auto-nccl"]}  # fmt: skip
     return tuple(
         default_axis(name, usual.get(name) or spec.default)
         for name, spec in AXES.items()
-        if spec.default is not None and name not in taken and name not in own
+        if (spec.default is not None or name in usual) and name not in taken and name not in own
     )
+
+
+def _lays_out(axes: _Axes) -> bool:
+    stacks = axes["stack"].otherwise(NO_AXIS).values if "stack" in axes else ()
+    return lays_out(axes, stacks)

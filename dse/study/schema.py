@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse import units
-from dse.study.axes import AXES, AxisRow
+from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
 from dse.study.choices import RESOLUTION, SUREST
-from dse.study.definition import Input, Market, Memory, Recommend
+from dse.study.definition import Balance, Experts, Input, Market, Memory, RankOrder, Recommend
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.money import OWNERSHIP_SCHEMA, RENTAL_SCHEMA
 from dse.study.names import Names
@@ -41,6 +41,8 @@ EXAMPLES = {
     "executor": "executor: {kind: local}",
     "efficiency": "efficiency: {compute: 0.5}",
     "confidence": "confidence: 90 %",
+    "experts": "experts: {imbalance: 1.2}",
+    "capacity_factor": "capacity_factor: none",
     "resolution": "resolution: 1 %",
     "compute": "compute: 0.5",
     "description": "description: a sentence",
@@ -112,13 +114,24 @@ _LINK: dict[str, Any] = {
 }
 
 
+FULL, LORA = "full", "lora"
+_TRAIN = {"anyOf": [{"const": FULL}, {
+    "type": "object", "additionalProperties": False, "required": [LORA],
+    "properties": {LORA: {"type": "integer", "minimum": 1}},
+}]}  # fmt: skip
 _AGGREGATIONS: list[str] = []  # stands for those of the catalogue, which a study may not import
+
+
+def _as_yaml(choice: str) -> tuple[Any, ...]:
+    """A word of an axis as YAML may read it: ``true``, ``1``."""
+    read = {"true": True, "false": False}.get(choice, int(choice) if choice.isdigit() else None)
+    return (choice,) if read is None else (read, choice)
 
 
 def _axis_schema(spec: AxisRow, *, single: bool = False) -> dict[str, Any]:
     item: dict[str, Any] = {"type": "string"}
     if spec.kind == "choice":
-        item["enum"] = list(spec.choices)
+        item = {"enum": [word for choice in spec.choices for word in _as_yaml(choice)]}
     elif spec.kind == "aggregation":
         item["enum"] = _AGGREGATIONS
     elif spec.kind == "link":
@@ -128,7 +141,8 @@ def _axis_schema(spec: AxisRow, *, single: bool = False) -> dict[str, Any]:
         item = {"type": kind, "minimum": int(spec.number.low)}
     schema = item if single else one_or_list(item)
     if spec.number is not None and not single:
-        schema = {"anyOf": [*schema["anyOf"], _RANGE]}
+        auto = [{"const": AUTO}] * spec.divisors
+        schema = {"anyOf": [*schema["anyOf"], _RANGE, *auto]}
     absent = spec.without if spec.required else f"{spec.without} when absent"
     return {**schema, "description": f"{spec.doc}; {absent}. Example: {spec.example}"}
 
@@ -207,6 +221,32 @@ class EfficiencyFile(Section):
 
     compute: Fraction | None = None
     memory: Fraction | None = None
+
+
+UNLIMITED = "none"
+_CAPACITY = {"anyOf": [{"const": UNLIMITED}, {"type": "number", "minimum": 0}]}
+
+
+def _limited(value: Any) -> Any:
+    """None in place of the word."""
+    return None if value == UNLIMITED else value
+
+
+class ExpertsFile(Section):
+    """How tokens go to the experts of a mixture."""
+
+    imbalance: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description=f"tokens of the busiest rank over the mean; {Experts.imbalance} when absent, "
+        "1 where balance is forced",
+    )
+    balance: Balance = Field(
+        default="dropless", description="as the router chooses, or forced to be even"
+    )
+    capacity_factor: Annotated[
+        Annotated[float, Field(ge=0, allow_inf_nan=False)] | None,
+        BeforeValidator(_limited), shown_as(_CAPACITY),
+    ] = Field(default=None, description="the most that an expert takes over the mean")  # fmt: skip
 
 
 class StudyFile(Section):
@@ -292,11 +332,27 @@ class StudyFile(Section):
     owned: Annotated[Any, shown_as(OWNED_SCHEMA)] = Field(
         default=None, description="hardware that stands there already, and need not be bought"
     )
+    train: Annotated[Any, shown_as(_TRAIN)] = Field(
+        default=FULL, description="all weights, or adapters of a rank beside them: {lora: 16}"
+    )
+    experts: ExpertsFile = ExpertsFile()
+    rank_order: RankOrder = Field(
+        default="tp-cp-ep-dp-pp",
+        description="which ranks of a layout are neighbours: those of a tensor group first",
+    )
 
 
 def study_schema(names: Names) -> dict[str, Any]:
     """The JSON Schema of a study file; ``names``: what the catalogue knows."""
-    return _named(json_schema(StudyFile), list(names.aggregations))  # type: ignore[no-any-return]
+    schema = json_schema(StudyFile)
+    # An axis of one value may stand beside space.
+    beside = {spec.name: _axis_schema(spec, single=True) for spec in AXES.values()}
+    beside[MICRO_BATCH] = beside[BATCH]
+    schema["properties"] = {**beside, **schema["properties"]}
+    parts = schema["$defs"]
+    for part in (parts["Space"], parts["Baseline"]):
+        part["properties"][MICRO_BATCH] = part["properties"][BATCH]
+    return _named(schema, list(names.aggregations))  # type: ignore[no-any-return]
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.errors import StudyError
 from dse.study.aliases import axes_with_real_names
-from dse.study.axes import AXES, MACHINES, overlap_refused
+from dse.study.axes import AXES, MACHINES, axis_called, overlap_refused
 from dse.study.cursor import Cursor
 from dse.study.definition import Study, Value
 from dse.study.names import Names, suggest
@@ -22,6 +22,7 @@ def assigned(study: Study, text: str, names: Names) -> tuple[str, Value]:
     axis, equals, written = (part.strip() for part in text.partition("="))
     if not equals or not written:
         raise StudyError(OPTION, 0, 0, f"'{text}' is not axis=value", "write --set gpus=64")
+    axis = axis_called(axis)
     return axis, value_of(study, axis, written, names, OPTION)
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from dse.study.axes import DATA, LOOPED
-from dse.study.definition import Axis, Condition, Value
+from dse.study.axes import DATA, LAYOUT, LOOPED, TABLED
+from dse.study.definition import Axis, Condition, Value, written
 
 
 @dataclass(frozen=True)
@@ -93,16 +94,49 @@ class Box:
             yield from self.part(axis, begin, end).pieces(largest)
 
 
+class Layouts(Protocol):
+    """The layouts that some accelerators allow: rows, which take the place of an axis' values.
+
+    Each has a value on every axis of a layout, and on those that follow from them.
+    """
+
+    @property
+    def removed(self) -> Mapping[str, int]:
+        """Combinations of values that are no layout, by the rule that says so."""
+        ...
+
+    def __len__(self) -> int: ...
+    def values(self, row: int) -> Mapping[str, Value]:
+        """Axis -> value of a row."""
+        ...
+
+    def row(self, values: Mapping[str, Value | None]) -> int:
+        """The row of these values; ValueError where there is none."""
+        ...
+
+
+# The layouts of the structural values of a slab.
+Tabled: TypeAlias = Callable[[Mapping[str, Value | None]], Layouts]
+
+
 class Space:
     """All design points of a study with finite axes.
 
     axes: in any order; points are numbered with the structural axes first. A conditional axis takes
     its values where its condition holds and ``None`` elsewhere, so no point is counted twice.
+    tabled: where a transformer is laid out, the layouts of each structure; the counts of
+    accelerators are structural then.
     """
 
-    def __init__(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> None:
+    def __init__(
+        self, axes: Sequence[Axis], conditions: Sequence[Condition], tabled: Tabled | None = None
+    ) -> None:
         conditional = {condition.axis for condition in conditions}
         decisive = {name for condition in conditions for name, _ in condition.requires}
+        self.tabled = tabled
+        if tabled is not None:
+            decisive.add("gpus")
+            axes = [axis for axis in axes if axis.name not in TABLED]
         given = [a for a in axes if a.name not in conditional]
         given.extend(_placeholders(conditions))
         looped = [a for a in given if a.name in LOOPED or a.name in decisive]
@@ -112,15 +146,24 @@ class Space:
         data = [a for a in given if a not in looped]
         self.data_axes: tuple[Axis, ...] = tuple(sorted(data, key=lambda a: DATA.index(a.name)))
         self.conditions = tuple(conditions)
+        # Points that would be no layout, by the rule that says so.
+        self.removed: dict[str, int] = {}
         self.slabs: tuple[Slab, ...] = tuple(self._slabs())
 
     def _slabs(self) -> Iterator[Slab]:
         first = 0
         for fixed, labels in self._structures({}, {}, self.looped):
             axes = tuple(_applied(axis, self.conditions, fixed) for axis in self.data_axes)
+            if self.tabled is not None:
+                rows = self.tabled(fixed)
+                beside = math.prod(len(axis.values) for axis in axes)
+                for rule, count in rows.removed.items():
+                    self.removed[rule] = self.removed.get(rule, 0) + count * beside
+                axes = (*axes, Axis(LAYOUT, rows, (), False))  # type: ignore[arg-type]
             slab = Slab(fixed, labels, axes, first)
             first += slab.size
-            yield slab
+            if slab.size:
+                yield slab
 
     def _structures(
         self, fixed: dict[str, Value | None], labels: dict[str, str], rest: tuple[Axis, ...]
@@ -136,13 +179,16 @@ class Space:
     @property
     def size(self) -> int:
         """Number of design points."""
+        if not self.slabs:
+            return 0
         last = self.slabs[-1]
         return last.first + last.size
 
     @property
     def names(self) -> tuple[str, ...]:
         """Axis names in numbering order."""
-        return tuple(a.name for a in (*self.looped, *self.data_axes))
+        own = TABLED if self.tabled is not None else ()
+        return tuple(dict.fromkeys((*(a.name for a in (*self.looped, *self.data_axes)), *own)))
 
     def boxes(self, largest: int, first: int = 0, stop: int | None = None) -> Iterator[Box]:
         """Cut the space into boxes of at most ``largest`` points, in index order.
@@ -173,7 +219,7 @@ class Space:
     def index(self, values: Mapping[str, Value | None]) -> int:
         """The number of a design point, the inverse of :meth:`point`."""
         slab = self._slab_of[tuple(values[axis.name] for axis in self.looped)]
-        position = [axis.values.index(values[axis.name]) for axis in slab.axes]
+        position = [_place(axis, values) for axis in slab.axes]
         offset = np.ravel_multi_index(position, slab.shape) if position else 0
         return slab.first + int(offset)
 
@@ -196,8 +242,20 @@ class Space:
         for name, value in slab.fixed.items():
             cells[name] = (value, slab.labels[name])
         for axis, at in zip(slab.axes, position, strict=True):
-            cells[axis.name] = (axis.values[at], axis.labels[at])
+            if axis.name == LAYOUT:
+                rows: Layouts = axis.values  # type: ignore[assignment]
+                cells |= {name: (one, written(name, one)) for name, one in rows.values(at).items()}
+            else:
+                cells[axis.name] = (axis.values[at], axis.labels[at])
         return cells
+
+
+def _place(axis: Axis, values: Mapping[str, Value | None]) -> int:
+    """Where the value of a point is among those of an axis."""
+    if axis.name != LAYOUT:
+        return axis.values.index(values[axis.name])
+    rows: Layouts = axis.values  # type: ignore[assignment]
+    return rows.row(values)
 
 
 def _cut(slab: Slab, number: int, largest: int, first: int, stop: int) -> Iterator[Box]:

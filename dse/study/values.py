@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dse.mistakes import Mistakes, Unread, each
 from dse.spelling import alternatives
-from dse.study.axes import AXES, AxisRow
+from dse.study.axes import AUTO, AXES, AxisRow
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import Axis, Value, Wire
 from dse.study.links import Found, read_link, read_links
@@ -23,6 +23,8 @@ def read_axis(spec: AxisRow, cursor: Cursor, names: Names) -> Axis:
     if cursor.value is None or cursor.value in ([], {}):
         remedy = f"give at least one value, such as {spec.name}: {spec.example}"
         raise cursor.wrong(f"axis '{spec.name}' is empty", remedy, key=True)
+    if spec.divisors and cursor.value == AUTO:
+        return Axis(spec.name, (AUTO,), (AUTO,), True)
     if spec.kind == "link":
         found, span = read_links(cursor, names)
         if span is not None:
@@ -72,8 +74,19 @@ def read_value(spec: AxisRow, cursor: Cursor, names: Names) -> tuple[Value, str]
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"
             raise cursor.wrong(problem, "write fp16 or bf16: both keep fp32 weights beside them")
-        word = cursor.named(spec.name, spec.choices, f"use {alternatives(spec.choices)}")
+        word = _choice(spec, cursor)
     return word, word
+
+
+def _choice(spec: AxisRow, cursor: Cursor) -> str:
+    """One of the words of an axis, of which some may look like numbers or true and false."""
+    listing = f"use {alternatives(spec.choices)}"
+    if isinstance(cursor.value, bool | int):
+        word = str(cursor.value).lower()
+        if word not in spec.choices:
+            raise cursor.wrong(f"{cursor.label}: {cursor.shown}: no such {spec.name}", listing)
+        return word
+    return cursor.named(spec.name, spec.choices, listing)
 
 
 def default_axis(name: str, default: str | int | None = None) -> Axis:

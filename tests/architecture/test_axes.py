@@ -130,11 +130,17 @@ OTHERS = {
     "calibration/importers/throughput.py": "columns of a table of measured rates",
     "calibration/profile_tables.py": "columns of a printed table of measured rates",
     "draft.py": "points that a draft tries and writes",
+    "errors.py": "names of options, some of which are called as axes are",
     "model/aggregation/base.py": "the model imports nothing; compared with the rows above",
+    "model/parallel/enumeration.py": "columns of a table of layouts; the model imports nothing",
+    "pricing/laid_out.py": "axes that decide machines and links, so that points share a model",
+    "pricing/layout_tables.py": "axes to columns of a table of layouts; compared with the rows",
     "pricing/memory_remedies.py": "axes of which other values are tried than those of the study",
     "report/launch.py": "names of what a template is given",
+    "report/launch_layout.py": "options of launchers for each axis of a layout",
     "study/definition.py": "the factors of the global batch",
     "study/owned.py": "keys of owned hardware",
+    "study/reader.py": "what a study of layouts has by default",
 }
 
 

@@ -228,10 +228,11 @@ def _make_continuous(
 
 
 def _objectives(draw: random.Random, target: bool) -> dict[str, Any]:
-    maximal = [name for name, one in QUANTITIES.items() if one.objective == "maximize"]
+    known = {name: one for name, one in QUANTITIES.items() if not one.laid_out}
+    maximal = [name for name, one in known.items() if one.objective == "maximize"]
     minimal = [
         name
-        for name, one in QUANTITIES.items()
+        for name, one in known.items()
         if one.objective == "minimize" and (target or not one.needs_target)
     ]
     least = "capital" if draw.random() < 0.4 else draw.sample(minimal, draw.choice((1, 2, 2)))

@@ -377,6 +377,16 @@ def test_ray_finds_the_same_front(cluster: RayExecutor, tmp_path: Path) -> None:
     assert found.tally.rejected == alone.tally.rejected
 
 
+@pytest.mark.evidence
+@pytest.mark.slow
+def test_ray_finds_the_same_layouts(cluster: RayExecutor) -> None:
+    problem = load("llama3-70b-layouts")
+    alone = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    found = run(problem, "exhaustive", cluster, None, lambda *_: None, 0, 0)
+    assert found.front == alone.front
+    assert found.tally.rejected == alone.tally.rejected
+
+
 def twice(price: Fact) -> Fact:
     return replace(price, value=price.value * 2) if isinstance(price.value, float) else price
 

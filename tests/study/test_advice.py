@@ -56,4 +56,4 @@ def test_a_suggestion_names_what_is_meant(kind: str, word: str, meant: str) -> N
 
 def test_what_nobody_means_suggests_nothing() -> None:
     for kind in ("aggregations", "quantities", "axes", "keys"):
-        assert suggest("zebra", KNOWN[kind], "nothing", NAMES.aliases.get(kind, {})) == "nothing"
+        assert suggest("quokka", KNOWN[kind], "nothing", NAMES.aliases.get(kind, {})) == "nothing"

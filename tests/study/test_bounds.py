@@ -16,6 +16,7 @@ from dse.catalog.prices import GENERAL
 from dse.errors import StudyError
 from dse.pricing.load import known_names
 from dse.study import AXES, read_study
+from dse.study.axes import MICRO_BATCH
 from dse.study.failures import TERMS as FAILURES
 from dse.study.money import NUMBERS as RENTAL
 from dse.study.schema import study_schema
@@ -39,9 +40,15 @@ def _counts(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
         yield from _counts(part, path)
 
 
+def _again(path: tuple[str, ...]) -> bool:
+    """Whether it is an axis that is tried below another key: beside the space, or by a name of its
+    own."""
+    return path[-1] == MICRO_BATCH or path[0] in AXES
+
+
 # By the keys that lead to a number, its unit.
 NUMBERS: dict[tuple[str, ...], str] = {
-    **dict.fromkeys(_counts(SCHEMA), ""),
+    **dict.fromkeys((path for path in _counts(SCHEMA) if not _again(path)), ""),
     **{("space", name): units.DIMENSIONS[axis.number.dimension][0]
        for name, axis in AXES.items() if axis.number},
     **{("rental", key): units.DIMENSIONS[row[0]][0] for key, row in RENTAL.items()},

@@ -13,6 +13,7 @@ from dse import units
 from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study import AXES, QUANTITIES
+from dse.study.axes import MICRO_BATCH
 from dse.study.names import suggest
 from dse.study.schema import BaselinePoint, Space, StudyFile, study_schema
 from dse.study.values import default_axis
@@ -26,7 +27,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "study.md"
 def test_schema_describes_every_axis() -> None:
     schema = study_schema(known_names())
     json.dumps(schema)
-    assert set(schema["$defs"]["Space"]["properties"]) == set(AXES)
+    assert set(schema["$defs"]["Space"]["properties"]) == {*AXES, MICRO_BATCH}
+    assert set(schema["properties"]) == {*StudyFile.model_fields, *AXES, MICRO_BATCH}
     for found in schema["$defs"]["Space"]["properties"].values():
         assert found["description"]
     assert set(Space.model_fields) == set(BaselinePoint.model_fields) == set(AXES)

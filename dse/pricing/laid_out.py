@@ -1,0 +1,654 @@
+"""Design points of a transformer that is laid out over accelerators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
+from functools import cache, cached_property
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.calibration import Profile
+from dse.calibration.fitting.layouts import adjusted
+from dse.catalog.stacks import LayoutStack, layout_stacks
+from dse.model import compute
+from dse.model.arrays import Array, ArrayLike, Mask, distinct
+from dse.model.memory import Ledger
+from dse.model.parallel.enumeration import judged
+from dse.model.parallel.layouts import HSDP, SELECTIVE, Layouts
+from dse.model.parallel.memory import PARTS, Kept, States, bytes_by_stage, heaviest_bytes
+from dse.model.parallel.mesh import Mesh
+from dse.model.parallel.schedules import SCHEDULES, Stage, in_order
+from dse.model.parallel.step import ParallelStep, Runtime, Step
+from dse.model.stack import Footprint, Stack
+from dse.model.terms import Terms
+from dse.pricing import devices, hardware
+from dse.pricing.coordinates import Coordinate, coded
+from dse.pricing.draws import normal
+from dse.pricing.evaluation import Placement
+from dse.pricing.layout_rates import REACH, Hardware, Spread
+from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
+from dse.pricing.points import OF_SUMMING, Points
+from dse.pricing.study_facts import StudyFacts
+from dse.pricing.tiers import tiers
+from dse.study import Value
+from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, LAYOUT, MACHINES
+from dse.study.definition import IGNORED
+
+ALLOCATOR = 0.05  # of what is allocated: reserved beside it, 16 runs on B200 (SimuMax)
+CONTEXT_BYTES = 1e9  # of the driver and libraries, 0.3 to 1.5 GB
+# Axes that decide machines and links, so that points that agree on them have one model.
+OF_HARDWARE = (*MACHINES, "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node")
+DEGREES = ("tensor_parallel", "context_parallel", "pipeline_parallel", "expert_parallel",
+           "expert_tensor_parallel", "virtual_stages")  # fmt: skip
+GRADIENTS, WEIGHTS = 2, 3  # the stages of ZeRO that shard these, and more
+DIVIDES = "micro-batches divide the global batch"
+T = TypeVar("T")
+Place: TypeAlias = tuple[Any, ...]  # where a point lies on the axes of hardware
+
+
+@cache
+def runtime(name: str) -> Runtime:
+    """A stack of the catalogue as the model takes it."""
+    found = layout_stacks()[name]
+    names = [field.name for field in fields(Runtime) if hasattr(found, field.name)]
+    return Runtime(**{name: getattr(found, name) for name in names})
+
+
+class Placed(Points):
+    """Points of one structure of a study that lays its transformer out."""
+
+    def __init__(
+        self,
+        problem: StudyFacts,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> None:
+        coordinates = dict(coordinates)
+        rows = coordinates.pop(LAYOUT, None)
+        self.tabled = rows is not None
+        self._table: tuple[object, ...] | None = None
+        if rows is not None:
+            table: LayoutTable = rows.values  # type: ignore[assignment]
+            self._table = None if rows.key is None else (table.of, rows.key)
+            coordinates |= table.coordinates(rows.at)
+        super().__init__(problem, fixed, coordinates, rank)
+
+    # -- degrees -------------------------------------------------------------------------------
+
+    def degree(self, axis: str) -> Array:
+        """A degree of parallelism; 1 where the study has no such axis."""
+        return self.numbers(axis, 1.0)
+
+    def word(self, axis: str, usual: str) -> NDArray[np.int64]:
+        """Places of words among those of an axis."""
+        found = self.at(axis)
+        if found is None:
+            return np.full((1,) * self.rank, WORDS[axis].index(usual))
+        places = np.array([WORDS[axis].index(str(value or usual)) for value in found.values])
+        return np.asarray(places[found.at])
+
+    @cached_property
+    def replica(self) -> Array:
+        """Accelerators of a replica, ``t c p``."""
+        return self.degree("tensor_parallel") * self.degree("context_parallel") * self.degree(
+            "pipeline_parallel"
+        )  # fmt: skip
+
+    @cached_property
+    def data_parallel(self) -> Array:
+        """Replicas."""
+        return self.gpus / self.replica
+
+    @property
+    def _longer(self) -> float:
+        """Times as long as the workload's own samples."""
+        return self.tokens / self.problem.tables.tokens
+
+    @property
+    def trained(self) -> float:
+        """Share of the parameters that are trained."""
+        return self.problem.tables.model.trained(self.problem.study.lora)
+
+    @property
+    def tokens(self) -> float:
+        """Of a sequence."""
+        return float(self.fixed.get("sequence") or self.problem.tables.tokens)  # type: ignore[arg-type]
+
+    @cached_property
+    def accumulation(self) -> Array:
+        """Micro-batches of a step and replica."""
+        whole = self.at(GLOBAL_BATCH)
+        if whole is None:
+            return self.numbers("accumulation", 1.0)
+        sequences = whole.numbers(1.0) / self._longer
+        return np.asarray(sequences / (self.numbers(BATCH, 1.0) * self.data_parallel))
+
+    @cached_property
+    def batch(self) -> Array:
+        """Samples of a micro-batch, of the workload's own length."""
+        return self.numbers(BATCH, 1.0) * self._longer
+
+    @property
+    def unpriced(self) -> Mask | None:
+        """See :class:`.evaluation.Placement`."""
+        return None
+
+    @cached_property
+    def placement(self) -> Placement:
+        """What they are judged by."""
+        tables = self.problem.tables
+        passes = 2 + self.trained  # gradients of frozen weights are not computed
+        flops = passes * tables.model.forward_flops(self.tokens) * tables.tokens
+        peak = self.machine(
+            lambda m: hardware.number(m.accelerator.peak_flops_per_s.get(self.precision.name))
+        )
+        allocated = self.memory.tensors_bytes
+        return Placement(tables.tokens, flops / peak, allocated, self.rules, self.unpriced)
+
+    @cached_property
+    def rules(self) -> Mapping[str, Mask]:
+        """Of layouts that were given one by one, and not enumerated: those that some break."""
+        if self.tabled:
+            return {}
+        name, shape = str(self.fixed["stack"]), self.rows_shape
+        usual = software(name)
+        columns = {
+            "gpus": self.gpus,
+            "micro_batch": self.numbers(BATCH, 1.0),
+            "global_batch": self.accumulation * self.numbers(BATCH, 1.0) * self.data_parallel,
+            "schedule": self.word("schedule", self.problem.tables.usual_schedule(name)),
+            "zero": self.word("zero", usual.zero),
+            "recompute": self.word("recompute", "none"),
+            "exchange": self.word("context_exchange", "ring"),
+            **{COLUMNS[axis]: self.degree(axis) for axis in DEGREES},
+        }
+        whole = {
+            name: np.broadcast_to(value, shape).reshape(-1).astype(np.int64)
+            for name, value in columns.items()
+        }
+        split = self.fixed.get("sequence_parallel")
+        choices = self.problem.tables.choices(name, int(self.tokens), split)
+        found = judged(self.problem.tables.model, int(self.tokens), choices, whole)
+        masks = {rule: mask.reshape(shape) for rule, mask in found.items()}
+        fractions = np.mod(self.accumulation, 1) != 0
+        return {**masks, DIVIDES: ~fractions} if fractions.any() else masks
+
+    @property
+    def rows_shape(self) -> tuple[int, ...]:
+        """Of their layouts."""
+        return self.shape_of(self.coordinates)
+
+    def shape_of(self, axes: Iterable[str]) -> tuple[int, ...]:
+        """Of what depends on some axes."""
+        known = (self.coordinates[name].at.shape for name in axes if name in self.coordinates)
+        return np.broadcast_shapes((1,) * self.rank, *known)
+
+
+class Whole(Placed):
+    """Points under software by which every accelerator has the whole model: data ranks may share
+    its states."""
+
+    @cached_property
+    def _zero(self) -> Array:
+        return np.where(self.gpus > 1, self.word("zero", "0"), 0)
+
+    @cached_property
+    def _shards(self) -> Array:
+        """Ranks that share states: all, or under HSDP those of a domain of fast links."""
+        return np.where(self._zero == HSDP, np.minimum(self.gpus, self.domain), self.gpus)
+
+    def _shared(self, least: int) -> Array:
+        """What is left to a rank of states that ZeRO of that stage shards."""
+        return np.where(self._zero >= least, 1 / self._shards, 1.0)
+
+    @property
+    def memory(self) -> Ledger:
+        """See :class:`.points.Points`, with states that ranks share. Two layers are whole of shared
+        weights and gradients."""
+        found = super().memory
+        stages = {"weights_bytes": 3, "gradients_bytes": 2, "master_bytes": 1, "optimizer_bytes": 1}
+        of_param = {
+            name: each * self._shared(stages[name]) if name in stages else each
+            for name, each in found.of_param.items()
+        }
+        precision, layers = self.precision, self.layers
+        whole = (self._zero >= WEIGHTS) * precision.weight_bytes
+        whole = whole + (self._zero >= GRADIENTS) * precision.stored_gradient_bytes
+        working = 2 * float(layers.params.max()) * whole
+        beside = {"working_bytes": working, **found.beside} if working.any() else found.beside
+        return replace(found, of_param=of_param, beside=beside)
+
+    @property
+    def update_s(self) -> Array:
+        """Of what a rank has of the states."""
+        return super().update_s * self._shared(1)
+
+    def step_time(self) -> Terms:
+        """See :class:`.points.Points`.
+
+        A reduce-scatter and an all-gather of sharded states move as much as an all-reduce. Where
+        weights are shared they are gathered before the forward pass, half an all-reduce, behind
+        that pass, and in every pass of the step all is exchanged (FSDP, arXiv 2304.11277).
+        """
+        found, passes = super().step_time(), self.passes
+        if not (self._zero >= WEIGHTS).any():
+            return found
+        earlier = np.asarray(self.accumulation) - 1
+        once = np.maximum(0.0, found.comm_s / 2 - passes.forward_s)
+        more = once + earlier * (once + np.maximum(0.0, found.comm_s - passes.backward_s))
+        more = np.where(self._zero >= WEIGHTS, more, 0.0)
+        comm = found.comm_s * np.where(self._zero >= WEIGHTS, 1.5 * (earlier + 1), 1.0)
+        return replace(
+            found,
+            step_s=found.step_s + more,
+            comm_s=comm,
+            by_term={**found.by_term, "exposed_s": found["exposed_s"] + more},
+        )
+
+    def bounded(self) -> bool:
+        """Their communication may come several times a step."""
+        return not (self._zero >= WEIGHTS).any() and super().bounded()
+
+
+class LaidOut(Placed):
+    """Points of one structure, each of them a layout."""
+
+    @cached_property
+    def stack(self) -> Stack:
+        """The training software, as far as pages name it."""
+        found = self._software
+        footprint = Footprint(slack=ALLOCATOR, context_bytes=CONTEXT_BYTES)
+        return Stack(found.name, found.eager, 0.0, None if found.fused_attention else frozenset(),
+                     footprint)  # fmt: skip
+
+    @property
+    def _software(self) -> LayoutStack:
+        return layout_stacks()[str(self.fixed["stack"])]
+
+    @cached_property
+    def device(self) -> compute.Device:
+        """What an accelerator reaches."""
+        return self._rows.take(self.coordinates[self.machine_axis].at)
+
+    @property
+    def _rows(self) -> compute.Device:
+        """One for every machine."""
+        return self._rows_in(self.precision.name)
+
+    @property
+    def _wide_rows(self) -> compute.Device:
+        """The same in 16 bits, for what stays so under a shorter precision."""
+        return self._rows_in("bf16" if self.precision.name == "fp8" else self.precision.name)
+
+    def _rows_in(self, name: str) -> compute.Device:
+        kernels = self._software.kernels
+        left = [math.log(self._software.factor)] * len(self.machines)
+        key = ("laid out", self.coordinates[self.machine_axis].values, name, self._software.name)
+        return self.problem.remember(  # type: ignore[no-any-return]
+            key,
+            lambda: devices.by_law(
+                self.machines, name, kernels, left, self.problem.profiles.values()
+            ),
+        )
+
+    def immaterial(self) -> tuple[str, ...]:
+        """See :class:`.points.Points`: layouts exchange in ways of their own, and a degree of 1
+        exchanges nothing."""
+        mesh, runs = self._layouts.mesh, self.problem.tables.model.runs
+        has_experts = any(block.experts for block, _ in runs)
+        idle: Mapping[str, ArrayLike] = {
+            "virtual_stages": mesh.pipeline, "schedule": mesh.pipeline,
+            "context_exchange": mesh.context, "zero": mesh.context * mesh.data,
+            "sequence_parallel": mesh.tensor, "expert_parallel": 1 + has_experts,
+            "expert_tensor_parallel": 1 + has_experts,
+        }  # fmt: skip
+        found = {name for name, degree in idle.items() if np.max(degree) <= 1}
+        found |= {"aggregation", "overlap", *OF_SUMMING, *super().immaterial()}
+        if self.at(GLOBAL_BATCH) is not None:
+            found.add(ACCUMULATION)  # follows
+        if self._software.fused_attention and np.all(self._layouts.recompute == SELECTIVE):
+            found.add("recompute")  # a fused kernel keeps no scores
+        return tuple(sorted(found & {*self.coordinates, *self.fixed}))
+
+    def why_outside(self) -> list[str]:
+        """See :class:`.points.Points`."""
+        return ["no profile of this study has measured the exchanges of layouts"]
+
+    @property
+    def host_decides(self) -> Mask:
+        """The host's time is one of a layer, and part of computing."""
+        return np.zeros((), dtype=bool)
+
+    # -- their model ---------------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of all points."""
+        return self.shape_of(self.coordinates)
+
+    @cached_property
+    def rows_shape(self) -> tuple[int, ...]:
+        """Of their layouts: of a grid those that every kind of hardware has, else of all points."""
+        rest = self.shape_of(set(self.coordinates) - set(OF_HARDWARE))
+        machines = self.shape_of(OF_HARDWARE)
+        grid = all(1 in pair for pair in zip(rest, machines, strict=True))
+        return rest if grid else self.shape
+
+    def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of every layout."""
+        return np.broadcast_to(values, self.rows_shape).reshape(-1)
+
+    @cached_property
+    def _hardware(self) -> list[tuple[Place, NDArray[np.intp]]]:
+        """Kinds of hardware: where a point of each lies, and which layouts are on it."""
+        axes = [self.coordinates[name] for name in OF_HARDWARE if name in self.coordinates]
+        every = np.arange(math.prod(self.rows_shape))
+        code = np.broadcast_to(coded(axes), self.shape_of(OF_HARDWARE))
+        if self.rows_shape == self.shape:
+            code = np.broadcast_to(code, self.shape)
+            _, which = distinct(code.reshape(-1))
+            order = np.argsort(which, kind="stable")
+            parts = np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+            return [(np.unravel_index(part[0], self.shape), part) for part in parts]
+        return [(np.unravel_index(at, code.shape), every) for at in range(code.size)]
+
+    @cached_property
+    def _layouts(self) -> Layouts:
+        """Of every row; a node is one accelerator."""
+
+        def of(axis: str) -> Array:
+            return self._flat(self.degree(axis))
+
+        usual = software(self.stack.name)
+        split = str(self.fixed.get("sequence_parallel") or usual.sequence_parallel).lower()
+        tensor = of("tensor_parallel")
+        mesh = Mesh(
+            tensor, of("context_parallel"), of("pipeline_parallel"),
+            self._flat(self.data_parallel), of("expert_parallel"), of("expert_tensor_parallel"),
+            np.ones(tensor.shape),
+        )  # fmt: skip
+        zero = self._flat(self.word("zero", usual.zero)).astype(np.float64)
+        return Layouts(
+            mesh,
+            self._flat(self.numbers(BATCH, 1.0)),
+            self._flat(self.accumulation),
+            np.full(tensor.shape, self.tokens),
+            (split == "true") & (tensor > 1),
+            np.where(mesh.data * mesh.context == 1, 0.0, zero),
+            self._flat(self.word("recompute", "none")).astype(np.float64),
+            np.where(mesh.pipeline == 1, 1.0, of("virtual_stages")),
+            imbalance=self.problem.study.experts.imbalance,
+            capacity=self.problem.study.experts.capacity_factor or 0.0,
+            exchange=self._flat(self.word("context_exchange", "ring")),
+        )
+
+    @cached_property
+    def _scheduled(self) -> list[tuple[str, NDArray[np.intp]]]:
+        """Schedules, and the rows of each."""
+        usual = self.problem.tables.usual_schedule(self.stack.name)
+        schedule = self._flat(self.word("schedule", usual))
+        alone = self._flat(self.degree("pipeline_parallel")) == 1
+        schedule = np.where(alone, [*SCHEDULES].index("1f1b"), schedule)
+        found = ((name, np.flatnonzero(schedule == at)) for at, name in enumerate(SCHEDULES))
+        return [(name, rows) for name, rows in found if len(rows)]
+
+    def _on(self, node: float, rows: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], Layouts]]:
+        """Rows that are layouts by their schedule, on nodes of so many accelerators: positions
+        among them."""
+        found = []
+        for name, of_schedule in self._scheduled:
+            at = np.flatnonzero(np.isin(rows, of_schedule, assume_unique=True) & self._valid[rows])
+            if len(at):
+                some = self._layouts.take(rows[at])
+                mesh = replace(some.mesh, node=np.full(len(at), node))
+                found.append((at, replace(some, mesh=mesh, schedule=name)))
+        return found
+
+    def _here(self, values: ArrayLike, place: Place) -> float:
+        """A number of one kind of hardware."""
+        values = np.asarray(values)
+        values = values.reshape((1,) * (self.rank - values.ndim) + values.shape)
+        return float(
+            values[tuple(at if n > 1 else 0 for at, n in zip(place, values.shape, strict=True))]
+        )
+
+    def _model(self, place: Place) -> ParallelStep:
+        """Of one kind of hardware."""
+        machine = int(self._here(self.coordinates[self.machine_axis].at, place))
+        chip = self.machines[machine].accelerator
+        inside = self._here(self.inside.bytes_per_s, place) / self.inside_efficiency
+        card = self._here(self.across.bytes_per_s, place) / self.across_efficiency
+        tray = self._here(self.gpus_per_node, place)
+        trays = self._here(self.domain, place) / tray
+        cards = card * self._here(self.rails, place) * trays
+        axis, names = self.network_names
+        network = names[int(self._here(self.coordinates[axis].at, place))]
+        known = tiers(inside, cards, self._profiles(network), str(chip.generation), network)
+        device, wide = (rows.take(np.array(machine)) for rows in (self._rows, self._wide_rows))
+        model = ParallelStep(
+            self.problem.tables.model, device, self.precision,
+            replace(known.tiers, rails=cards / card, trays=trays, tray=tray),
+            replace(runtime(self._software.name), gradient_bytes=self.precision.gradient_bytes),
+            wide, self.trained,
+        )  # fmt: skip
+        told = self.problem.own_layouts.of(self._software.name, str(chip.generation))
+        return adjusted(model, told.factors) if told else model
+
+    @property
+    def hardware(self) -> list[Hardware]:
+        """Points that lie anywhere, by what they run on and their schedules."""
+        return [
+            Hardware(rows[at], self._model(place), layouts)
+            for node, (place, rows) in zip(self._nodes, self._hardware, strict=True)
+            for at, layouts in self._on(node, rows)
+        ]
+
+    def _profiles(self, network: str) -> list[Profile]:
+        """Those of the study that measured exchanges, and not on other networks alone."""
+        found = self.problem.profiles.items()
+        fabrics = self.problem.study.fabrics
+        return [p for name, p in found if not fabrics.get(name) or network in fabrics[name]]
+
+    def _kept(self, name: str, node: float, make: Callable[[], T]) -> T:
+        """What follows from layouts on nodes of one size, for all hardware that has them."""
+        if self._table is None:
+            return make()
+        key = (name, self._table, node, self.precision, self.state_bytes.tobytes())
+        return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    @property
+    def _nodes(self) -> list[float]:
+        """Accelerators that share fast links, of each kind of hardware."""
+        return [self._here(self.domain, place) for place, _ in self._hardware]
+
+    def _parts(self, node: float, rows: NDArray[np.intp]) -> Array:
+        """Bytes of each of :data:`PARTS` on the heaviest rank of rows, (parts, rows)."""
+
+        def make() -> Array:
+            model, states = self.problem.tables.model, self.states
+            out = np.full((len(PARTS), len(rows)), np.nan)
+            for at, layouts in self._on(node, rows):
+                out[:, at] = heaviest_bytes(
+                    model, layouts, self._software.rule, self._kept_of, states
+                )
+            return out
+
+        return self._kept("memory of layouts", node, make)
+
+    def _spread(self, each: Callable[[float, Place, NDArray[np.intp]], Array], n: int) -> Array:
+        """Values of all points, (n, *S), of the values of those on each kind of hardware."""
+        out = np.empty((n, *self.shape))
+        for node, (place, rows) in zip(self._nodes, self._hardware, strict=True):
+            values = each(node, place, rows)
+            if self.rows_shape == self.shape:
+                out.reshape(n, -1)[:, rows] = values
+            else:
+                fixed = self.shape_of(OF_HARDWARE)
+                at = tuple(slice(p, p + 1) if m > 1 else slice(None)
+                           for p, m in zip(place, fixed, strict=True))  # fmt: skip
+                out[(slice(None), *at)] = values.reshape(n, *self.rows_shape)
+        return out
+
+    @cached_property
+    def _all_parts(self) -> Array:
+        """Bytes of each of :data:`PARTS`, (parts, *S), or of the rows where all nodes are alike."""
+        if len({*self._nodes}) == 1 and self.rows_shape != self.shape:
+            rows = self._hardware[0][1]
+            return self._parts(self._nodes[0], rows).reshape(-1, *self.rows_shape)
+        return self._spread(lambda node, _, rows: self._parts(node, rows), len(PARTS))
+
+    @cached_property
+    def steps(self) -> Step:
+        """Every term of their steps."""
+
+        def of(node: float, place: Place, rows: NDArray[np.intp]) -> Array:
+            model, out = self._model(place), np.full((len(Step._fields), len(rows)), np.nan)
+            own, placed = self._to_time(node, rows)
+            for at, layouts in placed:
+                out[:, own[at]] = model.step(layouts)
+            return out
+
+        return Step(*self._spread(of, len(Step._fields)))
+
+    def _to_time(
+        self, node: float, rows: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], list[tuple[NDArray[np.intp], Layouts]]]:
+        """Positions of the rows whose step is asked for, and these by their schedule: of a table
+        those that fit the largest memory, else all."""
+
+        def make() -> tuple[NDArray[np.intp], list[tuple[NDArray[np.intp], Layouts]]]:
+            own = np.arange(len(rows))
+            if self.unpriced is not None:
+                largest = float(np.max(self.device.memory_bytes))
+                taken = self._parts(node, rows).sum(axis=0) * (1 + ALLOCATOR) + CONTEXT_BYTES
+                own = np.flatnonzero(~(taken > largest))
+            return own, self._on(node, rows[own])
+
+        return self._kept(f"steps of layouts {np.max(self.device.memory_bytes)}", node, make)
+
+    @cached_property
+    def unpriced(self) -> Mask | None:
+        """Points of a table that fit nowhere, so that nobody asks for their steps."""
+        if not self.tabled or self.problem.study.memory == IGNORED or self.problem.draws:
+            return None
+        return np.asarray(self.memory.total_bytes > float(np.max(self.device.memory_bytes)))
+
+    def by_stage(self) -> tuple[tuple[Stage, ...], Array, Mapping[str, Array]]:
+        """Of a single point the stages of its pipeline, seconds of a micro-batch on each, and bytes
+        of a rank of each by part, (stages,)."""
+        model, at = self.single
+        (kinds,), _ = at.staged(model.model, self._software.rule)
+        spent, _ = model.by_stage(at)
+        kept, rule = self._kept_of, self._software.rule
+        memory = bytes_by_stage(model.model, at, rule, kept, self.states)
+        parts = {name: values[:, 0] for name, values in memory.items()}
+        found = in_order(kinds)
+        seconds, count = spent.total_s[:, 0], len(found)
+        parts["allocator_bytes"] = ALLOCATOR * sum(parts.values(), np.zeros(count))
+        parts["context_bytes"] = np.full(count, CONTEXT_BYTES)
+        return found, seconds, parts
+
+    @property
+    def single(self) -> tuple[ParallelStep, Layouts]:
+        """The model of a single point, and its layout."""
+        ((place, rows),) = self._hardware
+        ((_, layouts),) = self._on(self._nodes[0], rows)
+        return self._model(place), layouts
+
+    def step_time(self) -> Terms:
+        """See :class:`.points.Points`."""
+        found = self._drawn_steps() if self.problem.draws else self.steps
+        exposed = found.tensor_s + found.context_s + found.expert_s + found.pipeline_s
+        zero = np.zeros(())
+        return Terms(
+            found.step_s, exposed + found.data_s, zero,
+            {
+                "computing_s": found.compute_s,
+                "tensor_s": found.tensor_s,
+                "context_s": found.context_s,
+                "expert_s": found.expert_s,
+                "pipeline_s": found.pipeline_s,
+                "bubble_s": found.bubble_s,
+                "gradients_s": found.data_s,
+                "optimizer_s": found.update_s,
+            },
+        )  # fmt: skip
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Of the logarithms of computing and exchanges: the stack's, or what own rates leave."""
+        found, own = self._software, self.problem.own_layouts
+        usual = Spread(found.computing_spread, found.exchange_spread)
+        told = [own.of(found.name, str(one.accelerator.generation)) for one in self.machines]
+        out, at = usual, self.coordinates[self.machine_axis].at
+        for machine, one in enumerate(told):
+            if one is not None:
+                mine = one.spread(usual, [self.degree(name) for name in REACH])
+                out = Spread(
+                    *(np.where(at == machine, *pair) for pair in zip(mine, out, strict=True))
+                )
+        return out
+
+    def _drawn_steps(self) -> Step:
+        """The terms of every draw, (draws, *S): each is off by factors of its own.
+
+        All points on one kind of accelerator err together in computing, and all in an exchange.
+        """
+        count, steps, spread = self.problem.draw_count, self.steps, self.spread
+        machines = self.coordinates[self.machine_axis]
+        chips = [machine.accelerator.name for machine in self.machines]
+        own = np.stack([
+            normal(f"layouts: {chip} {self.precision.name}", count) for chip in chips
+        ], axis=-1)[:, machines.at]  # fmt: skip
+        computing = np.exp(spread.computing * own)
+
+        def factor(term: str) -> Array:
+            drawn = normal(f"layouts: {term} of {self._software.name}", count)
+            return np.asarray(np.exp(spread.exchange * drawn.reshape((-1,) + (1,) * self.rank)))
+
+        return steps.taking(computing, factor)
+
+    def without_communication(self) -> Terms:
+        """No bound is cheaper than the step itself."""
+        return self.step_time()
+
+    def bounded(self) -> bool:
+        """Their layouts are priced one by one."""
+        return False
+
+    @cached_property
+    def _valid(self) -> Mask:
+        """Rows that are layouts."""
+        masks = [np.ones(self.rows_shape, dtype=bool), *self.rules.values()]
+        return np.asarray(np.logical_and.reduce(masks).reshape(-1))
+
+    @property
+    def _kept_of(self) -> Kept:
+        """Bytes that layers keep."""
+        return Kept(**self._software.kept, word=self.precision.activation_bytes)
+
+    @property
+    def states(self) -> States:
+        """Bytes of a parameter."""
+        precision = self.precision
+        return States(precision.weight_bytes, precision.stored_gradient_bytes,
+                      precision.master_bytes, float(np.max(self.state_bytes)),
+                      self.trained)  # fmt: skip
+
+    @cached_property
+    def memory(self) -> Ledger:
+        """Of the heaviest rank."""
+        parts = dict(zip(PARTS, self._all_parts, strict=True))
+        of_sample = {name: parts.pop(name) for name in (
+            "activations_bytes", "logits_bytes", "working_bytes")}  # fmt: skip
+        off: ArrayLike = 1.0
+        if self.problem.draws:
+            drawn = normal(f"layouts: memory of {self._software.name}", self.problem.draw_count)
+            off = self.drawn(np.exp(self._software.memory_spread * drawn))
+        return Ledger(off, parts, off, of_sample, ALLOCATOR,
+                      {"context_bytes": np.asarray(CONTEXT_BYTES)})  # fmt: skip

@@ -1,0 +1,134 @@
+"""The fastest layout of a point whose hardware is known, and runs that tell of a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.calibration.layouts_part import LayoutRate
+from dse.model.parallel import enumeration
+from dse.model.parallel.enumeration import Table
+from dse.model.parallel.layouts import FULL, NONE
+from dse.pricing import constraints
+from dse.pricing.coordinates import Coordinate, listed
+from dse.pricing.costs import priced
+from dse.pricing.layout_tables import LayoutTable, Structure
+from dse.pricing.problem import Problem
+from dse.study import ConfiguredWorkload, Value
+from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, LAYOUT, MACHINES, MICRO_BATCH, TABLED
+from dse.study.definition import Baseline, written
+
+
+def baseline(problem: Problem) -> Baseline | None:
+    """The baseline of a study, with the fastest layout where it does not give one; None where none
+    fits.
+
+    Of machines, and of numbers of accelerators, that are not given either it has the first on which
+    a layout fits.
+    """
+    study, base = problem.study, problem.study.baseline
+    given = {name: base.values[name] for name in TABLED
+             if name in base.values and name not in base.assumed}  # fmt: skip
+    axes = [name for name in ("gpus", *MACHINES) if name in base.assumed]
+    for values in product(*(study.values(name) for name in axes)):
+        own = dict(zip(axes, values, strict=True))
+        found = fastest(problem, {**base.values, **own}, given)
+        if found is not None:
+            own |= found
+            labels = {name: written(name, one) for name, one in own.items()}
+            return replace(base, values={**base.values, **own}, labels={**base.labels, **labels})
+    return None
+
+
+def fastest(
+    problem: Problem, values: Mapping[str, Value], given: Mapping[str, Value]
+) -> Mapping[str, Value] | None:
+    """The axes of the layout that is fastest of those that fit; None where none does.
+
+    values: of the other axes. given: of those of layouts that are not to be chosen.
+    """
+    table = problem.tables({**_fixed(problem, values), "gpus": values["gpus"]})
+    return _fastest_of(problem, values, table, table.rows(given))
+
+
+def _fixed(problem: Problem, values: Mapping[str, Value]) -> dict[str, Value | None]:
+    return {name: values.get(name) for name in problem.looped_names}
+
+
+def _fastest_of(
+    problem: Problem, values: Mapping[str, Value], table: LayoutTable, rows: NDArray[np.int64]
+) -> Mapping[str, Value] | None:
+    """Of some rows of a table."""
+    if not len(rows):
+        return None
+    fixed = _fixed(problem, values)
+    rest = {name: listed([one]) for name, one in values.items()
+            if name not in fixed and name not in TABLED}  # fmt: skip
+    rest[LAYOUT] = Coordinate(table, rows)  # type: ignore[arg-type]
+    found = priced(problem.points_on(fixed, rest, 1), compared=False)
+    fits = np.ones(rows.shape, dtype=bool)
+    for demand, mask in constraints.built_in(found, problem.study):
+        if demand not in (constraints.SOLD, constraints.KNOWN):  # prices are another matter
+            fits &= mask
+    if not fits.any():
+        return None
+    rate = np.where(fits, np.broadcast_to(found["throughput"], rows.shape), -np.inf)
+    return table.values(int(rows[rate.argmax()]))
+
+
+def telling(problem: Problem) -> Iterator[Mapping[str, object]]:
+    """Three runs that tell most of a stack, as columns of their rates: without tensor parallelism,
+    with it, and a pipeline over nodes; each the fastest that fits the fewest of its nodes."""
+    base, tables = problem.study.baseline.values, problem.tables
+    stack, node = str(base["stack"]), int(problem.ranks_per_node[0])
+    tokens = _whole(base.get("sequence") or tables.tokens)
+    usual = tables.choices(stack, tokens, base.get("sequence_parallel"))
+    given = problem.study.workload
+    name = given.config if isinstance(given, ConfiguredWorkload) else str(given)
+    most = int(max(problem.study.numbers("gpus", 1)))
+    free = replace(usual, tensor=(), pipeline=(), context=(1,), schedule=(1,), virtual=(1,),
+                   zero=tuple({*usual.zero, min(3, usual.most_sharded)}),
+                   micro_batch=(1, 2), recompute=(NONE, FULL))  # fmt: skip
+    counts = [node * 2**k for k in range(20) if node * 2**k <= max(most, 2 * node)]
+    seen: list[Mapping[str, object]] = []
+    for kinds in _TELLING:
+        for (split, piped), gpus in product(kinds, counts):
+            found = enumeration.layouts(tables.model, gpus, tokens, free)
+            found.columns["global_batch"] = found["global_batch"] * tokens // tables.tokens
+            mine = ((found["tensor"] > 1) == split) & ((found["pipeline"] > 1) == piped)
+            rows = np.flatnonzero(mine & (gpus > node or not piped))
+            of = Structure(gpus, tokens, None, stack)
+            table = LayoutTable(of, partial(_itself, found), len(found), {})
+            best = _fastest_of(problem, {**base, "gpus": gpus}, table, rows)
+            if best is None:
+                continue
+            told = {**base, **best, "workload": name, "gpus": gpus, "sequence": tokens,
+                    MICRO_BATCH: best[BATCH], ACCUMULATION: None,
+                    GLOBAL_BATCH: _whole(best[GLOBAL_BATCH]) * tables.tokens // tokens}  # fmt: skip
+            run = {one.name: told[one.name] for one in fields(LayoutRate)
+                   if told.get(one.name) is not None}  # fmt: skip
+            if run not in seen:
+                seen.append(run)
+                yield run
+                break
+
+
+# Whether tensor ranks split layers, and whether stages are over nodes: what is wanted, or else.
+_TELLING = (
+    ((False, False), (False, True)),
+    ((True, False), (True, True)),
+    ((True, True), (False, True)),
+)
+
+
+def _itself(table: Table) -> Table:
+    return table
+
+
+def _whole(value: object) -> int:
+    return int(str(value))

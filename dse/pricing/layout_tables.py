@@ -1,0 +1,312 @@
+"""The layouts of a study: a table for every structure of its space, one row a layout."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse import catalog
+from dse.catalog import Workload
+from dse.catalog.stacks import LayoutStack, layout_stacks
+from dse.errors import StudyError
+from dse.model.parallel import enumeration
+from dse.model.parallel.enumeration import Choices, Table
+from dse.model.parallel.layouts import NONE, SELECTIVE
+from dse.model.parallel.schedules import SCHEDULES
+from dse.model.parallel.shape import Transformer
+from dse.pricing import shapes
+from dse.pricing.coordinates import Coordinate
+from dse.study import Study, Value
+from dse.study.axes import ACCUMULATION, AXES, BATCH, GLOBAL_BATCH, TABLED, WHOLE_STACKS
+
+# Axis -> column of a table of layouts.
+COLUMNS: Mapping[str, str] = {
+    "tensor_parallel": "tensor",
+    "pipeline_parallel": "pipeline",
+    "context_parallel": "context",
+    "expert_parallel": "expert",
+    "expert_tensor_parallel": "expert_tensor",
+    "zero": "zero",
+    "virtual_stages": "virtual",
+    "schedule": "schedule",
+    "context_exchange": "exchange",
+    "recompute": "recompute",
+    GLOBAL_BATCH: "global_batch",
+    BATCH: "micro_batch",
+    ACCUMULATION: "passes",
+}
+# Axes of words, which a column has by their places.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    name: AXES[name].choices for name in COLUMNS if AXES[name].kind == "choice"
+} | {"schedule": tuple(SCHEDULES)}
+EVEN = "even"  # the rule by which layers go to stages, also to virtual ones
+PLAIN_SCHEDULE = "1f1b"
+RECOMPUTE = "recompute"
+# Axis -> columns of degrees: where all of them are 1, the axis has no effect.
+EFFECTIVE: Mapping[str, tuple[str, ...]] = {
+    "virtual_stages": ("pipeline",),
+    "schedule": ("pipeline",),
+    "context_exchange": ("context",),
+    "zero": ("context", "data"),
+}
+KEPT_TABLES = 8  # the latest of a study, of tens of megabytes each
+
+
+@dataclass(frozen=True)
+class Software:
+    """What a stack of software does with layouts, and refuses.
+
+    zero, schedule, sequence_parallel: as usual. The others: see :class:`.enumeration.Choices`.
+    """
+
+    zero: str = "0"
+    schedule: str = "1f1b"
+    sequence_parallel: bool = False
+    most_sharded: int = 4
+    most_zero: int = 4
+    fills: bool = False
+    fused_attention: bool = True
+    even_parts: bool = False
+
+
+def software(stack: str) -> Software:
+    """Of a stack by its name; of one under which every accelerator has the whole model nothing."""
+    if stack in WHOLE_STACKS:
+        return Software()
+    found: LayoutStack = layout_stacks()[stack]
+    return Software(
+        str(found.zero), found.schedule, found.sequence_parallel, found.most_sharded,
+        found.most_zero, found.fills, found.fused_attention, found.rule == EVEN,
+    )  # fmt: skip
+
+
+class LayoutTable:
+    """Layouts as a slab of a space has them, see :class:`dse.study.space.Layouts`.
+
+    of: the structure. made: the rows, made again where they were forgotten. length: how many there
+    are. removed: see there.
+    """
+
+    def __init__(
+        self, of: Structure, made: Callable[[], Table], length: int, removed: Mapping[str, int]
+    ) -> None:
+        self.of, self._made, self._length, self.removed = of, made, length, removed
+
+    def __len__(self) -> int:
+        return self._length
+
+    def values(self, row: int) -> Mapping[str, Value]:
+        """Axis -> value of a row."""
+        table = self._made()
+        return {axis: _value(axis, int(table[name][row])) for axis, name in COLUMNS.items()}
+
+    def rows(self, values: Mapping[str, Value | None]) -> NDArray[np.int64]:
+        """The rows of these values, of which any may be left out; where an axis has no effect, any
+        value of it means the row."""
+        table = self._made()
+        same = np.ones(len(self), dtype=bool)
+        for axis, name in COLUMNS.items():
+            if values.get(axis) is not None:
+                code, column = _code(axis, values[axis]), table[name]
+                if axis == RECOMPUTE and code == SELECTIVE and not np.any(column == SELECTIVE):
+                    code = NONE  # no row keeps what it would compute again
+                degrees = [table[degree] for degree in EFFECTIVE.get(axis, ())]
+                idle = bool(degrees) & (np.prod(degrees, axis=0) == 1)
+                same &= (column == code) | idle
+        return np.flatnonzero(same)
+
+    def row(self, values: Mapping[str, Value | None]) -> int:
+        """The row of these values; ValueError where there is none."""
+        found = self.rows(values)
+        if not len(found):
+            raise ValueError("no such layout")
+        return int(found[0])
+
+    def coordinates(self, at: NDArray[np.int64]) -> dict[str, Coordinate]:
+        """Where rows lie on every axis."""
+        table = self._made()
+        return {axis: _coordinate(axis, table[name][at]) for axis, name in COLUMNS.items()}
+
+
+def _coordinate(axis: str, column: NDArray[np.int64]) -> Coordinate:
+    if axis in WORDS:
+        return Coordinate(WORDS[axis], column)
+    values = np.unique(column)
+    at = np.searchsorted(values, column)
+    return Coordinate(tuple(values.tolist()), at)
+
+
+def _value(axis: str, code: int) -> Value:
+    return WORDS[axis][code] if axis in WORDS else code
+
+
+def _code(axis: str, value: Value | None) -> int:
+    return WORDS[axis].index(str(value)) if axis in WORDS else int(value)  # type: ignore[arg-type]
+
+
+class Structure(NamedTuple):
+    """What decides which layouts there are. tokens: of a sequence. split: whether tensor ranks
+    share tokens, in the word of the axis; None: as usual of the stack."""
+
+    gpus: int
+    tokens: int
+    split: Value | None
+    stack: str
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All of a study's."""
+
+    study: Study
+    workload: Workload
+
+    @cached_property
+    def model(self) -> Transformer:
+        """What is laid out."""
+        return shapes.transformer(self.workload)
+
+    @cached_property
+    def _kept(self) -> OrderedDict[Structure, Table]:
+        return OrderedDict()
+
+    @cached_property
+    def _counts(self) -> dict[Structure, tuple[int, Mapping[str, int]]]:
+        return {}
+
+    def __call__(self, fixed: Mapping[str, Value | None]) -> LayoutTable:
+        """The layouts of one structure."""
+        key = Structure(
+            int(fixed["gpus"]),  # type: ignore[arg-type]
+            int(fixed.get("sequence") or self.tokens),  # type: ignore[arg-type]
+            fixed.get("sequence_parallel"),
+            str(fixed["stack"]),
+        )
+
+        def made() -> Table:
+            if key not in self._kept:
+                self._kept[key] = self._table(key)
+                if len(self._kept) > KEPT_TABLES:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+        if key not in self._counts:
+            table = made()
+            self._counts[key] = len(table), table.removed
+        return LayoutTable(key, made, *self._counts[key])
+
+    @cached_property
+    def broken(self) -> str:
+        """The rule that most combinations break where none is a layout; '' where one is."""
+        removed = Counter[str]()
+        names = ("gpus", "sequence", "sequence_parallel", "stack")
+        for values in product(*(self.study.values(name) or (None,) for name in names)):
+            table = self(dict(zip(names, values, strict=True)))
+            if len(table):
+                return ""
+            removed.update(table.removed)
+        removed.pop(enumeration.NO_EFFECT, None)
+        return removed.most_common(1)[0][0]
+
+    def _table(self, of: Structure) -> Table:
+        choices = self.choices(of.stack, of.tokens, of.split)
+        found = enumeration.layouts(self.model, of.gpus, of.tokens, choices)
+        # As a study counts them: samples of the workload's own length.
+        batches = found.columns["global_batch"]
+        found.columns["global_batch"] = batches * of.tokens // self.tokens
+        return found
+
+    @cached_property
+    def tokens(self) -> int:
+        """Of a sequence where the study does not say."""
+        shape = self.workload.shape
+        # A picture has a patch for every learned position.
+        known = self.workload.tokens_per_sample or (shape and shape.positions)
+        if not known:
+            problem = f"{self.workload.name} has no sequences of tokens, so it is not laid out"
+            raise StudyError(self.study.path, 0, 0, problem, "drop the axes of layouts")
+        return int(known)
+
+    def choices(self, stack: str, tokens: int, split: Value | None = None) -> Choices:
+        """What the study lets a layout be under a stack."""
+        usual = software(stack)
+
+        def codes(axis: str, absent: Value) -> Sequence[int]:
+            given = self.study.values(axis) or (absent,)
+            return tuple(_code(axis, value) for value in given)
+
+        batches = self.study.values(GLOBAL_BATCH)
+        passes: tuple[int, ...] = ()
+        if not batches:
+            passes = tuple(int(n) for n in self.study.numbers(ACCUMULATION, 1))
+        return Choices(
+            tensor=codes("tensor_parallel", 1),
+            context=codes("context_parallel", 1),
+            pipeline=codes("pipeline_parallel", 1),
+            schedule=codes("schedule", self.usual_schedule(stack)),
+            virtual=codes("virtual_stages", 1),
+            exchange=codes("context_exchange", "ring"),
+            expert=codes("expert_parallel", 1),
+            expert_tensor=codes("expert_tensor_parallel", 1),
+            zero=codes("zero", usual.zero),
+            micro_batch=codes(BATCH, 1),
+            global_batch=self.sequences(batches, tokens),
+            passes=passes,
+            recompute=codes("recompute", "none"),
+            sequence_parallel=usual.sequence_parallel if split is None else split == "true",
+            fills=usual.fills,
+            most_sharded=usual.most_sharded,
+            most_zero=usual.most_zero,
+            fused_attention=usual.fused_attention,
+            even_parts=usual.even_parts,
+            node=self.node,
+        )
+
+    @cached_property
+    def node(self) -> int:
+        """Accelerators that fast links join; 0 where the study has several sizes of nodes."""
+        given = {int(n) for n in self.study.numbers("gpus_per_node", 1)}
+        types = [catalog.node(str(name)) for name in self.study.values("node")]
+        if types and self.study.axis("gpus_per_node") is None:
+            given = {int(one.scale_up_domain) for one in types}
+        return given.pop() if len(given) == 1 else 0
+
+    def usual_schedule(self, stack: str) -> str:
+        """Of a stack; one that needs virtual stages only where the study has any."""
+        several = max(self.study.numbers("virtual_stages", 1)) > 1
+        return software(stack).schedule if several else PLAIN_SCHEDULE
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """What its layouts exchange besides allreduce, by the names that measurements have."""
+
+        def several(axis: str) -> bool:
+            return max(self.study.numbers(axis, 1)) > 1
+
+        usual = [software(str(stack)) for stack in self.study.values("stack")]
+        contexts = {str(v) for v in self.study.values("context_exchange")} or {"ring"}
+        context = contexts if several("context_parallel") else set()
+        tensor = several("tensor_parallel") and any(one.sequence_parallel for one in usual)
+        sharded = {str(v) for v in self.study.values("zero")} or {one.zero for one in usual}
+        found = {
+            "all_gather": tensor or sharded != {"0"} or "all-gather" in context,
+            "reduce_scatter": tensor or sharded != {"0"},
+            "alltoall": several("expert_parallel") or "all-to-all" in context,
+            "sendrecv": several("pipeline_parallel") or "ring" in context,
+        }
+        return tuple(name for name, used in found.items() if used)
+
+    def sequences(self, batches: Sequence[Value], tokens: int) -> tuple[int, ...]:
+        """Sequences of a step of the same tokens."""
+        return tuple(int(n) * self.tokens // tokens for n in batches)  # type: ignore[arg-type]
+
+
+assert set(COLUMNS) == set(TABLED)

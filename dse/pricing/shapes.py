@@ -1,0 +1,37 @@
+"""The structure of a catalogue workload as the model of layouts takes it."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields, replace
+
+from dse.catalog import Workload, shapes
+from dse.errors import DseError
+from dse.model.parallel.shape import Block, Latent, Transformer
+
+
+def transformer(workload: Workload, predicted: int = 0) -> Transformer:
+    """The transformer that a workload is.
+
+    predicted: layers of multi-token prediction that are trained beside it. Raises
+    :class:`~dse.errors.DseError` where the catalogue knows no structure of the workload.
+    """
+    if (shape := workload.shape) is None:
+        problem = "its blocks are not known, so that it cannot be laid out"
+        raise DseError(f"{workload.name}: {problem}; name a transformer, or give its config.json")
+    if any(block.cross for block, _ in shape.runs):
+        problem = "layouts of an encoder with a decoder are not modelled"
+        raise DseError(f"{workload.name}: {problem}; name an encoder or a decoder")
+    runs = tuple((_block(block), count) for block, count in shape.runs)
+    found = Transformer(workload.name, runs, shape.vocabulary, shape.tied, shape.positions)
+    # Patches of pictures, heads of pre-training, biases of experts.
+    found = replace(found, other_params=round(workload.params) - found.params)
+    if not predicted:
+        return found
+    return replace(found, runs=(*runs, (runs[-1][0], predicted)), predicted=predicted)
+
+
+def _block(block: shapes.Block) -> Block:
+    """The same sizes; the catalogue's block has more fields, which ``other_params`` counts."""
+    found = Block(*(getattr(block, field.name) for field in fields(Block)))
+    latent = Latent(*astuple(block.latent)) if block.latent else None
+    return replace(found, latent=latent)

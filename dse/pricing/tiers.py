@@ -1,0 +1,90 @@
+"""What exchanges of a layout reach and take, as profiles or else the catalogue have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.calibration.exchanges_part import ALLREDUCE, ALLTOALL, HALVES, SEND, ExchangeFit
+from dse.calibration.profile import Profile
+from dse.catalog.exchanges import OTHER, exchanges
+from dse.model.arrays import ArrayLike
+from dse.model.parallel.exchanges import Tiers
+
+# Share of Tiers -> the operations that tell it; the first ones' call and hop stand for all.
+OPERATIONS: Mapping[str, tuple[str, ...]] = {
+    "halves": HALVES, "all_reduce": (ALLREDUCE,), "exchange": (ALLTOALL,), "sends": (SEND,),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KnownTiers:
+    """tiers: the parameters. log_spread: standard deviation of the logarithm of each by its name.
+    measured: names of those that profiles tell."""
+
+    tiers: Tiers
+    log_spread: Mapping[str, float]
+    measured: frozenset[str]
+
+
+def tiers(
+    link_bytes_per_s: ArrayLike,
+    cards_bytes_per_s: ArrayLike,
+    profiles: Sequence[Profile] = (),
+    generation: str = OTHER,
+    network: str = OTHER,
+) -> KnownTiers:
+    """Tiers on links and cards of these speeds, as :class:`Tiers` has them.
+
+    profiles: those that suit; the first that measured an operation tells it. generation: of the
+    accelerators. network: name of the fabric between nodes. All-gather and reduce-scatter are one
+    share; where both were measured, their geometric mean, and the difference widens its spread.
+    """
+    usual = exchanges()
+    part = next((name for name in usual.hop_s if name in network), OTHER)
+    shares = usual.reached.get(generation, usual.reached[OTHER])
+    call_s = usual.call_s.get(generation, usual.call_s[OTHER])
+    values: dict[str, ArrayLike] = {
+        "call_s": call_s, "hop_s": usual.hop_s[part], "shared": usual.shared[part],
+    }  # fmt: skip
+    spread = {name: usual.spread[name] for name in values}
+    measured = set[str]()
+
+    def tell(name: str, found: tuple[float, float] | None, whole: ArrayLike = 1.0) -> None:
+        if found:
+            values[name], spread[name] = found[0] / np.maximum(whole, 1.0), found[1]
+            measured.add(name)
+
+    fits = {name: _first(operations, profiles) for name, operations in OPERATIONS.items()}
+    for name, own in fits.items():
+        across = f"{name}_across"
+        values[name] = shares.get(name, shares["halves"])
+        spread[name], spread[across] = usual.spread["inside"], usual.spread["across"]
+        tell(name, _mean(own, "link_bytes_per_s"), link_bytes_per_s)
+        tell(across, _mean(own, "cards_bytes_per_s"), cards_bytes_per_s)
+        if own and all(fit.cards_share for fit in own):
+            values[across] = float(np.exp(np.mean(np.log([fit.cards_share for fit in own]))))
+    for number in ("call_s", "hop_s"):
+        tell(number, next(filter(None, (_mean(own, number) for own in fits.values())), None))
+    if any(name.endswith("_across") for name in measured):
+        values["shared"] = Tiers.shared  # as the fits have it
+    found = Tiers(link_bytes_per_s, cards_bytes_per_s, **values, cards=usual.cards[part])
+    return KnownTiers(found, spread, frozenset(measured))
+
+
+def _first(operations: Iterable[str], profiles: Sequence[Profile]) -> list[ExchangeFit]:
+    """Of each operation the fit of the first profile that has one."""
+    own = ([p.exchanges[name] for p in profiles if name in p.exchanges] for name in operations)
+    return [fits[0] for fits in own if fits]
+
+
+def _mean(fits: Sequence[ExchangeFit], number: str) -> tuple[float, float] | None:
+    """Geometric mean of a number, and its spread with what the fits differ by; None if unknown."""
+    told = [fit for fit in fits if getattr(fit, number)]
+    if not told:
+        return None
+    logs = np.log([getattr(fit, number) for fit in told])
+    own = np.mean([fit.log_spread(number) ** 2 for fit in told])
+    return float(np.exp(logs.mean())), float(np.sqrt(own + logs.var()))
