@@ -12,7 +12,8 @@ from dse.errors import ArgumentError, DseError
 from dse.plan import POINTS
 from dse.spelling import meant
 
-LAUNCHERS = ("skypilot", "slurm", "torchrun")
+LAUNCHERS = ("skypilot", "slurm", "torchrun", "megatron", "torchtitan", "deepspeed", "nanotron")
+STARTS = f"What starts a point: {', '.join(LAUNCHERS)}; the last four are of layouts."
 TABLES = (".csv", ".parquet", ".xlsx")
 
 
@@ -32,7 +33,7 @@ def export(
     ] = False,
     form: Annotated[
         str | None,
-        typer.Option("--format", help="What starts a point: skypilot, slurm or torchrun."),
+        typer.Option("--format", help=STARTS),
     ] = None,
     row: Annotated[
         int | None,
@@ -71,10 +72,10 @@ def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> 
     from dse.calibration.files import write_text
     from dse.report.document_files import read_document
     from dse.report.front_row import point_at
-    from dse.report.launch import FORMATS, launch_file
+    from dse.report.launch import launch_file
 
-    if form not in FORMATS:
-        remedy = meant(form, FORMATS, f"use {', '.join(FORMATS)}")
+    if form not in LAUNCHERS:
+        remedy = meant(form, LAUNCHERS, f"use {', '.join(LAUNCHERS)}")
         raise ArgumentError("--format", f"'{form}' is not known", remedy)
     document = read_document(folder)
     name = "the recommended point" if row is None else f"row {row} of the front"

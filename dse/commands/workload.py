@@ -37,8 +37,8 @@ def from_hf(
     ] = None,
 ) -> None:
     """Print the workload that a config.json describes: > mine.yaml, then workload: mine.yaml."""
-    from dse.catalog.model_config import MOST_TOKENS, workload_of_config
-    from dse.catalog.workload_text import workload_text
+    from dse.catalog import workload_of_config, workload_text
+    from dse.catalog.model_config import MOST_TOKENS
     from dse.errors import ArgumentError, StudyError
 
     if not os.path.exists(config):

@@ -63,6 +63,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "rival": _named(document, others[0], gains) if open_ else None,
         "times": document.objectives.maximize == "speedup",
         "run": _run(document),
+        "placed": "; ".join(words.of_layout(document.recommended, {document.objectives.maximize})),
         "software": _software(document, gains),
         "present": present,
         "within": _within(document),
@@ -159,7 +160,11 @@ def _settings(document: RunDocument) -> str:
     """What to set on the baseline's machines: its settings that differ from the baseline's."""
     found = document.without_buying
     now = words.settings(document.baseline)
-    return ", ".join(one for one in words.settings(found) if one not in now) if found else ""
+    if found is None:
+        return ""
+    told = words.settings(found)
+    degrees = told[: words.DEGREES] if words.laid_out(found.config) else []
+    return ", ".join(one for one in told if one not in now or one in degrees)
 
 
 def _named(document: RunDocument, choice: Choice, gains: Collection[str]) -> Named:

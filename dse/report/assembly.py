@@ -22,6 +22,7 @@ from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
+    layout,
     money,
     none_feasible,
     provenance,
@@ -180,6 +181,7 @@ def build(
         repricing=repricing(draws, chosen.position),
         prices=part_prices(problem),
         none_feasible=none_feasible.none_feasible(outcome),
+        layout=layout.of_point(problem.points_at(values)),
     )
     found, state = of_run(problem, document, values)
     return replace(document, remarks=found, state=state)
@@ -210,6 +212,7 @@ def sample(problem: Problem, seed: int) -> Sample:
     picked = np.unique(generator.integers(0, size, count)) if size > count else np.arange(size)
     points = [problem.space.point(int(index)) for index in picked]
     most, least, *_ = problem.study.objectives
+    study_layouts = problem.study.laid_out
     rows: list[tuple[float, float, str, int]] = []
     for where, evaluation in problem.rows(points):
         passed = constraints.met(evaluation, problem.study, len(where))
@@ -217,7 +220,10 @@ def sample(problem: Problem, seed: int) -> Sample:
         cost = np.broadcast_to(evaluation[least.name], passed.shape)
         gpus = np.broadcast_to(evaluation.gpus, passed.shape)
         for row in np.flatnonzero(passed):
-            aggregation = str(points[int(where[row])]["aggregation"])
+            values = points[int(where[row])]
+            aggregation = str(values["aggregation"])
+            if study_layouts:
+                aggregation = f"TP {values['tensor_parallel']}"
             rows.append((float(cost[row]), float(gain[row]), aggregation, int(gpus[row])))
     # Points come grouped by structure: thin them at random, not by cutting off the last groups.
     kept = np.sort(generator.permutation(len(rows))[:SAMPLED])

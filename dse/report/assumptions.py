@@ -18,6 +18,11 @@ from dse.report.words import STACK
 from dse.study import IGNORED, Value
 from dse.study.quantities import RENT, facts_of
 
+HIDDEN_LOADING = (
+    "Loading token streams is taken as hidden behind computing. All nodes are taken as equally "
+    "fast, with the network to themselves."
+)
+
 
 def assumptions(
     problem: Problem, recommended: Mapping[str, Value | None] | None = None
@@ -33,7 +38,7 @@ def assumptions(
     lines += gradients.assumed_lines(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         lines.append(_of_tensors(problem))
-    lines.append(_of_scale(problem))
+    lines.append(HIDDEN_LOADING if problem.study.laid_out else _of_scale(problem))
     lines += [*goodput.assumed(problem, recommended), *money.assumed(problem)]
     lines.append(
         "Switches form the least fat tree, with full bisection unless a study oversubscribes it, "
@@ -129,7 +134,8 @@ def _of_activations(problem: Problem) -> list[str]:
 def _of_site(problem: Problem) -> Iterator[str]:
     """What stands for the samples' size, the network of rented machines, and the electricity."""
     study = problem.study
-    if np.isnan(hardware.number(problem.workload.input_bytes)):
+    unknown = np.isnan(hardware.number(problem.workload.input_bytes))
+    if unknown and not study.laid_out:
         yield "The size of an input sample is unknown; loading it is assumed to cost nothing."
     rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:

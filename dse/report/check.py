@@ -34,13 +34,14 @@ class Checked:
     hand that the study does not name and that would price some points -> of which aggregations.
     named: profiles that the study names, without those that price nothing; rates: how many training
     rates they hold. rates_at_hand: the user's own profiles of such rates that it does not name ->
-    how many.
+    how many. no_layouts: combinations of values that are no layout, by the rule that says so.
     """
 
     study: str
     points: int | None
     estimated_s: float | None
     estimated_bytes: float | None
+    no_layouts: Mapping[str, int]
     priced_whole_because: tuple[str, ...]
     engine: str
     reason: str
@@ -66,6 +67,7 @@ def checked(problem: Problem) -> Checked:
         points=problem.points,
         estimated_s=None if expected is None else expected.seconds,
         estimated_bytes=None if expected is None else expected.bytes,
+        no_layouts={} if problem.points is None else problem.space.removed,
         priced_whole_because=tuple(bounds.steps_decide(study)),
         engine=engine,
         reason=reason,
@@ -128,10 +130,13 @@ def lines(problem: Problem) -> list[str]:
     out.append(f"  baseline         {baseline}")
     if study.baseline.assumed:
         assumed = ", ".join(study.baseline.assumed)
-        out.append(f"                   (not given, so the first: {assumed})")
+        first = "the first, with its fastest layout" if study.laid_out else "the first"
+        out.append(f"                   (not given, so {first}: {assumed})")
     if study.constraints:
         texts = ", ".join(constraint.text for constraint in study.constraints)
         out.append(f"  constraints      {texts}")
+    if found.no_layouts and problem.points is not None:
+        out += _layout_lines(found.no_layouts, problem.points)
     out += _feasible_lines(found.feasible, problem.points)
     if found.measured:
         out += _measured_lines(found)
@@ -151,6 +156,16 @@ def lines(problem: Problem) -> list[str]:
     if found.feasible.whole and not found.feasible.feasible:
         return [*out, f"{size}; none is feasible, and dse run says what comes nearest"]
     return [*out, f"ok: {size}"]
+
+
+def _layout_lines(removed: Mapping[str, int], points: int) -> list[str]:
+    """How many of all combinations are layouts, and what each rule removed."""
+    every = points + sum(removed.values())
+    out = [f"  {'layouts':<16} {points:,} of {every:,} combinations of all values"]
+    for number, (rule, count) in enumerate(sorted(removed.items(), key=lambda one: -one[1])):
+        label = "" if number else "removed unless"
+        out.append(f"  {label:<16} {count:>15,}  {rule}")
+    return out
 
 
 def _feasible_lines(found: Feasible, points: int | None) -> list[str]:

@@ -330,6 +330,57 @@ class Power:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RankGroup:
+    """Ranks that exchange something. name: what they share. ranks: of a group,
+    ``stride`` from one to the next; nodes: that it touches. seconds: of a step that nothing
+    hides."""
+
+    name: str
+    ranks: int
+    stride: int
+    nodes: int
+    link: str
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineStage:
+    """A stage of a pipeline. layers: of the model; embedding, head: whether it has them. seconds:
+    of a micro-batch, without sends. memory: bytes of a rank, by the names of
+    :data:`dse.model.memory.PARTS`."""
+
+    layers: int
+    embedding: bool
+    head: bool
+    seconds: float
+    memory: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """A transformer laid out. replicas: data ranks. micro_batches: of a step and replica. tensor,
+    context: degrees. node: ranks that share the fast links. schedule, virtual: of the pipeline.
+    memory_bytes: of an accelerator."""
+
+    replicas: int
+    tensor: int
+    context: int
+    node: int
+    micro_batches: int
+    schedule: str
+    virtual: int
+    memory_bytes: float
+    groups: tuple[RankGroup, ...]
+    stages: tuple[PipelineStage, ...]
+
+    @property
+    def heaviest(self) -> int:
+        """The stage that needs most memory, from 0."""
+        totals = [sum(stage.memory.values()) for stage in self.stages]
+        return totals.index(max(totals))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
@@ -342,7 +393,8 @@ class Explained(Point):
     quantity, None where there is none; bill: what is ordered for it, or rented where the study's
     money is rent; rented: what is rented where it counts purchase and rent; goodput: the share of a
     run's time that trains; target: of its run, in words; ownership: buying beside renting; rental:
-    the terms, in words; power: what draws its watts."""
+    the terms, in words; power: what draws its watts; layout: where ranks stand, of a
+    transformer that is laid out."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -363,3 +415,4 @@ class Explained(Point):
     ownership: Owned | None = None
     rental: str = ""
     power: Power | None = None
+    layout: Layout | None = field(default=None, metadata=IF_ANY)

@@ -16,6 +16,7 @@ from dse.report.certainty.facts import Certainty
 from dse.report.design_point import (
     Baseline,
     Bounds,
+    Layout,
     Owned,
     Point,
     Recommended,
@@ -360,7 +361,7 @@ class RunDocument:
     beside renting it. owned: what stands there already, in words; None where nothing does.
     repricing: None where no price changes what the study compares. prices: of the parts that the
     search may choose. remarks: the heaviest first. state: how near the answer is to being
-    signed."""
+    signed. layout: of the recommended point, where it is one."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -412,6 +413,7 @@ class RunDocument:
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
     none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)
+    layout: Layout | None = field(default=None, metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dse.model.memory import PARTS
 from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
-from dse.report import approaches, bills, goodput, money, power, training_runs, words
+from dse.report import approaches, bills, goodput, layout, money, power, training_runs, words
 from dse.report.design_point import Bounds, Explained
+from dse.study.axes import ACCUMULATION
 from dse.study.quantities import COSTS, POWER
 
 _MS = 1e3
@@ -21,6 +22,8 @@ def lines(point: Explained) -> list[str]:
         said = "  (not in the study: never tried)" if name in point.not_searched else ""
         if not words.matters(point, name):
             said = "  (does not matter here)"
+            if name == ACCUMULATION:
+                said = "  (follows from the global batch)"
         if label:
             out.append(f"{name:<16} {label}{said}")
     if point.servers is not None and not point.config.get(_SERVERS):
@@ -80,6 +83,8 @@ def lines(point: Explained) -> list[str]:
     for name, of_part in point.memory.items():
         if of_part:
             out.append(f"  {PARTS[name].title:<24} {words.size(of_part)}")
+    if point.layout:
+        out += ["", *layout.lines(point.layout), ""]
     if point.memory_short:
         out.append(f"does not fit     {point.memory_short}")
     reasons_outside = () if point.evidence == words.FORMULA else point.why_outside
@@ -120,6 +125,10 @@ def _run(point: Explained) -> list[str]:
         )
         if name == training_runs.TIME.name and run.start_up_s:
             said += f", {words.duration(run.start_up_s)} of it the start-up of the machines"
+        lasts, kept = point.quantity(name), point.goodput
+        if name == training_runs.TIME.name and point.layout and kept and lasts:
+            trains = (lasts - (run.start_up_s or 0.0)) * kept.share
+            said += f", {words.duration(trains)} without failures and checkpoints"
         out.append(f"{phrase.title:<16} {said}" + f"  ({words.INTERVAL} {ends})" * bool(ends))
     return out
 

@@ -23,12 +23,13 @@ from dse.errors import ArgumentError, DseError, OutputError, StudyError
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import summed_format
+from dse.pricing.layout_tables import LayoutTable
 from dse.pricing.problem import Problem
 from dse.report import origin
 from dse.report.document import RunDocument
-from dse.report.front_columns import Column, axis_column, front_columns, quantity_column
+from dse.report.front_columns import Column, axis_columns, front_columns, quantity_column
 from dse.search import cells, exhaustive
-from dse.study.axes import GRADIENT
+from dse.study.axes import GRADIENT, LAYOUT
 from dse.study.quantities import QUANTITIES
 from dse.study.space import Box
 
@@ -127,14 +128,19 @@ def _axes(problem: Problem, box: Box, at: NDArray[np.intp]) -> Iterator[Column]:
         labels[GRADIENT] = [summed_format(slab.fixed)] * len(at)
     places = np.unravel_index(at, box.shape) if box.shape else ()
     for axis, part, place in zip(slab.axes, box.slices, places, strict=True):
+        if axis.name == LAYOUT:
+            table: LayoutTable = axis.values  # type: ignore[assignment]
+            for name, found in table.coordinates(part.start + place).items():
+                texts = np.array([str(value) for value in found.values], dtype=object)
+                labels[name] = texts[found.at].tolist()
+            continue
         labels[axis.name] = np.array(axis.labels[part], dtype=object)[place].tolist()
     of_axis: dict[str, set[str]] = {}
     for axis in (*study.axes, *study.defaults):
         of_axis.setdefault(axis.name, set()).update(axis.labels)
     for condition in study.conditions:
         of_axis.setdefault(condition.axis, set()).update(condition.labels)
-    for name, its_labels in of_axis.items():
-        yield axis_column(name, labels[name], its_labels)
+    yield from axis_columns(labels, of_axis)
 
 
 def _quantities(
@@ -147,6 +153,8 @@ def _quantities(
     """Every quantity that is no axis, of the points ``at`` of a box; None where it is unknown."""
     for row in QUANTITIES.values():
         if row.name in axes or (row.needs_target and problem.study.target is None):
+            continue
+        if row.laid_out and not problem.study.laid_out:
             continue
         numbers = np.broadcast_to(evaluation[row.name], shape).ravel()[at]
         values = [value if isfinite(value) else None for value in numbers.tolist()]

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dse.model.terms import TERMS
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
-from dse.report.words import cost, cost_interval, rate_interval
-from dse.study.axes import spoken
+from dse.report.words import cost, cost_interval, laid_out, rate_interval
+from dse.study.axes import BATCH, MICRO_BATCH, spoken
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.units import DIMENSIONS
 
@@ -118,9 +118,23 @@ def _objective(document: RunDocument, sense: Sense) -> tuple[str, str, str]:
 
 
 def _axes(document: RunDocument) -> Iterator[Column]:
-    for axis in document.axes:
-        labels = [point.config.get(axis.name, "") for point in document.front]
-        yield axis_column(axis.name, labels, {*axis.values, *labels})
+    values = {axis.name: axis.values for axis in document.axes}
+    own = (name for point in document.front[:1] for name in point.config)
+    labels = {
+        name: [point.config.get(name, "") for point in document.front] for name in (*values, *own)
+    }
+    yield from axis_columns(labels, values)
+
+
+def axis_columns(
+    labels: Mapping[str, Sequence[str]], of_axis: Mapping[str, Iterable[str]]
+) -> Iterator[Column]:
+    """The columns of axes, those of a study first; a layout has its micro-batch by both names."""
+    for name in dict.fromkeys([*of_axis, *(labels if laid_out(labels) else ())]):
+        column = axis_column(name, labels[name], {*of_axis.get(name, ()), *labels[name]})
+        yield column
+        if name == BATCH and laid_out(labels):
+            yield replace(column, name=MICRO_BATCH, title=axis_title(MICRO_BATCH))
 
 
 def _others(document: RunDocument) -> Iterator[Column]:

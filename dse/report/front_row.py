@@ -79,6 +79,9 @@ class Rows:
             workload=study.workload_title or study.workload,
             intervals=by_name(point.interval),
             bill=next(bills, ()),
+            layout=self.document.layout
+            if point.config == self.document.recommended.config
+            else None,
         )
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 from dse import catalog
 from dse.calibration.throughput_part import aggregation_names
+from dse.errors import ArgumentError
 from dse.model.aggregation.library_rules import AUTO, BY_NAME
 from dse.model.step import PARAMETER_SERVER
-from dse.report import words
+from dse.report import launch_layout, words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.templating import filled
@@ -24,7 +25,7 @@ from dse.study.axes import ROWS
 from dse.study.money import SPOT
 from dse.units import parse
 
-FORMATS = ("skypilot", "slurm", "torchrun")
+FORMATS = ("skypilot", "slurm", "torchrun")  # of any point
 PORT = 29500  # torch.distributed's own
 ACCELERATORS = {
     "a10": "A10", "a100-pcie-80gb": "A100-80GB", "a100-sxm4-40gb": "A100",
@@ -58,7 +59,17 @@ class Start:
 
 
 def launch_file(document: RunDocument, point: Point, name: str, form: str) -> str:
-    """What starts a point, in one of :data:`FORMATS`. name: what the answer calls the point."""
+    """What starts a point. name: what the answer calls it. form: of :data:`FORMATS`, or of
+    :data:`.launch_layout.FORMATS`.
+
+    Raises :class:`~dse.errors.ArgumentError` where a format is of layouts and the point is none.
+    """
+    layout = None
+    if words.laid_out(point.config):
+        layout = launch_layout.told(document, point, form)
+    elif form in launch_layout.FORMATS:
+        problem = f"{form} is of transformers that are laid out, and this point is none"
+        raise ArgumentError("--format", problem, f"use {', '.join(FORMATS)}")
     nodes = max(1, point.nodes)
     aggregation, node = words.label(point, "aggregation"), words.label(point, "node")
     device = point.config.get("accelerator") or catalog.node(node).accelerator
@@ -67,6 +78,9 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
     told = {row.variable: said for row in ROWS
             if row.variable and (said := words.label(point, row.name))}  # fmt: skip
     known = aggregation_names().get(aggregation)
+    if layout is not None:
+        told |= launch_layout.environment(layout)
+    script = "pretrain_gpt.py" if form == "megatron" else "train.py"
     began_s = point.run and point.run.start_up_s
     return filled(f"launch/{form}.j2", {"d": {
         "study": document.study.name,
@@ -78,7 +92,8 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
         "version": document.versions.get("dse", ""),
         "created": document.created,
         "spot": document.study.rental == SPOT,
-        "script": '"${TRAIN_SCRIPT:-train.py}"',
+        "layout": layout,
+        "script": f'"${{TRAIN_SCRIPT:-{script}}}"',
         "port": PORT,
         "nodes": nodes,
         "per_node": -(-point.gpus // nodes),

@@ -155,8 +155,11 @@ def _speed(document: RunDocument, point: Point) -> Fact:
     speedup, ends = words.with_interval(point.speedup, bounds, "x")
     if point.same_as(document.baseline):  # 1x by definition
         ends = words.interval(words.rate_interval(point), "samples/s")
-    rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
-    return Fact("Speed", f"{speedup} the baseline", "; ".join(filter(None, [rate, _range(ends)])))
+    rates = words.of_layout(point) or [
+        f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
+    ]
+    notes = "; ".join(filter(None, [*rates, _range(ends)]))
+    return Fact("Speed", f"{speedup} the baseline", notes)
 
 
 def _met(document: RunDocument, point: Point) -> Fact:

@@ -15,6 +15,7 @@ from dse.report import figures, sections
 from dse.report.certainty.section import certainty_figure
 from dse.report.deal import deal
 from dse.report.document import RunDocument
+from dse.report.layout_figures import layout_figures
 from dse.report.style import NIGHT
 from dse.report.templating import TEMPLATES, embed, environment
 from dse.report.waterfall_figure import waterfall_figure
@@ -36,6 +37,7 @@ def render_page(document: RunDocument) -> str:
         "front": figures.front_figure(document),
         "time": figures.time_figure(document),
         **({"waterfall": waterfall_figure(document)} if document.waterfall else {}),
+        **(layout_figures(document.layout) if document.layout else {}),
         **({"certainty": certainty_figure(document)} if document.certainty else {}),
     }
     return template.render(

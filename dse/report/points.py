@@ -20,6 +20,7 @@ from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
+from dse.pricing.laid_out import LaidOut
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import Ends, intervals
@@ -27,6 +28,7 @@ from dse.report import (
     goodput,
     gradients,
     hosts,
+    layout,
     money,
     own_rates,
     power,
@@ -50,8 +52,8 @@ from dse.report.words import FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
-from dse.study.axes import AUTO_FORMAT, GRADIENT
-from dse.study.quantities import COSTS, QUANTITIES
+from dse.study.axes import ACCUMULATION, AUTO_FORMAT, AXES, GRADIENT
+from dse.study.quantities import COSTS, OF_LAYOUTS, QUANTITIES
 
 
 def describe(
@@ -84,6 +86,8 @@ def _described(
     evaluation = problem.point(values)
     step = evaluation.step
     names = {objective.name for objective in problem.study.objectives} | {"speedup"}
+    if problem.study.laid_out:
+        names |= {row.name for row in OF_LAYOUTS}
     points = problem.points_at(values)
     outside = points.why_outside()
     found = Point(
@@ -118,15 +122,19 @@ def _described(
         if front
         else (),
     )
-    return replace(found, others=_others(evaluation, found)) if front else found
+    if not front:
+        return found
+    return replace(found, others=_others(evaluation, found, problem.study.laid_out))
 
 
-def _others(evaluation: Evaluation, point: Point) -> Mapping[str, float] | None:
+def _others(evaluation: Evaluation, point: Point, laid_out: bool) -> Mapping[str, float] | None:
     """The quantities that are neither axes nor said of a point already; None where none is."""
     numbers = {
         row.name: _scalar(evaluation[row.name])
         for row in QUANTITIES.values()
-        if row.name not in point.config and point.quantity(row.name) is None
+        if row.name not in point.config
+        and point.quantity(row.name) is None
+        and (laid_out or not row.laid_out)
     }
     return {name: number for name, number in numbers.items() if number is not None} or None
 
@@ -157,6 +165,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         ownership=money.of_point(problem, values),
         rental=money.terms(problem),
         power=power.of_point(problem, values),
+        layout=layout.of_point(points),
     )
 
 
@@ -170,7 +179,11 @@ def by_name(interval: Interval | None) -> dict[str, Bounds | None]:
 def _searched(problem: Problem, name: str, values: Mapping[str, Value | None]) -> bool:
     """Whether a search may try a point's value of an axis, by whatever name."""
     value = values[name]
-    if value is None or problem.study.has(name, value):
+    follows = problem.study.laid_out and (
+        name == ACCUMULATION
+        or (problem.study.axis(name) is None and str(value) == (AXES[name].usual or "1"))
+    )
+    if value is None or follows or problem.study.has(name, value):
         return True
     by_itself = name == GRADIENT and problem.study.has(name, AUTO_FORMAT)
     return by_itself and value == usual_format(values)
@@ -208,7 +221,9 @@ def _paid(points: Points) -> Paid | None:
 def _library_choice(points: Points) -> LibraryChoice | None:
     """What a library chooses by its rules at a point; None where no rules choose."""
     authority = points.aggregation.authority
-    if authority is None or not points.problem.step_model.measurable:
+    if isinstance(points, LaidOut) or authority is None:
+        return None
+    if not points.problem.step_model.measurable:
         return None
     algorithms = tuple(
         MessageAlgorithm(
@@ -217,7 +232,7 @@ def _library_choice(points: Points) -> LibraryChoice | None:
             messages=choice.messages,
             bytes=(choice.least_bytes, choice.most_bytes),
         )
-        for choice in points.aggregation.choices(points.gradients, points)
+        for choice in points.aggregation.choices(points.gradients, points.layout)
     )
     if not algorithms and np.any(points.gpus > 1):
         return None  # a profile measured what the library chose here
@@ -328,7 +343,7 @@ def _scalar(value: Array) -> float | None:
 def _folded_ranks(points: Points) -> int:
     """How many ranks of a point are beyond a power of two where that lengthens a message."""
     model = points.aggregation
-    taken = {choice.algorithm for choice in model.choices(points.gradients, points)}
+    taken = {choice.algorithm for choice in model.choices(points.gradients, points.layout)}
     names = taken or set(model.algorithms)
     if not points.problem.step_model.measurable or not any(
         ALGORITHMS[name].folds for name in names

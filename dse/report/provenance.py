@@ -8,13 +8,14 @@ from dataclasses import replace
 from dse import catalog
 from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
+from dse.catalog.stacks import layout_stacks
 from dse.pricing import offers, profile_use, target
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.document import TransportRow
 from dse.study import Wire
-from dse.study.axes import LINKS
+from dse.study.axes import LAYOUT_STACKS, LINKS
 
 
 def mentioned(problem: Problem, axis: str) -> list[str]:
@@ -37,7 +38,9 @@ def transports(problem: Problem) -> list[TransportRow]:
         note = f"model {problem.study.model} does not distinguish transports"
         return [TransportRow(name=name, title=catalog.transport(name).title, calibrated=False,
                              note=note) for name in used_transports(problem)]  # fmt: skip
-    rows = []
+    rows: list[TransportRow] = []
+    if problem.study.laid_out and set(problem.study.values("stack")) <= {*LAYOUT_STACKS}:
+        return rows  # layouts exchange in ways of their own
     for transport in used_transports(problem):
         used = [
             problem.aggregation(name)
@@ -115,6 +118,9 @@ def sources(problem: Problem) -> list[Citation]:
     for item, facts in approaches.sources(problem):
         add(item, facts)
     for name in mentioned(problem, "stack") or [USUAL_STACK]:
+        if name in layout_stacks():
+            add(f"stack {name}", layout_stacks()[name].facts)
+            continue
         add(f"memory, stack {name}", catalog.footprints()[name].facts)
         if mentioned(problem, "node") and problem.images_per_core_s(name) is not None:
             add(f"decoding, stack {name}", catalog.decoding().facts[name])

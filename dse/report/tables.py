@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -112,6 +112,7 @@ def front_table(document: RunDocument) -> FrontTable:
     times = [training_runs.BESIDE[name] for name in _timed(document)]
     heads = [("#", True), *((capital(how.title), True) for how in measures),
              *((capital(how.title), True) for how in times), ("Step", True),
+             *((head, True) for head in _of_layouts(document)),
              (capital(words.BEHIND), False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
@@ -136,6 +137,21 @@ def _timed(document: RunDocument) -> list[str]:
     time = training_runs.TIME.name
     aims = {document.objectives.named(sense) for sense in document.objectives.senses}
     return [] if document.target is None or time in aims else [time]
+
+
+def _of_layouts(
+    document: RunDocument,
+) -> dict[str, tuple[str, Callable[[float | None], str]]]:
+    """What layouts are told by besides the study's objectives: heading -> quantity, its text."""
+    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
+    if not words.laid_out(document.baseline.config):
+        return {}
+    told: dict[str, tuple[str, Callable[[float | None], str]]] = {
+        "Tokens/s per GPU": ("tokens_per_s_per_gpu", lambda value: words.count(value or 0.0)),
+        "MFU": ("mfu", lambda value: words.percent(value or 0.0)),
+        "DP": ("data_parallel", lambda value: words.count(value or 0.0)),
+    }
+    return {head: one for head, one in told.items() if one[0] not in aims}
 
 
 def _sortable(value: float | None) -> float:
@@ -167,6 +183,8 @@ def _front_row(
         *((_sortable(point.quantity(name)), training_runs.amount(name, point.quantity(name)))
           for name in _timed(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
+        *((_sortable(point.quantity(name)), show(point.quantity(name)))
+          for name, show in _of_layouts(document).values()),
         (words.says_who(point),) * 2,
         (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus))),
     ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
-from math import floor, isfinite, log10
+from math import floor, isfinite, log10, prod
 from typing import Protocol
 
 from dse import catalog
@@ -13,7 +13,19 @@ from dse.calibration.ps_part import PS
 from dse.calibration.runners.registry import measuring
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
-from dse.study.axes import AXES, HARDWARE, ROWS, SOFTWARE, spoken
+from dse.study.axes import (
+    ACCUMULATION,
+    AXES,
+    BATCH,
+    GLOBAL_BATCH,
+    HARDWARE,
+    LAYOUT_STACKS,
+    OF_LAYOUT,
+    REPLICA,
+    ROWS,
+    SOFTWARE,
+    spoken,
+)
 from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
 
 UNKNOWN = "unknown"
@@ -23,6 +35,7 @@ _CAPITAL = "capital"
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
 _VENDORS = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
 STACK = "stack"  # the axis of the training software
+DEGREES = 3  # of a layout that are always said: TP, PP, DP
 
 
 class _Titled(Protocol):
@@ -168,6 +181,10 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
         return UNKNOWN
     if unit in ("x", "s"):
         return f"{significant(value, digits)}x" if unit == "x" else duration(value, digits)
+    if unit == "%":
+        return f"{significant(100 * value, digits)} %"
+    if unit == "B":
+        return scaled(value, _BYTES, digits)
     if unit.startswith("USD"):
         return f"USD {scaled(value, COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
     if unit == "J":
@@ -216,9 +233,11 @@ def cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> floa
 
 def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
     """The interval of what is maximized."""
-    if document.objectives.maximize == "throughput":
+    name = document.objectives.maximize
+    if name == "throughput":
         return rate_interval(point)
-    return point.interval.speedup if point.interval else None
+    own = point.interval.costs.get(name) if point.interval else None
+    return own or (point.interval.speedup if point.interval else None)
 
 
 def rate_interval(point: Point) -> Bounds | None:
@@ -332,7 +351,42 @@ def settings(point: Described, beside: Described | None = None) -> list[str]:
     """How it trains, in phrases: aggregation, batch, precision, software. beside: as of
     :func:`describe`."""
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
-    return _said(point, SOFTWARE, {STACK} if differs else set())
+    if not laid_out(point.config):
+        return _said(point, SOFTWARE, {STACK} if differs else set())
+    usual = label(point, STACK) == LAYOUT_STACKS[0] and not differs
+    unsaid = {BATCH, ACCUMULATION, *OF_LAYOUT, *([STACK] if usual else [])}
+    return [*layout(point), *_said(point, {*SOFTWARE} - unsaid)]
+
+
+def laid_out(config: Container[str]) -> bool:
+    """Whether a point is a layout of a transformer."""
+    return REPLICA[0] in config
+
+
+def replicas(point: Described) -> int:
+    """The data ranks of a layout."""
+    return round(point.gpus / prod(int(point.config.get(axis) or 1) for axis in REPLICA))
+
+
+def of_layout(point: Point, besides: Collection[str] = ()) -> list[str]:
+    """How fast a layout trains, in phrases; none of another point. besides: said already."""
+    rate, used = point.quantity("tokens_per_s_per_gpu"), point.quantity("mfu")
+    said = {
+        "tokens_per_s_per_gpu": "" if rate is None else f"{count(rate)} tokens/s per GPU",
+        "mfu": "" if used is None else f"MFU {significant(100 * used)} %",
+    }
+    return [text for name, text in said.items() if text and name not in besides]
+
+
+def layout(point: Described) -> list[str]:
+    """How a transformer is laid out, in phrases: TP, PP and DP always, the rest where it does
+    anything: ``TP 4``, ``PP 2``, ``DP 16``, ``ZeRO-1``, ``micro-batch 1``, ..."""
+    own = {BATCH: f"micro-batch {label(point, BATCH)}"}
+    said = {axis: "".join(_said(point, {axis})) for axis in OF_LAYOUT} | own
+    first, last = REPLICA[:2], (BATCH, "recompute", GLOBAL_BATCH)
+    between = [axis for axis in OF_LAYOUT if axis not in (*first, *last)]
+    degrees = [*(said[axis] for axis in first), f"DP {count(replicas(point))}"]
+    return [*degrees, *filter(None, (said[axis] for axis in (*between, *last)))]
 
 
 def _said(point: Described, axes: Collection[str], even_usual: Collection[str] = ()) -> list[str]:

@@ -12,6 +12,7 @@ from dse.pricing.constraints import unmet
 from dse.report import markdown, page, sections, templating
 from tests.pricing import studies
 from tests.report.documents import document, read, written
+from tests.report.laid_out import laid_out
 from tests.report.searched import searched
 
 
@@ -31,6 +32,7 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
 def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Path) -> None:
     """It has nothing else of the document, and no fact is handed over in vain."""
     run = searched(tmp_path, studies.SMALL + "what_if: accelerator\n").document
+    layouts = laid_out(tmp_path).document
     environment = templating.environment("html")
     assert environment.loader is not None
     for section in sections.SECTIONS:
@@ -38,7 +40,8 @@ def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Pat
         tree = environment.parse(source)
         own = {name.name for name in tree.find_all(nodes.Name) if name.ctx == "store"}
         said = meta.find_undeclared_variables(tree) - own - environment.globals.keys()
-        assert said == set(section.facts(run) or {}), section.name
+        facts = section.facts(run) or section.facts(layouts) or {}
+        assert said == set(facts), section.name
 
 
 def test_page_and_text_are_made_of_the_same_blocks() -> None:

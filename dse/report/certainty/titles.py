@@ -18,6 +18,7 @@ from dse.search.certainty.sources import (
 )
 
 NETWORK, RENTED, _EXTRA = "network ", " for rent", "extra "
+LAYOUTS = "layouts"  # kind of what the step of a layout errs by
 _TITLES: Mapping[str, str] = {
     COMPUTING: "how fast accelerators compute",
     FITTED_COSTS: "the fit of measured communication",
@@ -51,6 +52,10 @@ def title(name: str) -> str:
         return price_title(detail)
     if kind == COMMUNICATION:
         return f"communication by {detail}"
+    if kind == LAYOUTS:
+        what, _, whose = detail.partition(" ")
+        known = words.title("accelerator", what)
+        return f"computing of {known} in {whose}" if known != what else f"layouts: {detail}"
     return source.replace("_", " ").replace(": ", ", ")
 
 

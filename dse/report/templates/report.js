@@ -14,7 +14,7 @@
     for (const section of document.querySelectorAll("main > section:not(#glossary)")) {
       const told = new Set();
       const walker = document.createTreeWalker(section, NodeFilter.SHOW_TEXT, (node) =>
-        node.parentElement.closest("abbr, a, button, select, pre, code, h2, h3, .chart")
+        node.parentElement.closest("abbr, a, button, select, pre, code, h2, h3, svg, .chart")
           ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
       const texts = [];
       while (walker.nextNode()) texts.push(walker.currentNode);
