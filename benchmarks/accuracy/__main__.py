@@ -18,6 +18,7 @@ from benchmarks.accuracy import (
     choice,
     computing,
     lab,
+    layout_board,
     money,
     public_logs,
     scale,
@@ -103,6 +104,7 @@ def main() -> None:
         if put(path, "accuracy", content):
             print(f"updated {path.name}")
     money.write(beside_speed)
+    layout_board.main()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.networks import convolutional
-from benchmarks.networks.transformer import transformer
+from benchmarks.networks import transformer as closed_forms
 from dse import catalog
 from dse.catalog import Workload, transformers
 from dse.catalog.rows_of_work import Network
@@ -77,7 +77,7 @@ def bert_squad(size: str) -> Workload:
 @cache
 def mpt(size: str, tokens: int) -> Workload:
     """MPT of llm-foundry; size: a key of :data:`MPT`."""
-    found = transformers.gpt(*MPT[size], MPT_VOCABULARY, tokens, bias=False)
+    found = closed_forms.gpt(*MPT[size], MPT_VOCABULARY, tokens, bias=False)
     return _workload(f"mpt-{size}-s{tokens}", "mpt", found)
 
 
@@ -85,7 +85,7 @@ def mpt(size: str, tokens: int) -> Workload:
 def gpt(hidden: int, layers: int, heads: int, vocabulary: int, tokens: int) -> Workload:
     """A GPT of any size."""
     name = f"gpt-{hidden}-{layers}-{heads}-{vocabulary}-s{tokens}"
-    return _workload(name, "gpt", transformers.gpt(hidden, layers, heads, vocabulary, tokens))
+    return _workload(name, "gpt", closed_forms.gpt(hidden, layers, heads, vocabulary, tokens))
 
 
 @cache
@@ -97,13 +97,13 @@ def llama(
     if shape in CATALOGUED:
         return known(CATALOGUED[shape])
     name = f"llama-{hidden}-{layers}-{kv_heads}-{ffn}-{vocabulary}-s{tokens}"
-    return _workload(name, "llama", transformers.llama(*shape))
+    return _workload(name, "llama", closed_forms.llama(*shape))
 
 
 @cache
 def bart_large() -> Workload:
     """BART large on 128 + 128 tokens."""
-    found = transformer(1024, 12, 16, 4096, 50265, 128, 128, positions=1026)
+    found = closed_forms.transformer(1024, 12, 16, 4096, 50265, 128, 128, positions=1026)
     return _workload("bart-large-s128", "bart-large", found)
 
 

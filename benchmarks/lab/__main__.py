@@ -1,5 +1,5 @@
 """The emulated cluster: ``python -m benchmarks.lab --quick | measure | gloo | training |
-lockstep | show``.
+lockstep | layouts | show``.
 
 --quick    two and three hosts, shaped rates, verified allreduce by every transport, one training
            step (under 90 s)
@@ -7,6 +7,7 @@ measure    one more run of every allreduce start (about 10 minutes); adds to res
 gloo       more runs of every start of gloo (about 6 minutes); adds to results/
 training   training steps on 2, 4 and 8 hosts (about 6 minutes); adds to results/
 lockstep   what decides whether an exchange takes the wire once or twice (6 minutes); writes anew
+layouts    a decoder laid out over eight ranks, on two shapes at two rates; adds to results/
 show       what the committed results say; needs no root
 """
 
@@ -20,7 +21,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.lab import compare, lockstep, others, stream, training
+from benchmarks.lab import compare, layouts, lockstep, others, stream, training
 from benchmarks.lab.measure import MBPS, RESULTS, Start, measure, measure_start, one_pass
 from benchmarks.lab.network import Lab, network, unavailable
 from benchmarks.lab.ray_nodes import measure_ray_inside
@@ -121,6 +122,8 @@ def show(folder: Path = RESULTS) -> None:
                       f"{compare.summary([e for kind, e in errors if kind == name])}")  # fmt: skip
     if lockstep.FILE.exists():
         print(lockstep.report(lockstep.load()))
+    if (folder / layouts.STEPS).exists():
+        print(layouts.report(layouts.load(folder)))
 
 
 def measure_all(starts: Sequence[Start], one: Callable[[Start], Experiment]) -> None:
@@ -147,13 +150,23 @@ def measure_lockstep() -> None:
     print(lockstep.report(lockstep.measure()))
 
 
+def measure_layouts() -> None:
+    """Profile and steps of every layout, set by set."""
+    for hosts, mbps in layouts.SETS:
+        began = time.monotonic()
+        layouts.save([layouts.measure(hosts, mbps)])
+        print(f"{hosts} hosts, {mbps:g} Mbps: {time.monotonic() - began:.0f} s", flush=True)
+    print(layouts.report(layouts.load()))
+
+
 def main() -> int:
     """Do what the command line says; 2 and one line where it cannot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument(
-        "action", nargs="?", choices=("quick", "measure", "gloo", "training", "lockstep", "show")
-    )
+        "action", nargs="?",
+        choices=("quick", "measure", "gloo", "training", "lockstep", "layouts", "show"),
+    )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="the same as 'quick'")
     chosen = parser.parse_args()
     action = chosen.action or "quick"
@@ -170,6 +183,7 @@ def main() -> int:
         "gloo": partial(measure_all, others.gloo_pass(), others.measure_gloo),
         "training": train_all,
         "lockstep": measure_lockstep,
+        "layouts": measure_layouts,
     }
     try:
         actions[action]()

@@ -1,9 +1,15 @@
-"""The Transformer of translation, and BART, in closed form; for one sample."""
+"""The Transformer of translation, BART, GPT and Llama in closed form; for one sample."""
 
 from __future__ import annotations
 
 from dse.catalog.rows_of_work import ATTENTION, CAUSAL_ATTENTION, Builder, Network
-from dse.catalog.transformers import Block, look_up
+from dse.catalog.shapes import Block, Transformer
+from dse.catalog.transformers import (
+    attention_then_norm,
+    decoder,
+    feed_forward_then_norm,
+    look_up,
+)
 
 
 def transformer(
@@ -22,20 +28,36 @@ def transformer(
     keys of attention across are the encoder's, made anew in every layer.
     """
     out = Builder()
-    block = Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
+    block = Block(hidden, heads, hidden // heads, heads, ffn, bias=True, dropout=True)
     look_up(out, "embed.shared", vocabulary, hidden, source, target)
     if positions:
         out.weights("enc.pos", positions * hidden)
     for number in range(layers):
         part = f"enc{number}"
-        block.attention_then_norm(out, f"{part}.self", source, source, ATTENTION)
-        block.feed_forward_then_norm(out, part, source)
+        attention_then_norm(out, block, f"{part}.self", source, source, ATTENTION)
+        feed_forward_then_norm(out, block, part, source)
     if positions:
         out.weights("dec.pos", positions * hidden)
     for number in range(layers):
         part = f"dec{number}"
-        block.attention_then_norm(out, f"{part}.self", target, target, CAUSAL_ATTENTION)
-        block.attention_then_norm(out, f"{part}.cross", target, source, ATTENTION)
-        block.feed_forward_then_norm(out, part, target)
+        attention_then_norm(out, block, f"{part}.self", target, target, CAUSAL_ATTENTION)
+        attention_then_norm(out, block, f"{part}.cross", target, source, ATTENTION)
+        feed_forward_then_norm(out, block, part, target)
     out.tied(target, vocabulary, hidden)
     return out.network("encoder-decoder")
+
+
+def gpt(
+    hidden: int, layers: int, heads: int, vocabulary: int, tokens: int, bias: bool = True
+) -> Network:
+    """GPT with learned positions for ``tokens``, and MPT, which has no biases."""
+    block = Block(hidden, heads, hidden // heads, heads, 4 * hidden, bias=bias)
+    return decoder(Transformer(((block, layers),), vocabulary, True, tokens), tokens)
+
+
+def llama(
+    hidden: int, layers: int, heads: int, kv_heads: int, ffn: int, vocabulary: int, tokens: int
+) -> Network:
+    """Llama, with ``kv_heads`` heads of keys and values."""
+    block = Block(hidden, heads, hidden // heads, kv_heads, ffn, gated=True, rotary=True)
+    return decoder(Transformer(((block, layers),), vocabulary), tokens)
