@@ -72,6 +72,13 @@ def with_a_model(folder: Path) -> None:
         (folder / name).write_text(block, encoding="utf-8")
 
 
+def with_steps(folder: Path) -> None:
+    """The table of steps that the page shows."""
+    text = (DOCS / "layouts.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^```csv\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (folder / "runs.csv").write_text(table, encoding="utf-8")
+
+
 SHORT = "--budget 8 --ranks 2,3"
 PAGES = [
     Page("tutorial.md", elsewhere={**INSTALLS, **PRINTS}),
@@ -117,6 +124,11 @@ PAGES = [
         elsewhere={r"^sacct ": "it needs Slurm; its output is read in tests/fleet/test_job_log.py"},
         begin=with_a_fleet,
     ),
+    Page(
+        "layouts.md",
+        elsewhere={r"--operations all_gather": "tests/calibration/runners"},
+        begin=with_steps,
+    ),
     Page("workload.md", stand_ins={r"> (?=mine\.yaml)": "| tee "}, begin=with_a_model),
 ]  # fmt: skip
 NAMES = [page.name for page in PAGES]
@@ -126,6 +138,7 @@ LONG = {  # each runs studies or measures for half a minute; what starts ranks i
     "calibration.md": [pytest.mark.evidence, pytest.mark.slow],
     "fleet.md": [pytest.mark.evidence],
     "guided.md": [pytest.mark.evidence],
+    "layouts.md": [pytest.mark.evidence],
     "running.md": [pytest.mark.evidence],
     "tutorial.md": [pytest.mark.evidence],
 }
