@@ -62,6 +62,8 @@ def with_logs(folder: Path) -> None:
     text = (DOCS / "calibration.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"^```text\n(workload,.*?)^```$", text, re.DOTALL | re.MULTILINE)
     (folder / "ours.csv").write_text(table, encoding="utf-8")
+    (runs,) = re.findall(r"^```csv\n(workload,.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (folder / "runs.csv").write_text(runs, encoding="utf-8")
 
 
 def with_a_model(folder: Path) -> None:

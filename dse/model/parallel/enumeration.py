@@ -139,7 +139,7 @@ def _rules(
     _experts(found, model, given)
     _schedules(found, model, given, choices.even_parts)
     _exchanges(found, model, sequence, given)
-    _batches(found, given, choices)
+    _batches(found, model, given, choices)
 
 
 def _meshes(
@@ -223,15 +223,18 @@ def _exchanges(
         found.keep("context divides a rank's heads", other | (heads % c == 0))
 
 
-def _batches(found: Table, given: Mapping[str, Sequence[int]], choices: Choices) -> None:
+def _batches(
+    found: Table, model: Transformer, given: Mapping[str, Sequence[int]], choices: Choices
+) -> None:
     found.join(zero=given["zero"])
     found.once(found["data"] * found["context"] == 1, zero=given["zero"][0])
     found.keep("the software shards so much", found["zero"] <= choices.most_zero)
-    # HSDP of one node is ZeRO-3, and of members that are all on other nodes ZeRO-0.
+    # HSDP of one node is ZeRO-3, and of members that are all on other nodes ZeRO-0; experts have
+    # groups of their own.
     whole = found["data"] * found["context"]
     inside = np.gcd(whole, np.maximum(1, choices.node // found["tensor"]))
     same = ((inside == whole) & (3 in given["zero"])) | ((inside == 1) & (0 in given["zero"]))
-    if choices.node:
+    if choices.node and not any(block.experts for block, _ in model.runs):
         found.drop((found["zero"] == HSDP) & (whole > 1) & same)
     apart = (found["pipeline"] == 1) | (found["data"] * found["context"] == 1)
     found.keep(
