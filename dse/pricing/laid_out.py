@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import cache, cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -17,35 +17,28 @@ from dse.catalog.stacks import LayoutStack, layout_stacks
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike, Mask, distinct
 from dse.model.memory import Ledger
-from dse.model.parallel.enumeration import judged
-from dse.model.parallel.layouts import HSDP, SELECTIVE, Layouts
+from dse.model.parallel.layouts import SELECTIVE, Layouts
 from dse.model.parallel.memory import PARTS, Kept, States, bytes_by_stage, heaviest_bytes
 from dse.model.parallel.mesh import Mesh
 from dse.model.parallel.schedules import SCHEDULES, Stage, in_order
 from dse.model.parallel.step import ParallelStep, Runtime, Step
 from dse.model.stack import Footprint, Stack
 from dse.model.terms import Terms
-from dse.pricing import devices, hardware
-from dse.pricing.coordinates import Coordinate, coded
+from dse.pricing import devices
+from dse.pricing.coordinates import coded
 from dse.pricing.draws import normal
-from dse.pricing.evaluation import Placement
 from dse.pricing.layout_rates import REACH, Hardware, Spread
-from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
-from dse.pricing.points import OF_SUMMING, Points
-from dse.pricing.study_facts import StudyFacts
+from dse.pricing.layout_tables import software
+from dse.pricing.placed import Placed
+from dse.pricing.points import OF_SUMMING
 from dse.pricing.tiers import tiers
-from dse.study import Value
-from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, LAYOUT, MACHINES
+from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MACHINES
 from dse.study.definition import IGNORED
 
 ALLOCATOR = 0.05  # of what is allocated: reserved beside it, 16 runs on B200 (SimuMax)
 CONTEXT_BYTES = 1e9  # of the driver and libraries, 0.3 to 1.5 GB
 # Axes that decide machines and links, so that points that agree on them have one model.
 OF_HARDWARE = (*MACHINES, "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node")
-DEGREES = ("tensor_parallel", "context_parallel", "pipeline_parallel", "expert_parallel",
-           "expert_tensor_parallel", "virtual_stages")  # fmt: skip
-GRADIENTS, WEIGHTS = 2, 3  # the stages of ZeRO that shard these, and more
-DIVIDES = "micro-batches divide the global batch"
 T = TypeVar("T")
 Place: TypeAlias = tuple[Any, ...]  # where a point lies on the axes of hardware
 
@@ -56,203 +49,6 @@ def runtime(name: str) -> Runtime:
     found = layout_stacks()[name]
     names = [field.name for field in fields(Runtime) if hasattr(found, field.name)]
     return Runtime(**{name: getattr(found, name) for name in names})
-
-
-class Placed(Points):
-    """Points of one structure of a study that lays its transformer out."""
-
-    def __init__(
-        self,
-        problem: StudyFacts,
-        fixed: Mapping[str, Value | None],
-        coordinates: Mapping[str, Coordinate],
-        rank: int,
-    ) -> None:
-        coordinates = dict(coordinates)
-        rows = coordinates.pop(LAYOUT, None)
-        self.tabled = rows is not None
-        self._table: tuple[object, ...] | None = None
-        if rows is not None:
-            table: LayoutTable = rows.values  # type: ignore[assignment]
-            self._table = None if rows.key is None else (table.of, rows.key)
-            coordinates |= table.coordinates(rows.at)
-        super().__init__(problem, fixed, coordinates, rank)
-
-    # -- degrees -------------------------------------------------------------------------------
-
-    def degree(self, axis: str) -> Array:
-        """A degree of parallelism; 1 where the study has no such axis."""
-        return self.numbers(axis, 1.0)
-
-    def word(self, axis: str, usual: str) -> NDArray[np.int64]:
-        """Places of words among those of an axis."""
-        found = self.at(axis)
-        if found is None:
-            return np.full((1,) * self.rank, WORDS[axis].index(usual))
-        places = np.array([WORDS[axis].index(str(value or usual)) for value in found.values])
-        return np.asarray(places[found.at])
-
-    @cached_property
-    def replica(self) -> Array:
-        """Accelerators of a replica, ``t c p``."""
-        return self.degree("tensor_parallel") * self.degree("context_parallel") * self.degree(
-            "pipeline_parallel"
-        )  # fmt: skip
-
-    @cached_property
-    def data_parallel(self) -> Array:
-        """Replicas."""
-        return self.gpus / self.replica
-
-    @property
-    def _longer(self) -> float:
-        """Times as long as the workload's own samples."""
-        return self.tokens / self.problem.tables.tokens
-
-    @property
-    def trained(self) -> float:
-        """Share of the parameters that are trained."""
-        return self.problem.tables.model.trained(self.problem.study.lora)
-
-    @property
-    def tokens(self) -> float:
-        """Of a sequence."""
-        return float(self.fixed.get("sequence") or self.problem.tables.tokens)  # type: ignore[arg-type]
-
-    @cached_property
-    def accumulation(self) -> Array:
-        """Micro-batches of a step and replica."""
-        whole = self.at(GLOBAL_BATCH)
-        if whole is None:
-            return self.numbers("accumulation", 1.0)
-        sequences = whole.numbers(1.0) / self._longer
-        return np.asarray(sequences / (self.numbers(BATCH, 1.0) * self.data_parallel))
-
-    @cached_property
-    def batch(self) -> Array:
-        """Samples of a micro-batch, of the workload's own length."""
-        return self.numbers(BATCH, 1.0) * self._longer
-
-    @property
-    def unpriced(self) -> Mask | None:
-        """See :class:`.evaluation.Placement`."""
-        return None
-
-    @cached_property
-    def placement(self) -> Placement:
-        """What they are judged by."""
-        tables = self.problem.tables
-        passes = 2 + self.trained  # gradients of frozen weights are not computed
-        flops = passes * tables.model.forward_flops(self.tokens) * tables.tokens
-        peak = self.machine(
-            lambda m: hardware.number(m.accelerator.peak_flops_per_s.get(self.precision.name))
-        )
-        allocated = self.memory.tensors_bytes
-        return Placement(tables.tokens, flops / peak, allocated, self.rules, self.unpriced)
-
-    @cached_property
-    def rules(self) -> Mapping[str, Mask]:
-        """Of layouts that were given one by one, and not enumerated: those that some break."""
-        if self.tabled:
-            return {}
-        name, shape = str(self.fixed["stack"]), self.rows_shape
-        usual = software(name)
-        columns = {
-            "gpus": self.gpus,
-            "micro_batch": self.numbers(BATCH, 1.0),
-            "global_batch": self.accumulation * self.numbers(BATCH, 1.0) * self.data_parallel,
-            "schedule": self.word("schedule", self.problem.tables.usual_schedule(name)),
-            "zero": self.word("zero", usual.zero),
-            "recompute": self.word("recompute", "none"),
-            "exchange": self.word("context_exchange", "ring"),
-            **{COLUMNS[axis]: self.degree(axis) for axis in DEGREES},
-        }
-        whole = {
-            name: np.broadcast_to(value, shape).reshape(-1).astype(np.int64)
-            for name, value in columns.items()
-        }
-        split = self.fixed.get("sequence_parallel")
-        choices = self.problem.tables.choices(name, int(self.tokens), split)
-        found = judged(self.problem.tables.model, int(self.tokens), choices, whole)
-        masks = {rule: mask.reshape(shape) for rule, mask in found.items()}
-        fractions = np.mod(self.accumulation, 1) != 0
-        return {**masks, DIVIDES: ~fractions} if fractions.any() else masks
-
-    @property
-    def rows_shape(self) -> tuple[int, ...]:
-        """Of their layouts."""
-        return self.shape_of(self.coordinates)
-
-    def shape_of(self, axes: Iterable[str]) -> tuple[int, ...]:
-        """Of what depends on some axes."""
-        known = (self.coordinates[name].at.shape for name in axes if name in self.coordinates)
-        return np.broadcast_shapes((1,) * self.rank, *known)
-
-
-class Whole(Placed):
-    """Points under software by which every accelerator has the whole model: data ranks may share
-    its states."""
-
-    @cached_property
-    def _zero(self) -> Array:
-        return np.where(self.gpus > 1, self.word("zero", "0"), 0)
-
-    @cached_property
-    def _shards(self) -> Array:
-        """Ranks that share states: all, or under HSDP those of a domain of fast links."""
-        return np.where(self._zero == HSDP, np.minimum(self.gpus, self.domain), self.gpus)
-
-    def _shared(self, least: int) -> Array:
-        """What is left to a rank of states that ZeRO of that stage shards."""
-        return np.where(self._zero >= least, 1 / self._shards, 1.0)
-
-    @property
-    def memory(self) -> Ledger:
-        """See :class:`.points.Points`, with states that ranks share. Two layers are whole of shared
-        weights and gradients."""
-        found = super().memory
-        stages = {"weights_bytes": 3, "gradients_bytes": 2, "master_bytes": 1, "optimizer_bytes": 1}
-        of_param = {
-            name: each * self._shared(stages[name]) if name in stages else each
-            for name, each in found.of_param.items()
-        }
-        precision, layers = self.precision, self.layers
-        whole = (self._zero >= WEIGHTS) * precision.weight_bytes
-        whole = whole + (self._zero >= GRADIENTS) * precision.stored_gradient_bytes
-        working = 2 * float(layers.params.max()) * whole
-        beside = {"working_bytes": working, **found.beside} if working.any() else found.beside
-        return replace(found, of_param=of_param, beside=beside)
-
-    @property
-    def update_s(self) -> Array:
-        """Of what a rank has of the states."""
-        return super().update_s * self._shared(1)
-
-    def step_time(self) -> Terms:
-        """See :class:`.points.Points`.
-
-        A reduce-scatter and an all-gather of sharded states move as much as an all-reduce. Where
-        weights are shared they are gathered before the forward pass, half an all-reduce, behind
-        that pass, and in every pass of the step all is exchanged (FSDP, arXiv 2304.11277).
-        """
-        found, passes = super().step_time(), self.passes
-        if not (self._zero >= WEIGHTS).any():
-            return found
-        earlier = np.asarray(self.accumulation) - 1
-        once = np.maximum(0.0, found.comm_s / 2 - passes.forward_s)
-        more = once + earlier * (once + np.maximum(0.0, found.comm_s - passes.backward_s))
-        more = np.where(self._zero >= WEIGHTS, more, 0.0)
-        comm = found.comm_s * np.where(self._zero >= WEIGHTS, 1.5 * (earlier + 1), 1.0)
-        return replace(
-            found,
-            step_s=found.step_s + more,
-            comm_s=comm,
-            by_term={**found.by_term, "exposed_s": found["exposed_s"] + more},
-        )
-
-    def bounded(self) -> bool:
-        """Their communication may come several times a step."""
-        return not (self._zero >= WEIGHTS).any() and super().bounded()
 
 
 class LaidOut(Placed):
@@ -380,11 +176,11 @@ class LaidOut(Placed):
             np.full(tensor.shape, self.tokens),
             (split == "true") & (tensor > 1),
             np.where(mesh.data * mesh.context == 1, 0.0, zero),
-            self._flat(self.word("recompute", "none")).astype(np.float64),
+            self._flat(self.word("recompute")).astype(np.float64),
             np.where(mesh.pipeline == 1, 1.0, of("virtual_stages")),
             imbalance=self.problem.study.experts.imbalance,
             capacity=self.problem.study.experts.capacity_factor or 0.0,
-            exchange=self._flat(self.word("context_exchange", "ring")),
+            exchange=self._flat(self.word("context_exchange")),
         )
 
     @cached_property

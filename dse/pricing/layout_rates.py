@@ -51,7 +51,7 @@ class Hardware(NamedTuple):
     layouts: Layouts
 
 
-class Placed(Protocol):
+class LaidOutPoints(Protocol):
     """Layouts, see :class:`.laid_out.LaidOut`."""
 
     @property
@@ -67,7 +67,7 @@ class Placing(Protocol):
     def profiles(self) -> Mapping[str, Profile]: ...
     def unseen(
         self, workload: Workload, points: Sequence[Mapping[str, Value | None]]
-    ) -> Iterator[tuple[NDArray[np.int64], Placed]]:
+    ) -> Iterator[tuple[NDArray[np.int64], LaidOutPoints]]:
         """Layouts of a workload as they are before any rate of the user's is seen."""
         ...
 
@@ -181,7 +181,9 @@ class OwnRates:
             return at, f"no such layout: {rule}, which is not so here", "see docs/layouts.md"
         return None
 
-    def _placed(self, rates: Sequence[LayoutRate]) -> Iterator[tuple[NDArray[np.int64], Placed]]:
+    def _placed(
+        self, rates: Sequence[LayoutRate]
+    ) -> Iterator[tuple[NDArray[np.int64], LaidOutPoints]]:
         """Rates by the points that they are of."""
         of: dict[str, list[int]] = defaultdict(list)
         for row, rate in enumerate(rates):

@@ -32,7 +32,7 @@ from dse.pricing.costs import priced
 from dse.pricing.draws import DRAWS, normal
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
-from dse.pricing.laid_out import LaidOut, Whole
+from dse.pricing.laid_out import LaidOut
 from dse.pricing.layout_rates import OwnRates
 from dse.pricing.layout_tables import Tables
 from dse.pricing.network import model_layers
@@ -43,6 +43,7 @@ from dse.pricing.scattering import scattered
 from dse.pricing.step_errors import LAUNCH, Taken
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
+from dse.pricing.whole_model import Whole
 from dse.pricing.whole_steps import WholeSteps
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName

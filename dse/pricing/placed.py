@@ -1,0 +1,151 @@
+"""Design points of a study that lays its transformer out, whatever the software."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array, Mask
+from dse.model.parallel.enumeration import judged
+from dse.pricing import hardware
+from dse.pricing.coordinates import Coordinate
+from dse.pricing.evaluation import Placement
+from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
+from dse.pricing.points import Points
+from dse.pricing.study_facts import StudyFacts
+from dse.study import Value
+from dse.study.axes import AXES, BATCH, GLOBAL_BATCH, LAYOUT
+
+DIVIDES = "micro-batches divide the global batch"
+
+
+class Placed(Points):
+    """Points of one structure of a study that lays its transformer out."""
+
+    def __init__(
+        self,
+        problem: StudyFacts,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> None:
+        coordinates = dict(coordinates)
+        rows = coordinates.pop(LAYOUT, None)
+        self.tabled = rows is not None
+        self._table: tuple[object, ...] | None = None
+        if rows is not None:
+            table: LayoutTable = rows.values  # type: ignore[assignment]
+            self._table = None if rows.key is None else (table.of, rows.key)
+            coordinates |= table.coordinates(rows.at)
+        super().__init__(problem, fixed, coordinates, rank)
+
+    # -- degrees -------------------------------------------------------------------------------
+
+    def degree(self, axis: str) -> Array:
+        """A degree of parallelism; 1 where the study has no such axis."""
+        return self.numbers(axis, 1.0)
+
+    def word(self, axis: str, usual: str | None = None) -> NDArray[np.int64]:
+        """Places of words among those of an axis."""
+        usual = usual or AXES[axis].usual
+        found = self.at(axis)
+        if found is None:
+            return np.full((1,) * self.rank, WORDS[axis].index(usual))
+        places = np.array([WORDS[axis].index(str(value or usual)) for value in found.values])
+        return np.asarray(places[found.at])
+
+    @cached_property
+    def replica(self) -> Array:
+        """Accelerators of a replica, ``t c p``."""
+        return self.degree("tensor_parallel") * self.degree("context_parallel") * self.degree(
+            "pipeline_parallel"
+        )  # fmt: skip
+
+    @cached_property
+    def data_parallel(self) -> Array:
+        """Replicas."""
+        return self.gpus / self.replica
+
+    @property
+    def _longer(self) -> float:
+        """Times as long as the workload's own samples."""
+        return self.tokens / self.problem.tables.tokens
+
+    @property
+    def trained(self) -> float:
+        """Share of the parameters that are trained."""
+        return self.problem.tables.model.trained(self.problem.study.lora)
+
+    @property
+    def tokens(self) -> float:
+        """Of a sequence."""
+        return float(self.fixed.get("sequence") or self.problem.tables.tokens)  # type: ignore[arg-type]
+
+    @cached_property
+    def accumulation(self) -> Array:
+        """Micro-batches of a step and replica."""
+        whole = self.at(GLOBAL_BATCH)
+        if whole is None:
+            return self.numbers("accumulation", 1.0)
+        sequences = whole.numbers(1.0) / self._longer
+        return np.asarray(sequences / (self.numbers(BATCH, 1.0) * self.data_parallel))
+
+    @cached_property
+    def batch(self) -> Array:
+        """Samples of a micro-batch, of the workload's own length."""
+        return self.numbers(BATCH, 1.0) * self._longer
+
+    @property
+    def unpriced(self) -> Mask | None:
+        """See :class:`.evaluation.Placement`."""
+        return None
+
+    @cached_property
+    def placement(self) -> Placement:
+        """What they are judged by."""
+        tables = self.problem.tables
+        passes = 2 + self.trained  # gradients of frozen weights are not computed
+        flops = passes * tables.model.forward_flops(self.tokens) * tables.tokens
+        peak = self.machine(
+            lambda m: hardware.number(m.accelerator.peak_flops_per_s.get(self.precision.name))
+        )
+        allocated = self.memory.tensors_bytes
+        return Placement(tables.tokens, flops / peak, allocated, self.rules, self.unpriced)
+
+    @cached_property
+    def rules(self) -> Mapping[str, Mask]:
+        """Of layouts that were given one by one, and not enumerated: those that some break."""
+        if self.tabled:
+            return {}
+        name, shape = str(self.fixed["stack"]), self.rows_shape
+        usual = {"schedule": self.problem.tables.usual_schedule(name), "zero": software(name).zero}
+        columns = {
+            column: self.word(axis, usual.get(axis)) if axis in WORDS else self.degree(axis)
+            for axis, column in COLUMNS.items()
+        } | {
+            "gpus": self.gpus,
+            "global_batch": self.accumulation * self.numbers(BATCH, 1.0) * self.data_parallel,
+        }
+        whole = {
+            name: np.broadcast_to(value, shape).reshape(-1).astype(np.int64)
+            for name, value in columns.items()
+        }
+        split = self.fixed.get("sequence_parallel")
+        choices = self.problem.tables.choices(name, int(self.tokens), split)
+        found = judged(self.problem.tables.model, int(self.tokens), choices, whole)
+        masks = {rule: mask.reshape(shape) for rule, mask in found.items()}
+        fractions = np.mod(self.accumulation, 1) != 0
+        return {**masks, DIVIDES: ~fractions} if fractions.any() else masks
+
+    @property
+    def rows_shape(self) -> tuple[int, ...]:
+        """Of their layouts."""
+        return self.shape_of(self.coordinates)
+
+    def shape_of(self, axes: Iterable[str]) -> tuple[int, ...]:
+        """Of what depends on some axes."""
+        known = (self.coordinates[name].at.shape for name in axes if name in self.coordinates)
+        return np.broadcast_shapes((1,) * self.rank, *known)
