@@ -21,6 +21,7 @@ from dse.commands.calibrate.show import show
 from dse.commands.calibrate.suggest import suggest
 from dse.errors import StudyError
 from dse.model.arrays import Array
+from dse.pricing.laid_out import LaidOut
 from dse.pricing.layout_rates import REACH, configuration
 from dse.pricing.load import of_layouts
 from dse.pricing.problem import Problem
@@ -79,7 +80,8 @@ def steps(problem: Problem, rates: Sequence[LayoutRate], slower: float = 1.0) ->
         mine.__dict__["own_layouts"] = problem.own_layouts
         for k in at:
             placed = mine.points_at(configuration(rates[k]))
-            (one,) = placed.hardware  # type: ignore[attr-defined]
+            assert isinstance(placed, LaidOut)
+            (one,) = placed.hardware
             model = adjusted(one.model, {"host_s": slower, "host_tensor_s": slower})
             out[k] = model.step(one.layouts).step_s.item()
     return out
@@ -155,7 +157,9 @@ def test_intervals_shrink_where_runs_are_and_open_at_four_times_as_far(tmp_path:
     one = told.kinds["nanotron", "hopper"]
     rates = read(table(tmp_path, "step_s", line(rows[0]), line({**rows[0], "gpus": "32"})))
     plain = of_layouts()
-    usual = plain.points_at(configuration(rates[0])).spread  # type: ignore[attr-defined]
+    placed = plain.points_at(configuration(rates[0]))
+    assert isinstance(placed, LaidOut)
+    usual = placed.spread
     near, far = (one.spread(usual, [np.array([getattr(rate, name)]) for name in REACH])
                  for rate in rates)  # fmt: skip
     assert one.left <= near.computing.item() < usual.computing
