@@ -23,7 +23,7 @@ def transformer(workload: Workload, predicted: int = 0) -> Transformer:
         raise DseError(f"{workload.name}: {problem}; name an encoder or a decoder")
     runs = tuple((_block(block), count) for block, count in shape.runs)
     found = Transformer(workload.name, runs, shape.vocabulary, shape.tied, shape.positions)
-    # Patches of pictures, heads of pre-training, biases of experts.
+    # Patches of pictures, heads of pre-training.
     found = replace(found, other_params=round(workload.params) - found.params)
     if not predicted:
         return found

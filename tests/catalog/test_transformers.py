@@ -18,6 +18,7 @@ from dse.pricing.shapes import transformer
 PUBLISHED = {
     "llama3.1-8b": (8.03, 8.03, "files"),
     "llama3.1-70b": (70.6, 70.6, "cards"),
+    "llama3.1-405b": (405.85, 405.85, "files"),
     "llama3.2-1b": (1.236, 1.236, "files"),
     "llama3.2-3b": (3.213, 3.213, "files"),
     "llama3.3-70b": (70.6, 70.6, "cards"),
@@ -77,10 +78,12 @@ def shape_of(name: str) -> Transformer:
     return shape
 
 
+ALONE = sorted({name for name in names("workloads") for fact in workload(name).facts
+                if fact.name == "sizes"})  # fmt: skip
+
+
 def test_every_one_is_compared() -> None:
-    alone = {name for name in names("workloads") for fact in workload(name).facts
-             if fact.name == "sizes"}  # fmt: skip
-    assert set(PUBLISHED) == alone
+    assert set(ALONE) <= set(PUBLISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -91,12 +94,12 @@ def test_parameters_are_those_published(name: str) -> None:
     model = transformer(found)
     counted = model.active_params
     if name in WITHOUT_EMBEDDING:
-        counted -= model.embedding_params
+        counted -= model.vocabulary * model.hidden
     digit = ACTIVE_DIGITS.get(name, DIGITS.get(name, 0))
     assert counted / 1e9 == pytest.approx(active, rel=5e-3, abs=digit)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", ALONE)
 def test_the_same_sizes_as_config_json_are_the_same_network(name: str, tmp_path: Path) -> None:
     known = workload(name)
     path = tmp_path / "config.json"
@@ -110,7 +113,7 @@ def test_the_same_sizes_as_config_json_are_the_same_network(name: str, tmp_path:
 
 @pytest.mark.parametrize("name", SHAPED)
 def test_blocks_account_for_the_parameters(name: str) -> None:
-    """All but patches of pictures, heads of pre-training and biases of experts."""
+    """All but patches of pictures and heads of pre-training."""
     found = workload(name)
     if found.family == "encoder-decoder":
         with pytest.raises(DseError, match="an encoder with a decoder are not modelled"):
@@ -120,7 +123,7 @@ def test_blocks_account_for_the_parameters(name: str) -> None:
     assert model.name == name
     assert model.params == found.params
     assert 0 <= model.other_params <= 0.016 * found.params
-    if found.family == "decoder" and not model.runs[0][0].experts:
+    if found.family == "decoder":
         assert model.other_params <= model.hidden
 
 

@@ -35,7 +35,8 @@ class Block:
     a token sees only earlier ones. bias: of linear layers and of norms (LayerNorm), else RMSNorm.
     rotary: positions turn queries and keys. latent: where attention is compressed. window: tokens
     that attention sees, 0 for all. other_params: of further norms, biases and sinks, not split.
-    cross: a second attention, to as many tokens of an encoder, all of which it sees.
+    cross: a second attention, to as many tokens of an encoder, all of which it sees. expert_bias:
+    of the layers of experts.
     """
 
     hidden: int
@@ -56,6 +57,7 @@ class Block:
     window: int = 0
     other_params: int = 0
     cross: bool = False
+    expert_bias: bool = False
 
     @property
     def attentions(self) -> int:
@@ -105,8 +107,9 @@ class Block:
 
     @property
     def expert_params(self) -> int:
-        """Of one expert."""
-        return (self.halves + 1) * self.hidden * self.expert_ffn
+        """Of one expert, with its biases."""
+        biases = self.halves * self.expert_ffn + self.hidden if self.expert_bias else 0
+        return (self.halves + 1) * self.hidden * self.expert_ffn + biases
 
     @property
     def dense_params(self) -> int:
