@@ -28,13 +28,13 @@ def baseline(problem: Problem) -> Baseline | None:
     """The baseline of a study, with the fastest layout where it does not give one; None where none
     fits.
 
-    Of machines, and of numbers of accelerators, that are not given either it has the first on which
-    a layout fits.
+    Of machines, numbers of accelerators and software that are not given either it has the first
+    with which a layout fits.
     """
     study, base = problem.study, problem.study.baseline
     given = {name: base.values[name] for name in TABLED
              if name in base.values and name not in base.assumed}  # fmt: skip
-    axes = [name for name in ("gpus", *MACHINES) if name in base.assumed]
+    axes = [name for name in ("gpus", *MACHINES, "stack") if name in base.assumed]
     for values in product(*(study.values(name) for name in axes)):
         own = dict(zip(axes, values, strict=True))
         found = fastest(problem, {**base.values, **own}, given)

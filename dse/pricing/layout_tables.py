@@ -268,6 +268,7 @@ class Tables:
             fused_attention=usual.fused_attention,
             even_parts=usual.even_parts,
             node=self.node,
+            whole=self.tokens if stack in WHOLE_STACKS else 0,
         )
 
     @cached_property

@@ -220,7 +220,8 @@ def _check_layouts(problem: Problem) -> None:
     if whole and study.lora:
         problem_text = f"adapters are not known under stack {whole[0]}"
         raise wrong(("train",), problem_text, f"write stack: {LAYOUT_STACKS[0]}, or train: full")
-    for axis in study.axes if whole else ():
+    alone = len(whole) == len(study.values("stack"))
+    for axis in study.axes if alone else ():
         row = AXES[axis.name]
         others = [n for n in axis.values if str(n) != row.absent]
         if row.layout and "compute" in row.changes and others:

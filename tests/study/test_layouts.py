@@ -263,10 +263,32 @@ def test_software_that_shares_no_work_takes_no_degrees(folder: Path, stack: str)
     ):  # fmt: skip
         degree = inside(f"{axis}: {written}")
         changes = [] if axis == "tensor_parallel" else [("  tensor_parallel: [1, 2]\n", ""), degree]
-        line = told(folder, *changes, inside(f"stack: [megatron, {stack}]"))
+        line = told(folder, *changes, inside(f"stack: {stack}"))
         assert f": {axis} {value} under stack {stack}, which is known with data" in line
         assert line.endswith(f"; drop {axis}, or write stack: megatron")
         assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("axis", "own", "shared"),
+    [("tensor_parallel", 1, 2), ("pipeline_parallel", 1, 2), ("recompute", "none", "full"),
+     ("sequence", 8192, 16384)],
+)  # fmt: skip
+def test_beside_other_software_its_degrees_are_no_layouts(
+    folder: Path, axis: str, own: object, shared: object
+) -> None:
+    """They are counted as what its rule removes, and the baseline is of software that fits."""
+    written = "" if axis == "tensor_parallel" else f"  {axis}: [{own}, {shared}]\n"
+    problem = load(changed(folder, (FIRST, f"{FIRST}  stack: [vendor, megatron]\n{written}")))
+    found = {(str(one["stack"]), one[axis]) for one in layouts(problem)}
+    assert found == {("vendor", own), ("megatron", own), ("megatron", shared)}
+    assert problem.space.removed[enumeration.WHOLE] >= 2
+    assert problem.study.baseline.values["stack"] == "megatron"
+
+
+def test_a_degree_of_one_software_alone_is_enough(folder: Path) -> None:
+    only = ("tensor_parallel: [1, 2]\n", "tensor_parallel: 2\n  stack: [plain, megatron]\n")
+    assert {str(one["stack"]) for one in layouts(load(changed(folder, only)))} == {"megatron"}
 
 
 @pytest.mark.parametrize("key", ["experts: {}", "rank_order: tp-cp-ep-dp-pp"])

@@ -39,7 +39,8 @@ class Choices:
     p - 1 micro-batches (nanotron). most_sharded: the most ZeRO with a pipeline; most_zero: without.
     fused_attention: selective recomputation changes nothing. even_parts: virtual stages are as long
     as one another (Megatron-LM, embedding and head counted as layers or not). node: accelerators of
-    one; 0 where nodes differ.
+    one; 0 where nodes differ. whole: tokens of the sequences that software knows under which every
+    accelerator has the whole model; 0 of other software.
     """
 
     tensor: Sequence[int] = ()
@@ -62,6 +63,7 @@ class Choices:
     fused_attention: bool = True
     even_parts: bool = True
     node: int = 8
+    whole: int = 0
 
     def values(self, axis: str, gpus: int) -> tuple[int, ...]:
         """Those of one axis."""
@@ -69,10 +71,12 @@ class Choices:
 
 
 NO_EFFECT = "every axis has an effect, but for its usual value"
+WHOLE = "the software shares batches and states alone"
 AXES = (
     "tensor", "context", "pipeline", "expert", "expert_tensor", "schedule", "virtual", "exchange",
     "zero", "micro_batch", "global_batch", "recompute",
 )  # fmt: skip
+DEGREES = AXES[:5]
 
 
 @dataclass
@@ -137,6 +141,9 @@ def _rules(
     """Join the axes one after the other, and keep what meets the rules about them."""
     _meshes(found, model, sequence, given, choices.sequence_parallel)
     _experts(found, model, given)
+    if choices.whole:
+        one = np.logical_and.reduce([found[degree] == 1 for degree in DEGREES])
+        found.keep(WHOLE, one & (sequence == choices.whole))
     _schedules(found, model, given, choices.even_parts)
     _exchanges(found, model, sequence, given)
     _batches(found, model, given, choices)
@@ -254,6 +261,8 @@ def _batches(
     if choices.fills:
         found.keep("micro-batches fill the pipeline", found["passes"] >= found["pipeline"] - 1)
     found.join(recompute=given["recompute"])
+    if choices.whole:
+        found.keep(WHOLE, found["recompute"] == NONE)
     if choices.fused_attention and NONE in given["recompute"]:
         found.once(found["recompute"] == SELECTIVE, recompute=NONE)
 

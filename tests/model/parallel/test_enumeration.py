@@ -51,6 +51,19 @@ def valid(model: Transformer, gpus: int, sequence: int, row: dict[str, int], mos
     return p == 1 or n * c == 1 or row["zero"] <= most
 
 
+def test_software_with_the_whole_model_shares_batches_and_states() -> None:
+    choices = Choices(tensor=(1, 2), pipeline=(1, 2), zero=(0, 3), recompute=(NONE, FULL))
+    every = layouts(SMALL, 4, 512, choices)
+    found = layouts(SMALL, 4, 512, replace(choices, whole=512))
+    assert {(int(t), int(p)) for t, p in zip(found["tensor"], found["pipeline"], strict=True)} == {
+        (1, 1)
+    }
+    assert set(found["zero"]) == {0, 3}
+    assert set(found["recompute"]) == {NONE}
+    assert len(found) + sum(found.removed.values()) == len(every) + sum(every.removed.values())
+    assert not len(layouts(SMALL, 4, 512, replace(choices, whole=256)))
+
+
 @settings(max_examples=30)
 @given(
     st.sampled_from([SMALL, MIXTURE]),
