@@ -92,7 +92,9 @@ class Draft:
     @property
     def notes(self) -> tuple[str, ...]:
         """What words mean that could mean several things."""
-        return self._seen.study.told
+        named = ((word, name) for word, name in self._machines.items() if word != name)
+        sold = (f"{word} means {name} here, in which it is sold" for word, name in named)
+        return (*self._seen.study.told, *sold)
 
     def problem(self, path: Path, made_by: str = "") -> Problem:
         """The study, read and resolved; ``study.source.text`` is its file.
@@ -187,7 +189,7 @@ class Draft:
             "workload": _path(self.workload, folder),
             "prices": paths,
             "axis": self._axis,
-            "machines": _words(self.on),
+            "machines": _words(",".join(self._machines.values())),
             "gpus": self._gpus,
             "per_node": [1, 2, 4, ROOM],
             "cards": CARDS,
@@ -204,12 +206,35 @@ class Draft:
         from dse.catalog import UnknownName, resolve
 
         found = set()
-        for word in self.on.split(","):
+        for word in self._machines.values():
             for kind in ("accelerator", "node"):
                 with suppress(UnknownName):
-                    resolve(f"{kind}s", word.strip())
+                    resolve(f"{kind}s", word)
                     found.add(kind)
         return "node" if found == {"node"} else "accelerator"
+
+    @cached_property
+    def _machines(self) -> dict[str, str]:
+        """The words for machines to choose from, each with what it means: where one of them is an
+        accelerator that comes in a node type of its own, all are node types that are sold."""
+        from dse.catalog import UnknownName, node, node_of, nodes_with, resolve
+
+        found = {word: word for word in map(str.strip, self.on.split(","))}
+        known = {}
+        for word in found:
+            with suppress(UnknownName):
+                known[word] = resolve("accelerators", word)
+        if not any(map(node_of, known.values())):
+            return found
+        for word, name in known.items():
+            sold = [one for one in nodes_with(name) if node(one).purchase_usd]
+            if not (own := node_of(name)) and len(sold) != 1:
+                problem = (
+                    f"whole machines are compared, and {name} stands in no known one that is sold"
+                )
+                raise ArgumentError("--on", problem, "ask about it alone, or name machines for all")
+            found[word] = own or sold[0]
+        return found
 
     @property
     def _laid_out(self) -> bool:

@@ -13,7 +13,7 @@ from dse.catalog.facts import Fact
 from dse.catalog.failures import failure_terms
 from dse.catalog.footprints import footprints
 from dse.catalog.link_power import LinkWatts, link_power
-from dse.catalog.nodes import Node, node
+from dse.catalog.nodes import Node, node, node_of, nodes_with
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
 from dse.catalog.populations import population
@@ -101,6 +101,8 @@ __all__ = [
     "names",
     "no_longer_sold",
     "node",
+    "node_of",
+    "nodes_with",
     "own",
     "population",
     "power_spread",

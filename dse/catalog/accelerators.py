@@ -22,7 +22,8 @@ class Accelerator:
     where a switch does, through which all of it goes to any. ``peak_flops_per_s`` is dense, by
     precision (fp32, tf32, fp16, bf16, fp8, fp4). ``compute_capability`` is CUDA's, by which NCCL's
     constants go. ``units``: what computes side by side, streaming multiprocessors or what a maker
-    has in their place. ``generation``: the maker's name for the architecture.
+    has in their place. ``generation``: the maker's name for the architecture. ``scale_up_domain``:
+    accelerators that share its links, where it is sold in such a domain alone.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Accelerator:
     units: float | None = None
     generation: str | None = None
     pair_bytes_per_s: float | None = None
+    scale_up_domain: float | None = None
 
 
 def accelerator(name: str) -> Accelerator:
@@ -74,8 +76,9 @@ def read_accelerator(path: Path) -> Accelerator:
     prices.series("hourly", "usd_per_hour")
     prices.finish()
     entry.numbers("measured")
+    domain = None
     if entry.has("scale_up_domain"):
-        entry.number("scale_up_domain", "count")
+        domain = entry.number("scale_up_domain", "count").value
     notes = entry.text("notes", "")
     entry.finish()
     return Accelerator(
@@ -93,4 +96,5 @@ def read_accelerator(path: Path) -> Accelerator:
         units=units,
         generation=generation,
         pair_bytes_per_s=pair,
+        scale_up_domain=domain,
     )

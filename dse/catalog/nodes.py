@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dse.catalog.accelerators import accelerator as find_accelerator
 from dse.catalog.facts import Fact, latest
 from dse.catalog.reader import Entry
-from dse.catalog.store import find
+from dse.catalog.store import find, names
 
 HOSTS = (INTEL, AMD, ARM) = ("intel", "amd", "arm")
 
@@ -20,7 +21,8 @@ class Node:
     ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``cores`` are
     physical ones of the host, or those behind the vCPUs of a cloud's machine. ``pair_bytes_per_s``
     is what an accelerator sends to one other, where that is not as its own file says.
-    ``scale_up_domain`` is how many accelerators, those of whole nodes, share the links of a node.
+    ``scale_up_domain`` is how many accelerators, those of whole nodes, share the links of a node;
+    ``sold_in`` how many are bought at once, those of a rack.
     ``purchase_usd`` and ``hourly_usd`` are the most recent prices of the whole machine (see
     :func:`dse.catalog.facts.latest`). ``power_w`` is what the whole machine draws at most, its
     accelerators and cards included; ``rack_units`` its height. ``host`` is of :data:`HOSTS`, the
@@ -39,6 +41,7 @@ class Node:
     notes: str
     facts: tuple[Fact, ...]
     scale_up_domain: int
+    sold_in: int
     pair_bytes_per_s: float | None = None
     power_w: float | None = None
     rack_units: float | None = None
@@ -60,7 +63,7 @@ def read_node(path: Path) -> Node:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
     inter_node, nics = entry.name("inter_node"), entry.number("nics", "count").value
     cores = entry.number("cores", "count").value if entry.has("cores") else None
-    domain = _domain(entry, int(count))
+    domain, sold_in = (_of_nodes(entry, key, int(count)) for key in ("scale_up_domain", "sold_in"))
     pair = None
     if entry.has("pair_bandwidth"):
         pair = entry.number("pair_bandwidth", "bytes_per_s").value
@@ -88,6 +91,7 @@ def read_node(path: Path) -> Node:
         notes=notes,
         facts=tuple(entry.facts),
         scale_up_domain=domain,
+        sold_in=sold_in,
         pair_bytes_per_s=pair,
         power_w=power,
         rack_units=units,
@@ -95,9 +99,22 @@ def read_node(path: Path) -> Node:
     )
 
 
-def _domain(entry: Entry, count: int) -> int:
-    """Accelerators that share the links of a node: its own ``count``, unless the file has more."""
-    key = "scale_up_domain"
+def node_of(accelerator: str) -> str | None:
+    """The node type that an accelerator comes in alone, as one that names its scale-up domain does;
+    None where it stands in nodes of any kind."""
+    if find_accelerator(accelerator).scale_up_domain is None:
+        return None
+    found = nodes_with(accelerator)
+    return found[0] if len(found) == 1 else None
+
+
+def nodes_with(accelerator: str) -> list[str]:
+    """The node types that have an accelerator."""
+    return [name for name in names("nodes") if node(name).accelerator == accelerator]
+
+
+def _of_nodes(entry: Entry, key: str, count: int) -> int:
+    """Accelerators of one or several nodes: its own ``count``, unless the file has more."""
     many = (entry.number(key, "count").value if entry.has(key) else None) or count
     if many < count or many % count:
         remedy = f"write a multiple of the {count} accelerators of a node"

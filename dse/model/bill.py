@@ -77,7 +77,8 @@ class Bill:
     accelerators: that are bought. training: those of them that train; the rest is idle. nodes:
     hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts that
     serve parameters, with a card each, which ``nics`` counts. rented: accelerators that are rented
-    in place of buying them. endpoints: cards of the network.
+    in place of buying them. endpoints: cards of the network. at_once: nodes that are sold together,
+    those of a rack.
     """
 
     accelerators: Array
@@ -88,6 +89,13 @@ class Bill:
     servers: Array
     rented: Array
     endpoints: Array
+    at_once: ArrayLike = 1.0
+
+    @property
+    def bought(self) -> Array:
+        """Nodes that are bought, in whole racks where they are sold so: those that nobody trains on
+        are not cabled and stay off."""
+        return np.asarray(np.ceil(self.nodes / self.at_once) * self.at_once)
 
 
 def bill(
@@ -100,12 +108,14 @@ def bill(
     sold_in: ArrayLike = 1.0,
     rented_in: ArrayLike = 1.0,
     oversubscription: ArrayLike = 1.0,
+    at_once: ArrayLike = 1.0,
 ) -> Bill:
     """Parts of ``gpus`` accelerators in nodes; one node needs no network and no servers.
 
     servers: dedicated ones. nics_included: whether a node comes with its cards. sold_in: how many
     accelerators are bought at once, rented_in: rented; those of a node fill whole boards, or whole
-    machines. oversubscription: of the leaf switches, see :func:`fat_tree`. All broadcast.
+    machines. oversubscription: of the leaf switches, see :func:`fat_tree`. at_once: nodes that are
+    bought together. All broadcast.
     """
     nodes = node_count(gpus, gpus_per_node)
     gpus = np.asarray(gpus)
@@ -121,6 +131,7 @@ def bill(
         extra,
         in_whole(gpus, gpus_per_node, rented_in),
         endpoints,
+        at_once,
     )
 
 

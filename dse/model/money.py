@@ -219,7 +219,7 @@ def capital_usd(parts: Bill, hardware: Array, extras: Extras) -> Array:
     """
     if extras is NO_EXTRAS:
         return hardware
-    hosts = parts.nodes + parts.servers
+    hosts = parts.bought + parts.servers
     beside = np.where(anything(parts), extras.once_usd, 0.0) + hosts * np.asarray(extras.node_usd)
     return np.asarray(hardware * (1 + np.asarray(extras.share)) + beside)
 
@@ -232,7 +232,7 @@ def hardware_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
     """
     switch_usd = np.asarray(prices.switch_port_usd) * prices.switch_radix
     machines = _spent(parts.accelerators, prices.accelerator_usd)
-    machines = machines + _spent(parts.nodes, prices.host_usd)
+    machines = machines + _spent(parts.bought, prices.host_usd)
     tree = parts.tree
     network = _spent(tree.switches, switch_usd) + _spent(tree.cables, prices.cable_usd)
     network = network + _spent(tree.uplinks, prices.uplink_usd)

@@ -30,7 +30,7 @@ def racks(parts: Bill, draw: Draw, rack: Rack) -> Array:
     The most of three counts: nodes whole, as many to a rack as it feeds and has room for; all watts
     over what a rack feeds; all units over what it has. Switches and servers go where room is left,
     which such a count allows for and no floor plan is drawn for. What a single node needs, a rack
-    is taken to have: a node is never split.
+    is taken to have: a node is never split. Nodes that are sold by the rack bring it.
     """
     nodes = np.asarray(parts.nodes, dtype=np.float64)
     node_units = np.asarray(rack.node_units, dtype=np.float64)
@@ -38,10 +38,11 @@ def racks(parts: Bill, draw: Draw, rack: Rack) -> Array:
     limit_w = np.maximum(np.asarray(rack.limit_w, dtype=np.float64), node_w)
     units = np.maximum(np.asarray(rack.units, dtype=np.float64), node_units)
     together = np.minimum(_floor(limit_w / node_w), _floor(units / node_units))
-    filled = nodes * node_units + parts.servers * np.asarray(rack.server_units)
-    filled = filled + parts.tree.switches * SWITCH_UNITS
+    beside = parts.servers * np.asarray(rack.server_units) + parts.tree.switches * SWITCH_UNITS
+    filled = nodes * node_units + beside
     fed = _ceil(draw.housed_w / limit_w)
-    return np.asarray(np.maximum(np.maximum(np.ceil(nodes / together), fed), _ceil(filled / units)))
+    found = np.maximum(np.maximum(np.ceil(nodes / together), fed), _ceil(filled / units))
+    return np.where(np.asarray(parts.at_once) > 1, _ceil(beside / units), found)
 
 
 _ROUNDING = 1e-9  # relative: 3 x 0.1 is no more than 0.3

@@ -180,7 +180,9 @@ def _items(points: Points) -> Iterator[Item]:
                 said = {"remark": remark, "obstacle": UNSAID}
         yield replace(item, idle=idle, boards=boards, **(gone if gone and item.to_buy else said))
     name = node.title if node else host_title(device, points.problem.prices)
-    for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
+    nodes = (bill.nodes - buy.nodes + buy.bought, buy.bought)
+    for item in _item(points, name + _racks_of(machine, nodes[1]), *nodes, machine.host_usd):
+        item = replace(item, idle=item.idle + int(np.ravel(buy.bought - buy.nodes)[0]))
         yield replace(item, **gone) if node and item.to_buy else item
     network = _network_name(points, axis)
     yield from _item(points, f"{CARD}, {network}", bill.nics, buy.nics, link.nic_usd)
@@ -237,6 +239,14 @@ def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | Non
     return f"{enumerated(said)}{server * paid}"
 
 
+def _racks_of(machine: hardware.Machine, nodes: Array) -> str:
+    """``, 1 rack of 72``, where nodes that are bought come in racks; else nothing."""
+    racks = int(np.ravel(nodes)[0] / machine.at_once)
+    if machine.at_once <= 1 or not racks:
+        return ""
+    return f", {racks:,} rack{'s' * (racks > 1)} of {machine.at_once * machine.sold_in:.0f}"
+
+
 def _counted(count: int, name: str) -> str:
     """``2 HGX A100 8-GPU baseboards``."""
     return f"one {name}" if count == 1 else f"{count:,} {name}{'s' * name.endswith('board')}"
@@ -252,8 +262,9 @@ def _racks(points: Points) -> Iterator[Item]:
     many, draw = float(np.ravel(cost.racks)[0]), cost.draw
     node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / points.bill.nodes)[0])
     tight = f"a node draws {node_w * 1e-3:.1f} kW, more than such a rack feeds (rack_power)"
-    remark, obstacle = (tight, RACK) if node_w > feeds else (None, None)
-    if price.usd == 0 and np.isfinite(many):
+    fits = node_w <= feeds or np.max(points.bill.at_once) > 1  # which come in racks of their own
+    remark, obstacle = (None, None) if fits else (tight, RACK)
+    if price.usd == 0 and np.isfinite(many) and many:
         yield Item(
             item=name, quantity=int(many), unit_usd=0.0, usd=0.0, price_class=OF_SITE,
             price_date="", age_years=None, checked=True, source="", remark=remark,

@@ -45,10 +45,11 @@ class Machine:
     """One accelerator in its node, with its links and prices; NaN marks what is not known.
 
     pair_bytes_per_s: to one other of the node; infinite where a switch joins them. sold_in: how
-    many accelerators are bought at once. host_w: of the node without its accelerators; host_share:
-    what it draws besides per watt of these. rack_units: of the node. sold_until: when it was last
-    sold new, where that is past. boards: what accelerators are ordered on, by how many of them one
-    has. with_server: whether the price of an accelerator pays its part of a server.
+    many accelerators are bought at once. at_once: how many nodes are, those of a rack. host_w: of
+    the node without its accelerators; host_share: what it draws besides per watt of these.
+    rack_units: of the node. sold_until: when it was last sold new, where that is past. boards: what
+    accelerators are ordered on, by how many of them one has. with_server: whether the price of an
+    accelerator pays its part of a server.
     """
 
     accelerator: Accelerator
@@ -61,6 +62,7 @@ class Machine:
     usd_per_hour: UnitPrice
     host_usd_per_hour: UnitPrice
     sold_in: float
+    at_once: float
     host_w: float
     host_share: float
     rack_units: float
@@ -115,6 +117,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         ),
         host_usd_per_hour=FREE,
         sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
+        at_once=1.0,
         sold_until=catalog.no_longer_sold(device.name, prices),
         boards={many: fact.text for many, fact in prices.boards.get(device.name, {}).items()},
         with_server=shared,
@@ -145,6 +148,7 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         if bought and catalog.own(bought)
         else catalog.no_longer_sold(device.name, prices),
         sold_in=float(node.accelerators),
+        at_once=node.sold_in / node.accelerators,
         host_w=host_w,
         host_share=share,
         rack_units=node.rack_units or number(prices.host_units.value),

@@ -117,7 +117,7 @@ def _hardware(points: Points) -> Paid:
     return _there(
         "USD",
         (machine.accelerator_usd, buy.accelerators),
-        (machine.host_usd, buy.nodes),
+        (machine.host_usd, buy.bought),
         (link.nic_usd, buy.nics),
         (link.switch_port_usd, buy.tree.switches * link.switch_radix),
         *link.cabling(buy.tree),

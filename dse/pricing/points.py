@@ -691,6 +691,7 @@ class Points:
             self.machine(lambda m: m.sold_in),
             self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
             self.oversubscription,
+            self.machine(lambda m: m.at_once),
         )
 
     @property

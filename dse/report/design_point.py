@@ -78,8 +78,8 @@ class Run:
 @dataclass(frozen=True, kw_only=True)
 class Paid:
     """Accelerators that are paid for, where they are more than train: ``units`` ``boards`` or
-    ``machines``, each of ``size``, since fewer are not sold or rented out. verb: ``bought`` or
-    ``rented``."""
+    ``machines``, each of ``size``, since fewer are not sold or rented out, or ``racks`` of so many
+    machines. verb: ``bought`` or ``rented``."""
 
     accelerators: int
     units: int

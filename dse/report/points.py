@@ -200,13 +200,20 @@ def _evidence(points: Points, comm_s: float | None) -> str:
 
 def _paid(points: Points) -> Paid | None:
     """The accelerators of a single point that are paid for; None where all of them train, or whole
-    machines are named anyway."""
+    machines are named anyway, but for racks of these that are not all used."""
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
     problem, bill, name = points.problem, points.bill, machine.accelerator.name
     renting = market.rents(problem.study)
     paid = int(np.ravel(bill.rented if renting else bill.accelerators)[0])
     size = int(problem.rental.rented_in(name) if renting else machine.sold_in)
-    if machine.node is not None or paid <= int(np.ravel(bill.training)[0]):
+    if machine.node is not None:
+        bought = int(np.ravel(bill.bought)[0])
+        if renting or bought == int(np.ravel(bill.nodes)[0]):
+            return None
+        racks, trays = bought // int(machine.at_once), int(machine.at_once)
+        chips = bought * int(machine.sold_in)
+        return Paid(accelerators=chips, units=racks, size=trays, kind="racks", verb="bought")
+    if paid <= int(np.ravel(bill.training)[0]):
         return None
     whole = renting or problem.prices.includes.get(name) == NODE_SHARE
     return Paid(

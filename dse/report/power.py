@@ -62,7 +62,7 @@ def lines(found: Power) -> Iterator[str]:
     for what, watts in rows:
         known = f"{watts:14,.0f} W  {watts / total:5.1%}" if watts is not None else words.UNKNOWN
         yield f"  {what:<24} {known}"
-    if found.racks is not None:
+    if found.racks:
         many = "rack" if found.racks == 1 else "racks"
         yield f"  (at full load; fills {found.racks:,} {many} of {words.shown(found.rack_w, 'W')})"
     if found.run_energy_j is not None and found.run_carbon_kg is not None:

@@ -306,18 +306,20 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
     """What is bought or rented, in phrases: machines, how many in a node, network."""
     config = point.config
     gpus, alone = count(point.gpus), point.nodes == 1
-    if accelerator := config.get("accelerator"):
-        parts = [f"{gpus} x {title('accelerator', accelerator, identified)}"]
-        if isinstance(point, Point) and (paid := point.paid):
-            named = title("accelerator", accelerator, identified)
-            parts = [
-                f"{count(paid.units)} {paid.kind if paid.units > 1 else paid.kind[:-1]} of "
-                f"{paid.size} x {named} ({count(paid.accelerators)} {paid.verb}, {gpus} used)"
-            ]
+    accelerator, node = config.get("accelerator"), config.get("node")
+    named = title("node", node, identified) if node else "nodes"
+    if accelerator:
+        named = title("accelerator", accelerator, identified)
+    if isinstance(point, Point) and (paid := point.paid):
+        kind, of = paid.kind if paid.units > 1 else paid.kind[:-1], "" if accelerator else " GPUs"
+        parts = [
+            f"{count(paid.units)} {kind} of {paid.size} x {named} "
+            f"({count(paid.accelerators)}{of} {paid.verb}, {gpus} used)"
+        ]
+    elif accelerator:
+        parts = [f"{gpus} x {named}"]
     else:
-        node = config.get("node")
-        machines = title("node", node, identified) if node else "nodes"
-        parts = [f"{count(point.nodes)} x {machines}", f"{gpus} GPUs in all"]
+        parts = [f"{count(point.nodes)} x {named}", f"{gpus} GPUs in all"]
     if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
     return parts if alone else [*parts, *_said(point, HARDWARE)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.catalog import Fact, names, node
+from dse.catalog import Fact, names, node, node_of, nodes_with
 from dse.catalog.nodes import read_node
 from dse.catalog.store import find
 from dse.errors import StudyError
@@ -47,6 +47,14 @@ def test_links_inside_a_node_may_join_several() -> None:
     wide = {name for name, one in found.items() if one.scale_up_domain != one.accelerators}
     assert wide == {"gb200-nvl72-tray", "gb300-nvl72-tray"}
     assert {found[name].scale_up_domain for name in wide} == {72}
+    assert {name for name, one in found.items() if one.sold_in != one.accelerators} == wide
+    assert {found[name].sold_in for name in wide} == {72}
+
+
+def test_an_accelerator_may_come_in_one_node_type_alone() -> None:
+    assert node_of("gb200") == "gb200-nvl72-tray"
+    assert node_of("h100-sxm") is node_of("b300-sxm") is None
+    assert {"dgx-h100", "aws-p5.48xlarge"} <= set(nodes_with("h100-sxm"))
 
 
 @pytest.mark.parametrize("count", [2, 70])

@@ -8,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -135,6 +136,10 @@ def test_every_network_of_the_catalogue_can_be_asked_about(name: str) -> None:
             "--prices, or write it in USD",
         ),
         ("--workload resnet50 --engine quick", "--engine: 'quick' is not known; use auto, exha"),
+        (
+            "--workload resnet50 --on l40s,gb200",
+            "--on: whole machines are compared, and l40s stands",
+        ),
         ("--workload t5-11b --on v100", "--on: t5-11b does not fit in v100-sxm2-16gb"),
     ],
 )
@@ -217,6 +222,9 @@ def test_a_range_counts_whole_hosts(given: str, written: object) -> None:
          {"inter_node": ["100gbe", "ib-ndr"]}),
         (Draft("gpt2-small", "p4de, p5", "8..32"),
          {"node": ["aws-p4de.24xlarge", "aws-p5.48xlarge"]}),
+        (Draft("bert-large", "GB200", "8..64"), {"node": ["gb200-nvl72-tray"]}),
+        (Draft("bert-large", "h200, h100,gb200", "8"),
+         {"node": ["hgx-h200", "dgx-h100", "gb200-nvl72-tray"]}),
         (Draft("mobilenet-v1", "b200", "8"), {"gpus": [8], "optimizer": "momentum"}),
         (Draft("resnet50", "a100", "8", accumulation="4, 1,4"), {"accumulation": [4, 1]}),
     ],
@@ -230,6 +238,18 @@ def test_what_is_left_open_suits_what_is_said(asked: Draft, space: dict[str, obj
     assert problem.study.name == asked.name
     assert found["baseline"]["gpus"] == int(re.split(r"\D", asked.gpus)[0])
     assert found["baseline"]["batch_per_gpu"] in batches
+
+
+def test_what_comes_in_racks_is_asked_about_in_racks() -> None:
+    """Trays of four with their own network, in domains of 72."""
+    asked = Draft("llama3-8b", "gb200", "8..72")
+    problem = asked.problem(STUDY)
+    assert problem.study.values("node") == ("gb200-nvl72-tray",)
+    assert problem.study.axis("inter_node") is problem.study.axis("gpus_per_node") is None
+    assert problem.tables.node == 72
+    assert asked.notes == ("gb200 means gb200-nvl72-tray here, in which it is sold",)
+    points = problem.points_at({**problem.study.baseline.values, "gpus": 72})
+    assert (float(np.max(points.domain)), float(np.max(points.bill.bought))) == (72, 18)
 
 
 def test_more_passes_a_step_are_searched_where_they_are_asked_for() -> None:

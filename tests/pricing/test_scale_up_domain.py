@@ -11,6 +11,8 @@ import pytest
 
 from dse.model.arrays import ArrayLike
 from dse.pricing import shapes as structures
+from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing.costs import Costs
 from dse.pricing.load import load
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
@@ -98,6 +100,23 @@ def test_what_is_bought_are_trays(problem: Problem, gpus: int, trays: int, cards
     points = at(problem, gpus=gpus)
     assert (one(points.bill.nodes), one(points.bill.endpoints)) == (trays, cards)
     assert one(points.gpus_per_node) == one(points.rails) == 4
+
+
+@pytest.mark.parametrize(
+    ("gpus", "trays", "bought"), [(4, 1, 18), (64, 16, 18), (72, 18, 18), (76, 19, 36)]
+)
+def test_trays_are_bought_by_the_rack_and_rented_one_by_one(
+    problem: Problem, gpus: int, trays: int, bought: int
+) -> None:
+    points = at(problem, gpus=gpus)
+    (tray,) = (item for item in bill_of_materials(points) if "tray" in item.item)
+    assert (tray.quantity, tray.idle) == (bought, bought - trays)
+    assert tray.item.endswith(f", {bought // 18} rack{'s' * (bought > 18)} of 72")
+    assert tray.usd == bought * 172_200
+    cost = Costs(points).cost()
+    assert one(cost.capital_usd) == sum(item.usd or 0 for item in bill_of_materials(points))
+    assert one(cost.racks) == (1 if gpus > 4 else 0), "for switches alone"
+    assert one(points.bill.nodes) == trays
 
 
 def test_accelerators_of_a_tray_may_be_left_idle(problem: Problem) -> None:
