@@ -359,7 +359,7 @@ def _t5(config: _Config, sequence: int | None) -> Described:
         network,
         f"T5 of {{size}} parameters, {tokens} tokens in, {target} out",
         f"t5-{_named_size(hidden, layers)}",
-        tokens=None,
+        tokens=tokens,
         input_bytes=TOKEN_BYTES * (tokens + target),
         note=f", {tokens} tokens read and {target} written",
     )

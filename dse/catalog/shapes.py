@@ -34,6 +34,7 @@ class Block:
     keys and values, where others have none; output_bias: of that back. head_norms: queries and keys
     are normalised, head by head. sinks: each head has a score that no token has. expert_bias: of
     the router and of experts. cross: attention across to what an encoder made follows its own.
+    share: length of its sequences, of a sample's.
     """
 
     hidden: int
@@ -60,6 +61,7 @@ class Block:
     sinks: bool = False
     expert_bias: bool = False
     cross: bool = False
+    share: float = 1.0
 
     @property
     def inner(self) -> int:

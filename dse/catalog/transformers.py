@@ -323,8 +323,8 @@ def t5(
     out = Builder()
     decoder_layers = decoder_layers or layers
     block = Block(hidden, heads, head_size, heads, ffn, gated, causal=False, dropout=True)
-    reading, writing = (block, layers), (replace(block, causal=True, cross=True), decoder_layers)
-    shape = Transformer((reading, writing), vocabulary, tied)
+    writing = replace(block, causal=True, cross=True, share=target / source)
+    shape = Transformer(((block, layers), (writing, decoder_layers)), vocabulary, tied)
     look_up(out, "embed.shared", vocabulary, hidden, source, target)
     for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
         for number in range(layers if side == "enc" else decoder_layers):

@@ -192,7 +192,7 @@ def _memory_ignored(found: Found) -> Iterator[Facts]:
 
 def _memory_unknown(found: Found) -> Iterator[Facts]:
     problem = found.problem
-    if not problem.layers.kept.known:
+    if not problem.memory_known:
         yield {"workload": problem.workload.title or problem.workload.name}
 
 

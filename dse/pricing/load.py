@@ -379,7 +379,7 @@ def _check_facts(problem: Problem, aimed: Part[None]) -> None:
     study = problem.study
     demanded = requirements.demanded(study)
     mistakes = Mistakes()
-    if "memory_slack" in demanded and not problem.layers.kept.known:
+    if "memory_slack" in demanded and not problem.memory_known:
         mistakes.note(study.source.error(
             ("workload",),
             f"the activations of {problem.workload.name} are unknown, so memory_slack has no value",

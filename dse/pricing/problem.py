@@ -252,6 +252,12 @@ class Problem:
         """The workload as the model wants it."""
         return model_layers(self.workload)
 
+    @property
+    def memory_known(self) -> bool:
+        """Whether what the workload keeps for its backward pass is known, as of layouts it is."""
+        laid_out = self.study.laid_out and {*self.study.values("stack")} <= {*LAYOUT_STACKS}
+        return self.layers.kept.known or laid_out
+
     @cached_property
     def baseline(self) -> Evaluation:
         """The study's baseline, shape (1,)."""

@@ -18,9 +18,6 @@ def transformer(workload: Workload, predicted: int = 0) -> Transformer:
     if (shape := workload.shape) is None:
         problem = "its blocks are not known, so that it cannot be laid out"
         raise DseError(f"{workload.name}: {problem}; name a transformer, or give its config.json")
-    if any(block.cross for block, _ in shape.runs):
-        problem = "layouts of an encoder with a decoder are not modelled"
-        raise DseError(f"{workload.name}: {problem}; name an encoder or a decoder")
     runs = tuple((_block(block), count) for block, count in shape.runs)
     found = Transformer(workload.name, runs, shape.vocabulary, shape.tied, shape.positions)
     # Patches of pictures, heads of pre-training.

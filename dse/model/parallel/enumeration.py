@@ -209,6 +209,9 @@ def _schedules(
     found.keep("a virtual stage has a layer", (found["pipeline"] == 1) | (
         parted <= model.layers + 2 * (found["schedule"] == _INTERLEAVED)
     ))  # fmt: skip
+    if model.joint:
+        alone = (found["pipeline"] == 1) | (found["virtual"] == 1)
+        found.keep("parts of an encoder and its decoder do not take turns", alone)
     if even:
         parted = found["pipeline"] * found["virtual"]
         other = (found["schedule"] != _INTERLEAVED) | (found["pipeline"] == 1)

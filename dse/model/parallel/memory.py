@@ -107,21 +107,22 @@ def kept_bytes(block: Block, cut: Cut, kept: Kept, recompute: Array) -> Array:
 
     Selective recomputation leaves the scores out, full recomputation all but a layer's input.
     """
-    t = cut.tensor
+    cut, t = cut.of(block), cut.tensor
     wide = kept.ffn * (block.ffn + block.shared_ffn)
     latent = block.latent
     if latent is None:
-        widths = block.query + 2 * block.kv * np.maximum(1.0, t / block.kv_heads)
+        keys = 2 * block.kv * np.maximum(1.0, t / block.kv_heads)
+        widths = block.query * block.attentions + keys * sum(block.lengths)
     else:
         heads = block.heads * (2 * (latent.plain + latent.rotary) + latent.value)
         widths = np.asarray(float(latent.query_rank + latent.kv_rank + heads))
-    projected = kept.projected * widths * block.attentions
+    projected = kept.projected * widths
     split = cut.tokens / t * (projected + kept.output * block.value * block.attentions + wide)
     whole = cut.own_tokens * kept.hidden * block.hidden * (block.attentions + 1) / 2
     routed = cut.routed(block) * (
         kept.routed * block.hidden + kept.ffn * block.expert_ffn / cut.expert_tensor
     )
-    scores = kept.score * block.attentions * block.heads / t * cut.tokens * cut.sequence
+    scores = kept.score * sum(block.lengths) * block.heads / t * cut.tokens * cut.sequence
     scores = np.where(recompute == SELECTIVE, 0.0, scores)
     inputs = kept.word * block.hidden * cut.own_tokens
     every = (whole + split + routed * bool(block.experts) + scores) * (kept.word / HALF)
@@ -153,12 +154,14 @@ def stage_bytes(
     none = np.zeros(())
     for (block, _), count in zip(model.runs, found.layers, strict=True):
         layers = layers + count * kept_bytes(block, cut, kept, at.recompute)
+        if block.cross:  # what the encoder made
+            layers = layers + (count > 0) * kept.word * model.hidden * cut.own_tokens
         again = np.where(at.recompute == FULL, kept_bytes(block, cut, kept, none), 0.0)
         working = np.maximum(working, (count > 0) * again)
     parted = at.sequence_parallel & (mesh.tensor > 1)
     working = working + np.where(parted, GATHERED * kept.word * model.hidden * cut.tokens, 0.0)
     passed = found.head * (1 + model.predicted)  # through the head
-    logits = kept.logit * cut.tokens * model.vocabulary / mesh.tensor * passed
+    logits = kept.logit * cut.tokens * model.written * model.vocabulary / mesh.tensor * passed
     return {
         "weights_bytes": sharded(states.weights * (1 + states.trained % 1), 3),
         "gradients_bytes": sharded(states.gradients * states.trained, 2),

@@ -19,7 +19,7 @@ class Stage:
     """Stages of a pipeline that are alike.
 
     places: of them, from 0. layers: of each run of the transformer. embedding, head: whether it has
-    them; the loss stands with the head.
+    them, the first of a decoder the embedding, too; the loss stands with the head.
     """
 
     places: tuple[int, ...]
@@ -41,13 +41,21 @@ class Stage:
 def even(model: Transformer, stages: int) -> list[tuple[range, bool]]:
     """Layers of each stage, and whether it has the head: as even as can be (Megatron-LM).
 
-    What does not divide goes to the stages in the middle, which have neither embedding nor head.
+    What does not divide goes to the stages in the middle, which have neither embedding nor head. An
+    encoder and its decoder have stages of their own, by their numbers of layers.
     """
-    few, more = divmod(model.layers, stages)
-    middle = sorted(range(stages), key=lambda at: abs(at - (stages - 1) / 2))[:more]
-    counts = [few + (at in middle) for at in range(stages)]
+    counts = _dealt(model.layers, stages)
+    if model.joint and stages > 1:
+        first = min(max(1, round(stages * model.joint / model.layers)), stages - 1)
+        counts = _dealt(model.joint, first) + _dealt(model.layers - model.joint, stages - first)
     starts = np.cumsum([0, *counts])
     return [(range(starts[at], starts[at + 1]), at == stages - 1) for at in range(stages)]
+
+
+def _dealt(layers: int, stages: int) -> list[int]:
+    few, more = divmod(layers, stages)
+    middle = sorted(range(stages), key=lambda at: abs(at - (stages - 1) / 2))[:more]
+    return [few + (at in middle) for at in range(stages)]
 
 
 def by_cost(model: Transformer, stages: int) -> list[tuple[range, bool]]:
@@ -107,7 +115,7 @@ def stages(
         kinds = np.searchsorted(ends, np.asarray(span, dtype=int), side="right")
         at = placed(chunk, count)
         layers[at] += np.bincount(kinds, minlength=len(ends))
-        ends_at[at] |= (chunk == 0, head)
+        ends_at[at] |= (chunk == 0 or 0 < model.joint in span, head)
     found: dict[tuple[object, ...], list[int]] = {}
     for at in range(count):
         key = (tuple(map(int, layers[at])), *map(bool, ends_at[at]))

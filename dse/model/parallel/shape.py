@@ -35,8 +35,8 @@ class Block:
     a token sees only earlier ones. bias: of linear layers and of norms (LayerNorm), else RMSNorm.
     rotary: positions turn queries and keys. latent: where attention is compressed. window: tokens
     that attention sees, 0 for all. other_params: of further norms, biases and sinks, not split.
-    cross: a second attention, to as many tokens of an encoder, all of which it sees. expert_bias:
-    of the layers of experts.
+    cross: a second attention, to the sample's tokens as an encoder made them, all of which it sees.
+    expert_bias: of the layers of experts. share: length of its sequences, of the sample's.
     """
 
     hidden: int
@@ -58,11 +58,17 @@ class Block:
     other_params: int = 0
     cross: bool = False
     expert_bias: bool = False
+    share: float = 1.0
 
     @property
     def attentions(self) -> int:
         """One, and one more to an encoder."""
         return 2 if self.cross else 1
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Keys of each attention for one of its own tokens."""
+        return (1.0, 1 / self.share)[: self.attentions]
 
     @property
     def query(self) -> int:
@@ -132,11 +138,11 @@ class Block:
 
     def seen(self, sequence: ArrayLike) -> Array:
         """Keys that a query sees on average: s, half of it where causal, ``w - w^2 / 2 s`` through
-        a window of w tokens; s more of an encoder."""
+        a window of w tokens; all of an encoder's more."""
         tokens = np.asarray(sequence, np.float64)
         wide = np.minimum(tokens, self.window or np.inf)
         own = wide - wide**2 / (2 * tokens) if self.causal else wide
-        return own + tokens if self.cross else own
+        return own + tokens / self.share if self.cross else own
 
     def adapter_params(self, rank: int) -> int:
         """Of low-rank adapters beside every product: ``r (in + out)`` each (LoRA, arXiv
@@ -189,6 +195,16 @@ class Transformer:
         return sum(count for _, count in self.runs)
 
     @property
+    def written(self) -> float:
+        """Tokens that pass the head, of a sample's."""
+        return self.runs[-1][0].share
+
+    @property
+    def joint(self) -> int:
+        """The first layer of a decoder behind an encoder, from 0; 0 of other transformers."""
+        return sum(count for block, count in self.runs if not block.cross) % self.layers
+
+    @property
     def embedding_params(self) -> int:
         """Tables of words and positions, and what stands beside them."""
         return (self.vocabulary + self.positions) * self.hidden + self.other_params
@@ -222,12 +238,14 @@ class Transformer:
         """Model FLOPs of a token's forward pass: products, and attention of what it may see.
 
         ``2 P + 4 s q / 2`` a layer where it is causal (Shoeybi et al., arXiv 1909.08053, with the
-        mask's half left out), and ``2 V h`` of the head.
+        mask's half left out), and ``2 V h`` of the head. A decoder behind an encoder makes keys and
+        values of all tokens, and all else of as many as it has.
         """
-        total = 2.0 * self.vocabulary * self.hidden * (1 + self.predicted)
+        total = 2.0 * self.vocabulary * self.hidden * (1 + self.predicted) * self.written
         total += 4.0 * self.hidden**2 * self.predicted
         for block, count in self.runs:
             used = block.attention_params + block.dense_params + block.chosen * block.expert_params
-            scores = 2 * float(block.seen(sequence)) * (block.query + block.value)
-            total += count * (2.0 * used + scores)
+            scores = 2 * float(block.seen(sequence * block.share)) * (block.query + block.value)
+            keys = 4.0 * block.hidden * block.kv * (sum(block.lengths) - block.attentions)
+            total += count * block.share * (2.0 * used + keys + scores)
         return total

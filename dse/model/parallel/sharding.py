@@ -16,7 +16,7 @@ Backward a product has ``(M, N) x (N, K)`` for its input and ``(K, M) x (M, N)``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +84,10 @@ class Cut:
         """Of a rank between tensor-parallel parts: ``T / t`` with sequence parallelism."""
         return self.tokens / np.where(self.sequence_parallel, self.tensor, 1.0)
 
+    def of(self, block: Block) -> Cut:
+        """For a block whose sequences have a length of their own."""
+        return self if block.share == 1 else replace(self, sequence=self.sequence * block.share)
+
     def routed(self, block: Block) -> Array:
         """Copies of tokens in a rank's experts, the busiest's: ``T k e_t / t`` times the imbalance,
         or times the capacity factor."""
@@ -113,8 +117,10 @@ def products(block: Block, cut: Cut) -> Iterator[Product]:
     copied = np.maximum(1.0, t / block.kv_heads)  # keys and values, where heads are too few
     latent = block.latent
     if latent is None:
-        for _ in range(block.attentions):
-            yield Product(tokens, (block.query + 2 * block.kv * copied) / t, h)
+        yield Product(tokens, (block.query + 2 * block.kv * copied) / t, h)
+        for length in block.lengths[1:]:  # of the encoder's tokens
+            yield Product(tokens, block.query / t, h)
+            yield Product(tokens * length, 2 * block.kv * copied / t, h)
     else:
         key = block.heads * (latent.plain + latent.rotary)
         down = (latent.query_rank or 0) + latent.kv_rank + latent.rotary
@@ -236,13 +242,16 @@ def attention_s(
         )
         return one, two * attention_backward(True)
     each = precision.activation_bytes
-    scores = heads * queries * keys
-    bytes_moved = scores * each + heads * (queries + keys) * size * each
-    one = product_s(queries, keys, np.asarray(size), heads, bytes_moved, law, False)
-    two = product_s(queries, np.asarray(value), keys, heads, bytes_moved, law, False)
+    both = between = np.zeros(())
     elems = SCORE_ELEMS[0] + eager * (SCORE_ELEMS[1] - SCORE_ELEMS[0])
-    both = block.attentions * BATCHED * (one + two)
-    between = block.attentions * scores * elems * each / device.reached_bytes_per_s
+    for length in block.lengths:
+        seen = keys * length
+        scores = heads * queries * seen
+        bytes_moved = scores * each + heads * (queries + seen) * size * each
+        one = product_s(queries, seen, np.asarray(size), heads, bytes_moved, law, False)
+        two = product_s(queries, np.asarray(value), seen, heads, bytes_moved, law, False)
+        both = both + BATCHED * (one + two)
+        between = between + scores * elems * each / device.reached_bytes_per_s
     return (
         both + between * FORWARD_SHARE,
         BACKWARD_FLOPS * both + between * (1 - FORWARD_SHARE),
@@ -260,6 +269,7 @@ def layer(
 ) -> Passes:
     """Seconds of one layer, without what is sent. wide: the device in 16 bits. eager, fused: see
     :class:`~dse.model.stack.Stack` and :func:`attention_s`."""
+    cut = cut.of(block)
     forward, inputs, weights = products_s(products(block, cut), device, precision, wide)
     core, core_back = attention_s(block, cut, wide, precision, eager, fused)
     in_order, scattered = moved(block, cut, eager)

@@ -158,8 +158,9 @@ class ParallelStep:
         them, (p, points), of layouts of one number of stages and of virtual stages."""
         (kinds,), _ = at.staged(self.model, self.runtime.rule)
         which = np.zeros(np.shape(at.mesh.gpus), dtype=np.int64)
-        spent = self.spent(at, of_kinds([in_order(kinds)], which), self._passes(at))
-        return spent, np.broadcast_to(self.send_s(at), spent.compute_s.shape)
+        stages = of_kinds([in_order(kinds)], which)
+        spent = self.spent(at, stages, self._passes(at))
+        return spent, np.broadcast_to(self.send_s(at, stages), spent.compute_s.shape)
 
     def _passes(self, at: Layouts) -> Array:
         """Computing of a layer of each run, (runs, fields of Passes, points)."""
@@ -212,7 +213,7 @@ class ParallelStep:
         """Four all-reduces of ``T h`` elements; with sequence parallelism four all-gathers and four
         reduce-scatters, and two all-gathers for the gradients of weights. again: where the forward
         pass is redone, with its half of them."""
-        whole = at.cut.tokens * block.hidden * self.word
+        whole = at.cut.of(block).tokens * block.hidden * self.word
         one = self.tiers.all_reduce_s(at.mesh.tensors, whole)
         half = self.tiers.halves_s(at.mesh.tensors, whole)
         extra = 2.0 * self.runtime.regathers
@@ -222,7 +223,12 @@ class ParallelStep:
         count = np.where(at.sequence_parallel, parts * (8 + extra + 4 * again), sums)
         behind = np.where(at.sequence_parallel, self.runtime.hides_tensor, 0.0)
         left = np.where(at.mesh.tensor > 1, 1 - behind, 0.0)
-        return np.asarray(count * np.where(at.sequence_parallel, half, one) * left)
+        found = count * np.where(at.sequence_parallel, half, one)
+        for length in block.lengths[1:]:  # of the encoder's tokens, of which keys are made
+            one = self.tiers.all_reduce_s(at.mesh.tensors, whole * length)
+            half = self.tiers.halves_s(at.mesh.tensors, whole * length)
+            found = found + np.where(at.sequence_parallel, (2 + extra / 2 + again) * half, one)
+        return np.asarray(found * left)
 
     def expert_s(self, block: Block, at: Layouts, again: ArrayLike) -> Array:
         """Four all-to-alls of the copies of tokens that leave a rank, two in each pass.
@@ -252,17 +258,18 @@ class ParallelStep:
         """
         c, t, tiers = at.mesh.context, at.mesh.tensor, self.tiers
         group, forward = at.mesh.contexts, 1 + (at.recompute == FULL)
-        kv = block.attentions * block.kv / t * np.maximum(1.0, t / block.kv_heads)
-        one = tiers.send_s(group, 2 * kv * at.cut.tokens * self.word)
+        kv = sum(block.lengths) * block.kv / t * np.maximum(1.0, t / block.kv_heads)
+        tokens = at.cut.of(block).tokens
+        one = tiers.send_s(group, 2 * kv * tokens * self.word)
         chunk = passes.core_s / c
         backward = attention_backward(self.runtime.fused_attention) * chunk
         left = forward * np.maximum(0.0, one - chunk) + np.maximum(0.0, 2 * one - backward)
-        heads = (2 * block.attentions * block.query / t + 2 * kv) * at.cut.tokens * self.word
+        heads = (2 * block.attentions * block.query / t + 2 * kv) * tokens * self.word
         found = np.select(
             [at.exchange == ALL_TO_ALL, at.exchange == ALL_GATHER],
             [
                 (forward + 1) * tiers.exchange_s(group, heads),
-                (forward + 1) * tiers.halves_s(group, 2 * kv * at.cut.tokens * c * self.word),
+                (forward + 1) * tiers.halves_s(group, 2 * kv * tokens * c * self.word),
             ],
             (c - 1) * left,
         )
@@ -270,7 +277,7 @@ class ParallelStep:
 
     def head_s(self, at: Layouts) -> Array:
         """Seconds of a micro-batch in the head and the loss."""
-        model, t, tokens = self.model, at.mesh.tensor, at.cut.tokens
+        model, t, tokens = self.model, at.mesh.tensor, at.cut.tokens * self.model.written
         columns = model.vocabulary / t
         product = Product(tokens, columns, np.asarray(float(model.hidden)), wide=True)
         wide = self.wide or self.device
@@ -283,12 +290,16 @@ class ParallelStep:
         every = (1 + model.predicted) * (factor * (head + moved) + joined)
         return every + self._summing_s(columns * model.hidden)
 
-    def send_s(self, at: Layouts) -> Array:
-        """Seconds of a boundary and micro-batch, there and back, before anything hides them."""
+    def send_s(self, at: Layouts, found: Stages) -> Array:
+        """Seconds of a boundary and micro-batch, there and back, before anything hides them, of
+        each kind of stage: a decoder's pass on what the encoder made, beside what they make."""
         scattered = at.sequence_parallel | self.runtime.scatters
         parted = np.where(scattered, at.mesh.tensor, 1.0)
         crossed = at.virtual * np.where(at.mesh.pipeline > 1, 1.0, 0.0)
         own = at.cut.tokens * self.model.hidden * self.word / parted
+        for (block, _), count in zip(self.model.runs, found.layers, strict=True):
+            if block.cross:
+                own = own * np.where(count > 0, 1 + block.share, 1.0)
         return np.asarray(2 * crossed * self.tiers.send_s(at.mesh.stages, own))
 
     def spent(self, at: Layouts, found: Stages, passes: Array) -> Spent:
@@ -308,13 +319,15 @@ class ParallelStep:
         degrees, m = tuple(vars(at.mesh)), at.passes
         few, which = at.alike(degrees, (*OF_A_PASS, "virtual", "recompute", "exchange"))
         some, kinds = at.take(few), found.take(few)
-        spent, send = self.spent(some, kinds, passes[..., few]), self.send_s(some)
+        spent = self.spent(some, kinds, passes[..., few])
         total = spent.total_s
+        send = np.broadcast_to(self.send_s(some, kinds), total.shape)
         slowest = total.argmax(axis=0)[None]
         there = Spent(*(np.take_along_axis(part, slowest, 0)[0] for part in spent))
         # Full pipelines may hide their sends, but nothing does where they fill and drain.
         hidden = SCHEDULES[at.schedule].hidden and self.runtime.hides_sends
-        longest = there.total_s + (0.0 if hidden else send)
+        shown = np.take_along_axis(send, slowest, 0)[0]
+        longest = there.total_s + (0.0 if hidden else shown)
         whole = (kinds.number * (total + send)).sum(axis=0)
         line = Times(*(v[which] for v in (whole, longest, there.weights_s)))
         taken = SCHEDULES[at.schedule].step_s(at.line, line)

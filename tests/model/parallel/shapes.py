@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dse.model.parallel.layouts import Layouts
@@ -38,6 +40,13 @@ QWEN_235B = Transformer(
     "qwen3-235b-a22b",
     ((Block(4096, 64, 128, 4, 0, experts=128, chosen=8, expert_ffn=1536), 94),),
     151_936,
+)
+ENCODER = Block(1024, 16, 64, 16, 4096, gated=False, causal=False, rotary=False)
+T5_LARGE = Transformer(
+    "t5-large",
+    ((ENCODER, 24), (replace(ENCODER, causal=True, cross=True, share=114 / 512), 24)),
+    32_128,
+    True,
 )
 LATENT = Latent(query_rank=1536, kv_rank=512, plain=128, rotary=64, value=128)
 DEEPSEEK_V3 = Transformer(

@@ -51,6 +51,14 @@ def valid(model: Transformer, gpus: int, sequence: int, row: dict[str, int], mos
     return p == 1 or n * c == 1 or row["zero"] <= most
 
 
+def test_parts_of_an_encoder_and_its_decoder_do_not_take_turns() -> None:
+    """Megatron-LM refuses them; a pipeline may have them one after the other."""
+    choices = Choices(pipeline=(1, 2, 4), virtual=(1, 2), schedule=(1, NAMES.index("interleaved")))
+    found = layouts(shapes.T5_LARGE, 4, 512, replace(choices, tensor=(1,)))
+    assert set(found["pipeline"]) == {1, 2, 4}
+    assert set(found["virtual"]) == {1}
+
+
 def test_software_with_the_whole_model_shares_batches_and_states() -> None:
     choices = Choices(tensor=(1, 2), pipeline=(1, 2), zero=(0, 3), recompute=(NONE, FULL))
     every = layouts(SMALL, 4, 512, choices)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dse.model.parallel.layouts import FULL, HSDP, NONE, SELECTIVE, Layouts
-from dse.model.parallel.memory import PARTS, Kept, States, bytes_by_stage, heaviest_bytes
+from dse.model.parallel.memory import (
+    PARTS,
+    Kept,
+    States,
+    bytes_by_stage,
+    heaviest_bytes,
+    kept_bytes,
+)
 from tests.model.parallel import shapes
 from tests.model.parallel.shapes import layout
 
@@ -49,6 +57,27 @@ def test_states_by_recipe() -> None:
         found = parts(model, layout(data=d, zero=zero))
         assert sum(found[key] for key in keys) == pytest.approx(each * model.params, rel=1e-6)
     assert parts(model, layout(data=d, zero=3))["working_bytes"] > 0  # two units gathered
+
+
+def test_stages_of_a_decoder_keep_what_the_encoder_made() -> None:
+    """All stages have the parameters, and three copies of the table in place of one; a decoder's
+    layer keeps less, of fewer tokens."""
+    model, at = shapes.T5_LARGE, layout(pipeline=4, sequence=512, passes=4)
+    found = [parts(model, at, stage) for stage in range(4)]
+    whole = sum(each["weights_bytes"] for each in found) / States().weights
+    assert whole == pytest.approx(model.params + 2 * 32_128 * 1024, rel=1e-6)
+    (encoder, _), (decoder, _) = model.runs
+    none = np.zeros(1)
+    read, written = (float(kept_bytes(b, at.cut, PAPER, none)[0]) for b in (encoder, decoder))
+    assert found[1]["activations_bytes"] == pytest.approx(3 * 12 * read)
+    made = 2 * 512 * 1024
+    assert found[2]["activations_bytes"] == pytest.approx(2 * (12 * written + made))
+    # Of 114 tokens, but for keys and values across, and their scores.
+    token = 15 * 1024 + 2 * (2 * 1024 + 2 * 1024) + 2 * 2 * 1024 + 4 * 4096
+    scores = 5 * 16 * (114 + 512)
+    assert written == pytest.approx(114 * (token + scores) + 2 * 2 * 1024 * 512)
+    logits = 8 * 114 * 32_128
+    assert found[3]["logits_bytes"] == pytest.approx(logits)
 
 
 def test_context_shards_the_optimizer_too() -> None:

@@ -73,6 +73,21 @@ def test_the_longest_stage_sets_the_pace(busy: list[int], passes: int) -> None:
     assert simulated == pytest.approx(formula)
 
 
+@pytest.mark.parametrize(
+    ("count", "layers"),
+    [(1, [(24, 24)]), (2, [(24, 0), (0, 24)]), (3, [(12, 0), (12, 0), (0, 24)]),
+     (6, [(8, 0)] * 3 + [(0, 8)] * 3), (48, [(1, 0)] * 24 + [(0, 1)] * 24)],
+)  # fmt: skip
+def test_an_encoder_and_its_decoder_have_stages_of_their_own(
+    count: int, layers: list[tuple[int, int]]
+) -> None:
+    found = in_order(stages(shapes.T5_LARGE, count))
+    assert [stage.layers for stage in found] == layers
+    first = next(at for at, stage in enumerate(found) if stage.layers[1])
+    assert [at for at, stage in enumerate(found) if stage.embedding] == sorted({0, first})
+    assert [stage.head for stage in found] == [False] * (count - 1) + [True]
+
+
 def test_idle_times() -> None:
     """Of four stages and ten micro-batches with F = B = W = 1 (Qi et al., table 1)."""
     even = times([3.0] * 4, weights=1.0)

@@ -37,11 +37,20 @@ def test_model_flops_of_a_token() -> None:
 
 def test_encoder_and_decoder() -> None:
     """T5-large's kind: 0.74 billion parameters."""
-    encoder = shapes.Block(1024, 16, 64, 16, 4096, gated=False, causal=False, rotary=False)
-    decoder = replace(encoder, causal=True, cross=True)
-    model = shapes.Transformer("t5-large", ((encoder, 24), (decoder, 24)), 32_128, True)
+    model = shapes.T5_LARGE
+    (encoder, _), (decoder, _) = model.runs
     assert model.params == pytest.approx(737.7e6, rel=0.005)
     assert decoder.params - encoder.params == 4 * 1024**2 + 1024
+    assert (model.joint, shapes.LLAMA_8B.joint) == (24, 0)
+
+
+def test_a_decoder_writes_fewer_tokens_than_its_encoder_reads() -> None:
+    """FLOPs of a sample, product by product: keys and values across are of all that is read."""
+    h, f, s, d = 1024, 4096, 512, 114
+    read = 2 * s * (4 * h * h + 2 * h * f) + 4 * s * s * h
+    written = 2 * d * (6 * h * h + 2 * h * f) + 2 * s * 2 * h * h + 2 * d * d * h + 4 * d * s * h
+    sample = 24 * (read + written) + 2 * d * 32_128 * h
+    assert shapes.T5_LARGE.forward_flops(s) * s == pytest.approx(sample, rel=1e-12)
 
 
 def test_more_tokens_foretold() -> None:

@@ -305,11 +305,12 @@ def test_stages_in_order_make_the_step() -> None:
 
 
 def test_a_decoder_attends_to_its_encoder() -> None:
-    """Half as much again to exchange over tensor ranks, and more to compute and keep."""
+    """Five halves more beside ten to exchange over tensor ranks, and three of what the encoder
+    made: gathered for keys, again for their weights, and its gradient scattered."""
     model = shapes.llama(4096, 8, 32, 32, 16_384)
     crossed = replace(model, runs=((replace(model.runs[0][0], cross=True), 8),))
     one, two = (step(m, Runtime()).step(layout(tensor=4)) for m in (model, crossed))
-    assert float(two.tensor_s[0] / one.tensor_s[0]) == pytest.approx(1.5)
+    assert float(two.tensor_s[0] / one.tensor_s[0]) == pytest.approx(1.8)
     assert 1.2 < float(two.compute_s[0] / one.compute_s[0]) < 1.6
 
 
