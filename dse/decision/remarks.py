@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import implausible, lapsed
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
+from dse.model.arrays import scalar
 from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
@@ -100,7 +99,7 @@ class Side:
 
     def number(self, name: str) -> float:
         """A quantity of the study, in SI."""
-        return float(np.ravel(self.evaluation[name])[0])
+        return scalar(self.evaluation[name])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,7 +373,7 @@ def _unmeasured(found: Found) -> Iterator[Facts]:
         return
     best = found.answer.recommended
     share = best.number("comm") / best.number("step")
-    far = int(np.ravel(best.evaluation.grade)[0]) > Grade.NEAR
+    far = int(scalar(best.evaluation.grade)) > Grade.NEAR
     if far and share >= COMMUNICATING and best.number("gpus") > 1:
         yield {"share": share}
 
@@ -400,7 +399,7 @@ def _communication_decides(found: Found) -> Iterator[Facts]:
     """That communication is the largest doubt and was not measured, unless its share of the step
     says so."""
     if found.answer is not None and not [*_unmeasured(found)]:
-        grade = int(np.ravel(found.answer.recommended.evaluation.grade)[0])
+        grade = int(scalar(found.answer.recommended.evaluation.grade))
         yield from _decisive(found, COMMUNICATION) if grade > Grade.INSIDE else ()
 
 

@@ -127,7 +127,7 @@ def _run(document: RunDocument) -> dict[str, str] | None:
     lasts = point.quantity(time)
     if document.target is None or lasts is None:
         return None
-    taken, ends = words.with_interval(lasts, training_runs.bounds_of(point, time), "s")
+    taken, ends = words.with_interval(lasts, point.bounds(time), "s")
     title = (document.study.workload_title or document.study.workload).partition(",")[0]
     joined = "to" if point.run and point.run.fitted_batches else "on"
     what = f"{title} {joined} {document.target.partition(' on ')[0]}"

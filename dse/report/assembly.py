@@ -15,6 +15,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
+from dse.model.arrays import scalar
 from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
@@ -195,7 +196,7 @@ def _objectives(problem: Problem) -> Objectives:
 def baseline_misses(problem: Problem) -> tuple[str, ...]:
     """What the baseline could not do in reality: memory it lacks, nodes it fills in part."""
     baseline = problem.baseline
-    slack = float(np.ravel(baseline["memory_slack"])[0])
+    slack = scalar(baseline["memory_slack"])
     missed = []
     if slack < 0:
         missed.append(f"it needs {-slack / 1e9:.1f} GB more memory than an accelerator has")

@@ -9,7 +9,6 @@ the front alone: dominated points change nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -86,30 +85,12 @@ def _varying(points: Sequence[Point]) -> dict[str, tuple[str, ...]]:
     return {axis: tuple(labels) for axis, labels in found.items() if len(labels) > 1}
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the table of the front. point: the one that stands for it, at position ``at``;
-    others: the positions of its alternatives; varies: axis -> labels."""
-
-    at: int
-    point: Point
-    others: tuple[int, ...]
-    varies: dict[str, tuple[str, ...]]
-
-    def any_of(self, axis: str) -> tuple[str, ...]:
-        """The values that are as good on an axis; empty where there is one alone."""
-        return self.varies.get(axis, ())
-
-
-def rows(document: RunDocument) -> list[Row]:
+def rows(document: RunDocument) -> Sequence[Choice]:
     """The rows of the front; a row for every point where the document has no choices."""
-    front = document.front
     if document.choices is None:
-        return [Row(at, point, (), _varying([point])) for at, point in enumerate(front)]
-    return [
-        Row(row.front[0], front[row.front[0]], row.front[1:], dict(row.varies))
-        for row in document.choices.rows
-    ]
+        return [Choice(front=(at,), varies=_varying([point]))
+                for at, point in enumerate(document.front)]  # fmt: skip
+    return document.choices.rows
 
 
 def any_of(labels: Sequence[str]) -> str:

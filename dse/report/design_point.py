@@ -146,6 +146,17 @@ class Point:
         """Of the same work: time of the baseline over that of the point."""
         return self.objectives.get("speedup")
 
+    def bounds(self, name: str) -> Bounds | None:
+        """The 90 % interval of a quantity; None where there is none. That of the throughput
+        follows from the step's."""
+        found = self.interval
+        if found is None:
+            return None
+        if name == "throughput" and found.step_s is not None:
+            return self.global_batch / found.step_s[1], self.global_batch / found.step_s[0]
+        own = {"speedup": found.speedup, "step": found.step_s}
+        return own[name] if name in own else found.costs.get(name)
+
     def quantity(self, name: str) -> float | None:
         """A value by the name that a study's objectives and constraints have for it."""
         if name in self.objectives:

@@ -10,8 +10,9 @@ from dse.pricing.bill_of_materials import Item
 from dse.report import words
 from dse.report.bills import total
 from dse.report.design_point import Bounds, Explained, Point
-from dse.report.front_columns import axis_title, quantity_title
+from dse.report.front_columns import quantity_title
 from dse.report.terms import seconds
+from dse.study.axes import spoken
 from dse.study.quantities import QUANTITIES
 
 SAMPLES = 1000  # per so many, where steps take different numbers of them
@@ -86,8 +87,6 @@ def _shown(value: float | str | None, unit: str, interval: Bounds | None) -> str
         return value or "-"
     if unit == SHARE:
         return words.percent(value)
-    if unit == "B":
-        return words.size(value)
     if not unit:
         return words.count(value)
     known, between = words.with_interval(value, interval, unit)
@@ -98,7 +97,7 @@ def choices(one: Point, other: Point) -> list[Line]:
     """The axes on which two points differ."""
     axes = dict.fromkeys((*one.config, *other.config))
     found = [
-        Line(name=axis, title=axis_title(axis), value=words.label(one, axis),
+        Line(name=axis, title=words.capital(spoken(axis)), value=words.label(one, axis),
              against=words.label(other, axis))
         for axis in axes
     ]  # fmt: skip
@@ -115,19 +114,12 @@ def quantities(one: Point, other: Point) -> Iterator[Line]:
             yield Line(
                 name=row.name, title=quantity_title(row), unit=row.phrase.unit,
                 value=values[0], against=values[1],
-                interval=_interval(one, row.name), against_interval=_interval(other, row.name),
+                interval=one.bounds(row.name), against_interval=other.bounds(row.name),
             )  # fmt: skip
-    yield Line(name="memory_slack", title=axis_title(words.FREE_MEMORY), unit="B",
+    yield Line(name="memory_slack", title=words.capital(words.FREE_MEMORY), unit="B",
                value=one.memory_slack_bytes, against=other.memory_slack_bytes)  # fmt: skip
     yield Line(name="global_batch", title="Global batch", value=one.global_batch,
                against=other.global_batch)  # fmt: skip
-
-
-def _interval(point: Point, name: str) -> Bounds | None:
-    if point.interval is None or name == "throughput":
-        return words.rate_interval(point)
-    known = {"speedup": point.interval.speedup, "step": point.interval.step_s}
-    return known.get(name) or point.interval.costs.get(name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,7 +66,7 @@ def expected_of(document: RunDocument, row: int | None) -> Expected:
     """
     name = "the recommended point" if row is None else f"row {row} of the front"
     point = document.recommended if row is None else point_at(document, row)
-    if point.throughput_samples_per_s is None or words.rate_interval(point) is None:
+    if point.throughput_samples_per_s is None or point.bounds("throughput") is None:
         problem = f"{name} of {document.study.name} has no interval of samples/s"
         raise ArgumentError("--expect", problem, "run the study again, or name another row")
     return Expected(document, point, name)
@@ -74,7 +74,7 @@ def expected_of(document: RunDocument, row: int | None) -> Expected:
 
 def checked(asked: Expected, log: str, found: Measured) -> Checked:
     """The point beside what was measured. log: where that is from."""
-    bounds, expected = words.rate_interval(asked.point), asked.point.throughput_samples_per_s
+    bounds, expected = asked.point.bounds("throughput"), asked.point.throughput_samples_per_s
     assert bounds is not None  # expected_of has looked
     assert expected is not None
     own = float(asked.point.global_batch)

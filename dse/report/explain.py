@@ -120,12 +120,10 @@ def _run(point: Explained) -> list[str]:
             f"{low} to {high} that they were observed at)"
         )
     for name, phrase in training_runs.BESIDE.items():
-        said, ends = words.with_interval(
-            point.quantity(name), training_runs.bounds_of(point, name), phrase.unit
-        )
+        lasts, kept = point.quantity(name), point.goodput
+        said, ends = words.with_interval(lasts, point.bounds(name), phrase.unit)
         if name == training_runs.TIME.name and run.start_up_s:
             said += f", {words.duration(run.start_up_s)} of it the start-up of the machines"
-        lasts, kept = point.quantity(name), point.goodput
         if name == training_runs.TIME.name and point.layout and kept and lasts:
             trains = (lasts - (run.start_up_s or 0.0)) * kept.share
             said += f", {words.duration(trains)} without failures and checkpoints"

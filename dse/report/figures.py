@@ -30,6 +30,7 @@ from dse.report.style import (
     of_a_step,
     part_of_bar,
 )
+from dse.study.axes import spoken
 
 MOST_BARS = 4
 MOST_GROUPS = 8
@@ -157,7 +158,7 @@ def hover(document: RunDocument, title: str, point: Point) -> str:
         (words.BEHIND, words.says_who(point)),
         ("", ""),
     ]
-    rows += [(tables.heading(axis), label) for axis in tables.axis_names(document)
+    rows += [(spoken(axis), label) for axis in tables.axis_names(document)
              if (label := words.label(point, axis))]  # fmt: skip
     lines = [f"<b>{escape(title)}</b>", *_aligned(rows)]
     if point.ties:

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dse.model.terms import TERMS
-from dse.report.design_point import Bounds, Point
-from dse.report.document import RunDocument, Sense
-from dse.report.words import cost, cost_interval, laid_out, rate_interval
+from dse.report.design_point import Point
+from dse.report.document import RunDocument
+from dse.report.words import capital, laid_out
 from dse.study.axes import BATCH, MICRO_BATCH, spoken
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.units import DIMENSIONS
 
 Value: TypeAlias = str | int | float | bool | None
-ENDS = ("low", "high")
-_END_TITLES = {"low": "low end of 90 %", "high": "high end of 90 %"}
+_ENDS = {"low": "low end of 90 %", "high": "high end of 90 %"}
 _SECONDS = "s"
 
 
@@ -38,25 +37,18 @@ class Column:
     kind: type[str | int | float | bool] = float
 
 
-def axis_title(axis: str) -> str:
-    """An axis as the heading of a column."""
-    words = spoken(axis)
-    return words[:1].upper() + words[1:]
-
-
 def axis_column(name: str, labels: Sequence[str], of_axis: Iterable[str]) -> Column:
     """The column of an axis: whole numbers where all labels of the axis are such. of_axis: all
     values that it may have, as text; "" where it does not apply."""
     if all(label.isdecimal() for label in of_axis if label):
         numbers = [int(label) if label else None for label in labels]
-        return Column(name, axis_title(name), "", numbers, int)
-    return Column(name, axis_title(name), "", [label or None for label in labels], str)
+        return Column(name, capital(spoken(name)), "", numbers, int)
+    return Column(name, capital(spoken(name)), "", [label or None for label in labels], str)
 
 
 def quantity_title(row: Quantity) -> str:
     """A quantity as the heading of a column."""
-    title = row.phrase.title if row.phrase else row.doc
-    return title[:1].upper() + title[1:]
+    return capital(row.phrase.title if row.phrase else row.doc)
 
 
 def quantity_unit(row: Quantity) -> str:
@@ -81,22 +73,15 @@ def front_columns(document: RunDocument) -> list[Column]:
 
 def _columns(document: RunDocument) -> Iterator[Column]:
     front = document.front
+    costs = [document.objectives.named(sense) for sense in document.objectives.minimized]
     yield from _axes(document)
-    yield _quantity("speedup", front, lambda point: point.speedup)
-    for sense in document.objectives.minimized:
-        named = _objective(document, sense)
-        yield Column(*named, [cost(document, point, sense) for point in front])
-    yield _quantity("step", front, lambda point: point.step_s)
-    yield _quantity("throughput", front, lambda point: point.throughput_samples_per_s)
+    for name in ("speedup", *costs, "step", "throughput"):
+        yield quantity_column(QUANTITIES[name], [point.quantity(name) for point in front])
     yield Column("extrapolated", "Extrapolated", "", [point.extrapolated for point in front], bool)
     yield Column("evidence", "Evidence", "", [point.evidence for point in front], str)
-    yield from _ends("speedup", front, _speedup_ends)
-    yield from _ends("step", front, _step_ends)
-    for sense in document.objectives.minimized:
-        if any(cost_interval(document, point, sense) for point in front):
-            bounds = [cost_interval(document, point, sense) for point in front]
-            yield from _end_columns(*_objective(document, sense), bounds)
-    yield from _ends("throughput", front, rate_interval)
+    known = (name for name in costs if any(point.bounds(name) for point in front))
+    for name in ("speedup", "step", *known, "throughput"):
+        yield from _ends(QUANTITIES[name], front)
     yield from _others(document)
     yield Column("equals", "Points exactly as good", "", [point.ties for point in front], int)
     if document.target is not None:
@@ -106,15 +91,6 @@ def _columns(document: RunDocument) -> Iterator[Column]:
         name, title = "limits_probability", "Probability that every limit holds"
         yield Column(name, title, "", list(document.confidence.front))
     yield Column("row", "Row of the front", "", list(range(1, len(front) + 1)), int)
-
-
-def _objective(document: RunDocument, sense: Sense) -> tuple[str, str, str]:
-    """Name, title and unit of an objective's column; one not known here goes by its own name."""
-    name = document.objectives.named(sense)
-    row = QUANTITIES.get(name)
-    if row is None:
-        return name, name, document.units.get(name, "")
-    return row.column, quantity_title(row), quantity_unit(row)
 
 
 def _axes(document: RunDocument) -> Iterator[Column]:
@@ -134,7 +110,7 @@ def axis_columns(
         column = axis_column(name, labels[name], {*of_axis.get(name, ()), *labels[name]})
         yield column
         if name == BATCH and laid_out(labels):
-            yield replace(column, name=MICRO_BATCH, title=axis_title(MICRO_BATCH))
+            yield replace(column, name=MICRO_BATCH, title=capital(spoken(MICRO_BATCH)))
 
 
 def _others(document: RunDocument) -> Iterator[Column]:
@@ -147,43 +123,24 @@ def _others(document: RunDocument) -> Iterator[Column]:
         if all(value is None for value in values):
             continue
         yield quantity_column(row, values)
-        bounds = [point.interval.costs.get(row.name) if point.interval else None for point in front]
-        if any(bounds):
-            yield from _end_columns(row.column, quantity_title(row), quantity_unit(row), bounds)
+        if any(point.bounds(row.name) for point in front):
+            yield from _ends(row, front)
     for name in dict.fromkeys(name for point in front for name in point.terms):
         seconds = [point.terms.get(name) for point in front]
         if any(value is not None for value in seconds):
             yield Column(name, TERMS[name].heading, _SECONDS, seconds)
 
 
-def _quantity(name: str, front: Sequence[Point], value: Callable[[Point], float | None]) -> Column:
-    row = QUANTITIES[name]
-    values = [value(point) for point in front]
-    return Column(row.column, quantity_title(row), quantity_unit(row), values)
-
-
-def _ends(
-    name: str, front: Sequence[Point], bounds: Callable[[Point], Bounds | None]
-) -> Iterator[Column]:
-    row = QUANTITIES[name]
-    found = [bounds(point) for point in front]
-    yield from _end_columns(row.column, quantity_title(row), quantity_unit(row), found)
-
-
-def _end_columns(
-    name: str, title: str, unit: str, bounds: Sequence[Bounds | None]
-) -> Iterator[Column]:
-    for at, end in enumerate(ENDS):
-        values = [None if found is None else found[at] for found in bounds]
-        yield Column(f"{name}_{end}", f"{title}, {_END_TITLES[end]}", unit, values)
-
-
-def _speedup_ends(point: Point) -> Bounds | None:
-    return point.interval.speedup if point.interval else None
-
-
-def _step_ends(point: Point) -> Bounds | None:
-    return point.interval.step_s if point.interval else None
+def _ends(row: Quantity, front: Sequence[Point]) -> Iterator[Column]:
+    """Two columns: the ends of the intervals of a quantity."""
+    title, unit, found = (
+        quantity_title(row),
+        quantity_unit(row),
+        [p.bounds(row.name) for p in front],
+    )
+    for at, (end, called) in enumerate(_ENDS.items()):
+        values = [None if bounds is None else bounds[at] for bounds in found]
+        yield Column(f"{row.column}_{end}", f"{title}, {called}", unit, values)
 
 
 def _as_text(value: Value) -> object:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-import numpy as np
-
 from dse import catalog
-from dse.model.arrays import Array
+from dse.model.arrays import scalar
 from dse.model.goodput import HOPELESS
 from dse.pricing.costs import Costs
 from dse.pricing.problem import Problem
 from dse.report.design_point import Goodput
+from dse.report.json_form import number
 from dse.report.words import duration, significant
 from dse.study import Value
 
@@ -21,9 +19,9 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Goodput:
     """The goodput of a point."""
     running = Costs(problem.points_at(values)).goodput()
     return Goodput(
-        share=float(np.ravel(running.share)[0]),
-        between_stops_s=_bounded(running.between_stops_s),
-        interval_s=_bounded(running.interval_s),
+        share=scalar(running.share),
+        between_stops_s=number(running.between_stops_s),
+        interval_s=number(running.interval_s),
     )
 
 
@@ -56,9 +54,3 @@ def assumed(problem: Problem, recommended: Mapping[str, Value | None] | None) ->
         f"costs {duration(float(terms.recover_s))} and half of the time between checkpoints, a "
         f"checkpoint {duration(float(terms.checkpoint_s))} ({source}; docs/money.md)."
     ]
-
-
-def _bounded(values: Array) -> float | None:
-    """A JSON number; None where it is without bound."""
-    number = float(np.ravel(values)[0])
-    return number if math.isfinite(number) else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dse import catalog
+from dse.model.arrays import scalar
 from dse.pricing.problem import Problem
 from dse.report.words import duration
 from dse.study import Value
@@ -17,8 +18,8 @@ Values = Mapping[str, Value | None]
 def decoding(problem: Problem, values: Values) -> str | None:
     """What the hosts of a point decode where its step lasts as long, in words; else None."""
     points = problem.points_at(values)
-    longest = float(np.ravel(points.decoding_s)[0])
-    step_s = float(np.ravel(points.step_time().step_s)[0])  # NaN where it has no price
+    longest = scalar(points.decoding_s)
+    step_s = scalar(points.step_time().step_s)  # NaN where it has no price
     if not longest or not longest >= step_s:
         return None
     machine, rate = catalog.node(str(values["node"])), problem.images_per_core_s(points.stack.name)

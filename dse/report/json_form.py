@@ -7,9 +7,12 @@ Key by key, in the order of the fields. A type of which a field is marked :data:
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+from dse.model.arrays import ArrayLike, scalar
 
 if TYPE_CHECKING:  # pydantic takes a while to import, and only files need it
     from pydantic import GetCoreSchemaHandler, TypeAdapter
@@ -22,6 +25,12 @@ _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # making one takes longer tha
 # Of a field: in JSON its entries are keys of the object that has it; None is not written.
 INLINE: Mapping[str, bool] = {"inline": True}
 IF_ANY: Mapping[str, bool] = {"if any": True}
+
+
+def number(values: ArrayLike) -> float | None:
+    """The number in an array of one; None where it is unknown or without bound, as in JSON."""
+    found = scalar(values)
+    return found if math.isfinite(found) else None
 
 
 def parsed(kind: type[T], found: object) -> T:

@@ -174,7 +174,7 @@ def _network(point: Point, node: str) -> str:
 def _time_limit(point: Point) -> str:
     """Days-hours:minutes:seconds until the target, by the upper end of its interval; empty where
     the study has no target."""
-    bounds = point.interval.costs.get("time_to_target") if point.interval else None
+    bounds = point.bounds("time_to_target")
     seconds = bounds[1] if bounds else point.quantity("time_to_target")
     if seconds is None or not math.isfinite(seconds):
         return ""

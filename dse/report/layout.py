@@ -106,7 +106,7 @@ def _rate(bytes_per_s: float) -> str:
 def _network(points: LaidOut) -> str:
     """The fabric between the nodes of a single point."""
     axis, names = points.network_names
-    name = names[int(np.ravel(points.coordinates[axis].at)[0])]
+    name = names[int(scalar(points.coordinates[axis].at))]
     return words.title("inter_node", name) if name else "the network"
 
 
@@ -155,7 +155,7 @@ def stage_heads(layout: Layout) -> list[str]:
     """What stands over :func:`stage_rows`."""
     titles = [PARTS[name].title for name in parts(layout) if name not in BESIDE]
     return ["Stage", "Layers", "Micro-batch", "Memory",
-            *(title[:1].upper() + title[1:] for title in titles), "Beside tensors"]  # fmt: skip
+            *map(words.capital, titles), "Beside tensors"]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def memory_figure(layout: Layout) -> str:
     )
     for name in layouts.parts(layout):
         sizes = [stage.memory[name] for stage in layout.stages]
-        title = PARTS[name].title[:1].upper() + PARTS[name].title[1:]
+        title = words.capital(PARTS[name].title)
         figure.add_bar(
             y=labels, x=[size / GIB for size in sizes], name=title, **part_of_bar(*_LOOKS[name]),
             customdata=[f"<b>{label}</b><br>{title}: {words.size(size)}"

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from dse import catalog
+from dse.model.arrays import scalar
 from dse.model.money import HOURS_PER_YEAR, WATT_PER_KILOWATT, break_even_utilisation
 from dse.pricing.bill_of_materials import Item, Rent
 from dse.pricing.problem import Problem
 from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
+from dse.report.json_form import number
 from dse.report.words import UNKNOWN, duration, many, percent, shown, significant
 from dse.spelling import enumerated
 from dse.study import Value
@@ -36,10 +36,8 @@ _DIGITS = 6  # of hours, so that the sum can be checked
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
     """The cost of owning and of renting a point; None where its price or power is not known."""
     points, own, prices = problem.point(values), problem.study.ownership, problem.prices
-    resold = float(np.ravel(points.cost.hardware_usd)[0]) * own.residual_value
-    capital, rent, power = (
-        float(np.ravel(points[name])[0]) for name in ("capital", "hourly", "power")
-    )
+    resold = scalar(points.cost.hardware_usd) * own.residual_value
+    capital, rent, power = (scalar(points[name]) for name in ("capital", "hourly", "power"))
     price, years = prices.electricity_usd_per_kwh.value, prices.amortisation_years.value
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
     if years is None or not math.isfinite(capital + electricity):
@@ -59,7 +57,7 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
                 electricity_usd=fed,
                 residual_usd=resold,
                 own_usd=spent - resold + fed,
-                rent_usd=_known(same_work * hours * (1 if committed else own.utilisation)),
+                rent_usd=number(same_work * hours * (1 if committed else own.utilisation)),
             )
         )
     return Owned(
@@ -67,24 +65,20 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
         residual_value=own.residual_value,
         utilisation=own.utilisation,
         term=problem.study.rental.term,
-        rent_usd_per_hour=_known(rent),
-        same_work_usd_per_hour=None if same_work == rent else _known(same_work),
-        break_even_utilisation=None if committed else _known(share),
-        break_even_months=_known(share * years * _MONTHS / own.utilisation),
+        rent_usd_per_hour=number(rent),
+        same_work_usd_per_hour=None if same_work == rent else number(same_work),
+        break_even_utilisation=None if committed else number(share),
+        break_even_months=number(share * years * _MONTHS / own.utilisation),
         paid_idle=committed or None,
         totals=tuple(totals),
     )
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _capital(problem: Problem, values: Mapping[str, Value | None], years: float) -> float:
     """USD to buy a point, with what is paid by the year for so many years."""
     lasting = replace(problem.prices.amortisation_years, value=years)
     priced = replace(problem, prices=replace(problem.prices, amortisation_years=lasting))
-    return float(np.ravel(priced.point(values)["capital"])[0])
+    return scalar(priced.point(values)["capital"])
 
 
 def _held_hours(problem: Problem, values: Mapping[str, Value | None]) -> float:
@@ -95,8 +89,8 @@ def _held_hours(problem: Problem, values: Mapping[str, Value | None]) -> float:
     kept = replace(problem, study=replace(problem.study, rental=StudyRental()))
     own, rented = (one.point(values) for one in (kept, problem))
     if problem.rental.awaited:
-        return float(np.ravel(rented.billed_s / own.running_s)[0])
-    return float(np.ravel(own.running.share * rented.running.held / rented.running.share)[0])
+        return scalar(rented.billed_s / own.running_s)
+    return scalar(own.running.share * rented.running.held / rented.running.share)
 
 
 def said(owned: Owned) -> str:

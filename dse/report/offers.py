@@ -8,7 +8,6 @@ from dse.report import bills, training_runs, words
 from dse.report.certainty.facts import Certainty
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
-from dse.report.tables import capital
 from dse.spelling import enumerated
 from dse.study.choices import alike
 
@@ -54,7 +53,7 @@ class Offer:
 def offers(document: RunDocument) -> tuple[Offer, ...]:
     """The offers by rising cost. Those that are the same point, or as good as the recommended one,
     stand once under all their names."""
-    least = capital(words.aim(document, "minimize").least) or "Least"
+    least = words.capital(words.aim(document, "minimize").least) or "Least"
     points: list[Point] = []
     titles: list[list[str]] = []
     for title, point in ((least, _cheapest(document)), (RECOMMENDED, document.recommended),
@@ -74,7 +73,7 @@ def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
         machines = f"{machines} ({owned})"
     ordered = sorted(titles, key=lambda title: title != RECOMMENDED)
     return Offer(
-        title=capital(enumerated([title.lower() for title in ordered])),
+        title=words.capital(enumerated([title.lower() for title in ordered])),
         machines=machines,
         around=", ".join(around),
         settings=", ".join(words.settings(point, document.baseline)),
@@ -138,7 +137,7 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     for beside in (_MONEY.get(targets[0], ""), "power"):
         if beside not in targets and point.costs.get(beside) is not None:
             how = words.objective(document, beside)
-            costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
+            costs.append(Fact(words.capital(how.title), words.shown(point.costs[beside], how.unit)))
     certain = document.certainty
     asked = document.confidence is not None or bool(certain and certain.unsure_limits)
     return (
@@ -151,10 +150,9 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
 
 
 def _speed(document: RunDocument, point: Point) -> Fact:
-    bounds = point.interval.speedup if point.interval else None
-    speedup, ends = words.with_interval(point.speedup, bounds, "x")
+    speedup, ends = words.with_interval(point.speedup, point.bounds("speedup"), "x")
     if point.same_as(document.baseline):  # 1x by definition
-        ends = words.interval(words.rate_interval(point), "samples/s")
+        ends = words.interval(point.bounds("throughput"), "samples/s")
     rates = words.of_layout(point) or [
         f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
     ]
@@ -193,14 +191,14 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     notes = [_range(ends)] if known else []
     if document.objectives.named(sense) in _BILLED:
         notes += bills.priced_in(document, point)
-    return Fact(capital(how.title), cost, "; ".join(notes))
+    return Fact(words.capital(how.title), cost, "; ".join(notes))
 
 
 def _of_run(point: Point) -> Fact:
     """The time of a run, how sure it is, and how much of it is the start of the machines."""
     time = training_runs.TIME.name
     lasts, ends = words.with_interval(
-        point.quantity(time), training_runs.bounds_of(point, time), training_runs.BESIDE[time].unit
+        point.quantity(time), point.bounds(time), training_runs.BESIDE[time].unit
     )
     notes = filter(None, [_range(ends), training_runs.start(point)])
     return Fact("Time of the run", lasts, "; ".join(notes))

@@ -8,6 +8,7 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
+from dse.model.arrays import scalar
 from dse.pricing import throughput
 from dse.pricing.problem import Problem
 from dse.report.words import significant
@@ -35,7 +36,7 @@ def said(problem: Problem, values: Values | None, where: str = "this very config
     correct = "training rate corrects" if len(telling) == 1 else "training rates correct"
     text = f"{len(telling)} {correct} the time of computing (from {names})"
     measured = [rate.samples_per_s for rate in own if values and is_of(problem, values, rate)]
-    predicted = float(np.ravel(problem.point(values)["throughput"])[0]) if values else np.nan
+    predicted = scalar(problem.point(values)["throughput"]) if values else np.nan
     if not measured or not np.isfinite(predicted):
         return text
     rates = " to ".join(dict.fromkeys(significant(of(measured), 3) for of in (min, max)))
@@ -48,7 +49,7 @@ def is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
     points = problem.points_at(values)
 
     def number(of: object) -> float:
-        return float(np.ravel(np.asarray(of))[0])
+        return scalar(np.asarray(of))
 
     gpus, per_node = number(points.gpus), number(points.gpus_per_node)
     measured = (

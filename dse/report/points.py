@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
@@ -48,6 +47,7 @@ from dse.report.design_point import (
     Queries,
     Summing,
 )
+from dse.report.json_form import number
 from dse.report.words import FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
@@ -93,22 +93,22 @@ def _described(
     found = Point(
         config=labels_of(problem, values),
         numbers=continuous_numbers(problem.study, values),
-        objectives={name: _scalar(evaluation[name]) for name in sorted(names)},
-        throughput_samples_per_s=_scalar(evaluation["throughput"]),
-        step_s=_scalar(step.step_s),
+        objectives={name: number(evaluation[name]) for name in sorted(names)},
+        throughput_samples_per_s=number(evaluation["throughput"]),
+        step_s=number(step.step_s),
         extrapolated=bool(outside),
-        evidence=_evidence(points, _scalar(step.comm_s)),
+        evidence=_evidence(points, number(step.comm_s)),
         computing=problem.computing_known(points),
         paid=_paid(points),
         why_outside=tuple(outside),
         interval=interval,
-        costs={row.name: _scalar(evaluation[row.name]) for row in COSTS},
-        gpus=int(np.ravel(evaluation.gpus)[0]),
-        nodes=int(np.ravel(evaluation["nodes"])[0]),
-        global_batch=int(np.ravel(evaluation["global_batch"])[0]),
-        memory_slack_bytes=_scalar(evaluation["memory_slack"]),
-        terms={name: _scalar(seconds) for name, seconds in step.items()},
-        comm_s=_scalar(step.comm_s),
+        costs={row.name: number(evaluation[row.name]) for row in COSTS},
+        gpus=int(scalar(evaluation.gpus)),
+        nodes=int(scalar(evaluation["nodes"])),
+        global_batch=int(scalar(evaluation["global_batch"])),
+        memory_slack_bytes=number(evaluation["memory_slack"]),
+        terms={name: number(seconds) for name, seconds in step.items()},
+        comm_s=number(step.comm_s),
         library_choice=_library_choice(points),
         pai=_pai_step(points),
         run=training_runs.run_of(problem, evaluation),
@@ -130,13 +130,13 @@ def _described(
 def _others(evaluation: Evaluation, point: Point, laid_out: bool) -> Mapping[str, float] | None:
     """The quantities that are neither axes nor said of a point already; None where none is."""
     numbers = {
-        row.name: _scalar(evaluation[row.name])
+        row.name: number(evaluation[row.name])
         for row in QUANTITIES.values()
         if row.name not in point.config
         and point.quantity(row.name) is None
         and (laid_out or not row.laid_out)
     }
-    return {name: number for name, number in numbers.items() if number is not None} or None
+    return {name: one for name, one in numbers.items() if one is not None} or None
 
 
 def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained:
@@ -149,7 +149,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         workload=problem.workload.title or problem.workload.name,
         approach=approach_terms(points),
         folded_ranks=_folded_ranks(points),
-        memory={name: _scalar(of_part) for name, of_part in points.memory.items()},
+        memory={name: number(of_part) for name, of_part in points.memory.items()},
         memory_short=memory_remedies.shortage(problem, values),
         decoding=hosts.decoding(problem, values),
         launching=hosts.launching(problem, values),
@@ -201,19 +201,19 @@ def _evidence(points: Points, comm_s: float | None) -> str:
 def _paid(points: Points) -> Paid | None:
     """The accelerators of a single point that are paid for; None where all of them train, or whole
     machines are named anyway, but for racks of these that are not all used."""
-    machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
+    machine = points.machines[int(scalar(points.coordinates[points.machine_axis].at))]
     problem, bill, name = points.problem, points.bill, machine.accelerator.name
     renting = market.rents(problem.study)
-    paid = int(np.ravel(bill.rented if renting else bill.accelerators)[0])
+    paid = int(scalar(bill.rented if renting else bill.accelerators))
     size = int(problem.rental.rented_in(name) if renting else machine.sold_in)
     if machine.node is not None:
-        bought = int(np.ravel(bill.bought)[0])
-        if renting or bought == int(np.ravel(bill.nodes)[0]):
+        bought = int(scalar(bill.bought))
+        if renting or bought == int(scalar(bill.nodes)):
             return None
         racks, trays = bought // int(machine.at_once), int(machine.at_once)
         chips = bought * int(machine.sold_in)
         return Paid(accelerators=chips, units=racks, size=trays, kind="racks", verb="bought")
-    if paid <= int(np.ravel(bill.training)[0]):
+    if paid <= int(scalar(bill.training)):
         return None
     whole = renting or problem.prices.includes.get(name) == NODE_SHARE
     return Paid(
@@ -275,20 +275,20 @@ def approach_terms(points: Points) -> ApproachTerms | None:
         queries=Queries(
             per_message=facts.queries,
             query_s=facts.query_s,
-            without_step_s=_scalar(points.summed_by(unasked).step_time().step_s),
+            without_step_s=number(points.summed_by(unasked).step_time().step_s),
         ),
         sum=Summing(
             where=_where(model),
             copied=model.copies_to_sum,
-            s_per_byte=float(np.ravel(model.summing(points).s_per_byte)[0]),
+            s_per_byte=scalar(model.summing(points).s_per_byte),
             start_s=facts.sum_start_s,
-            without_step_s=_scalar(points.summed_by(unsummed).step_time().step_s),
+            without_step_s=number(points.summed_by(unsummed).step_time().step_s),
         ),
         fusion=None
         if fusion is None
         else Fusion(
-            buffer_bytes=float(np.ravel(fusion.buffer_bytes)[0]),
-            cycle_s=float(np.ravel(fusion.cycle_s)[0]),
+            buffer_bytes=scalar(fusion.buffer_bytes),
+            cycle_s=scalar(fusion.cycle_s),
         ),
         unverified=tuple(fact.name for fact in facts.facts if fact.status == "unverified"),
     )
@@ -341,12 +341,6 @@ def _interval(found: Mapping[str, Ends], at: int, samples: float) -> Interval | 
     return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate, costs=bounds)
 
 
-def _scalar(value: Array) -> float | None:
-    """A JSON number; None for what is unknown."""
-    number = float(np.ravel(value)[0])
-    return number if math.isfinite(number) else None
-
-
 def _folded_ranks(points: Points) -> int:
     """How many ranks of a point are beyond a power of two where that lengthens a message."""
     model = points.aggregation
@@ -356,4 +350,4 @@ def _folded_ranks(points: Points) -> int:
         ALGORITHMS[name].folds for name in names
     ):
         return 0
-    return int(beyond_power_of_two(float(np.ravel(points.gpus)[0])))
+    return int(beyond_power_of_two(scalar(points.gpus)))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from dse import catalog
 from dse.calibration.spread import NORMAL_90
 from dse.catalog.power_spread import stated
-from dse.model.arrays import Array
 from dse.pricing import power
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Power
+from dse.report.json_form import number
 from dse.study import Value
 from dse.study.quantities import JOULES_PER_KWH
 
@@ -25,27 +23,22 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
     """The watts that a point draws, and what its electricity costs and emits."""
     evaluation, prices = problem.point(values), problem.prices
     cost = evaluation.cost
-    drawn, racks = cost.draw, _known(cost.racks)
+    drawn, racks = cost.draw, number(cost.racks)
     return Power(
-        accelerators_w=_known(drawn.accelerators_w),
-        hosts_w=_known(drawn.hosts_w),
-        servers_w=_known(drawn.servers_w),
-        network_w=_known(drawn.network_w),
-        cooling_w=_known(drawn.cooling_w),
+        accelerators_w=number(drawn.accelerators_w),
+        hosts_w=number(drawn.hosts_w),
+        servers_w=number(drawn.servers_w),
+        network_w=number(drawn.network_w),
+        cooling_w=number(drawn.cooling_w),
         pue=prices.pue.value,
         racks=None if racks is None else int(racks),
         rack_w=prices.rack_power_w.value,
         electricity_usd_per_kwh=prices.electricity_usd_per_kwh.value,
         carbon_kg_per_kwh=prices.carbon_kg_per_kwh.value,
         region=problem.study.region,
-        run_energy_j=_known(evaluation["energy"]),
-        run_carbon_kg=_known(evaluation["carbon"]),
+        run_energy_j=number(evaluation["energy"]),
+        run_carbon_kg=number(evaluation["carbon"]),
     )
-
-
-def _known(value: Array) -> float | None:
-    number = float(np.ravel(value)[0])
-    return number if math.isfinite(number) else None
 
 
 def lines(found: Power) -> Iterator[str]:

@@ -56,7 +56,7 @@ def line(remark: Remark) -> RemarkLine:
     return RemarkLine(
         name=remark.row.name,
         blocks=remark.row.blocks,
-        sentence=f"{sentence[:1].upper()}{sentence[1:]}",
+        sentence=words.capital(sentence),
         action=action,
         facts=remark.facts,
     )

@@ -16,7 +16,6 @@ from dse.report import words
 from dse.report.certainty.titles import part_title
 from dse.report.document import Repricing, RunDocument
 from dse.report.json_form import plain
-from dse.report.tables import capital
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.certainty.usefulness import CHEAPEST, FASTEST, SPEED_PER_DOLLAR, WITHIN
 from dse.search.run import labels_of
@@ -89,7 +88,7 @@ def _title(part: str) -> str:
         return f"Host of {words.title('accelerator', part.removeprefix(HOST_OF))}"
     if kind in _OF_NETWORK:
         return f"{_OF_NETWORK[kind]}, {words.title('inter_node', name) if name else 'of the study'}"
-    return _ALONE.get(part) or capital(part_title(part))
+    return _ALONE.get(part) or words.capital(part_title(part))
 
 
 def facts(document: RunDocument) -> dict[str, Any] | None:
@@ -109,7 +108,7 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
         "rules": RULES,
         "rule": rule if rule in RULES else RULES[0],
         "of_report": rule,
-        "gain": capital(gain.title),
-        "cost": capital(cost.title),
+        "gain": words.capital(gain.title),
+        "cost": words.capital(cost.title),
         "data": json.dumps({**plain(found), **said}),
     }

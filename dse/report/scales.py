@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
 
-from dse.report import tables, words
+from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import ALSO, RunDocument
 from dse.report.style import AXIS, GRID
@@ -32,7 +32,7 @@ def axis(place: Any, how: Phrase, front: Sequence[Any], sample: Sequence[Any], c
                 tickcolor=AXIS, automargin=True)  # fmt: skip
     seen = sorted(value for value in sample if value is not None)
     known = [*(value for value in front if value is not None), *seen[int(cut * len(seen)) :]]
-    title = tables.capital(how.title) + ("" if how.unit in "xsWJ" else f" ({how.unit})")
+    title = words.capital(how.title) + ("" if how.unit in "xsWJ" else f" ({how.unit})")
     place.title = title
     if not known:
         return
@@ -83,7 +83,7 @@ def colors(document: RunDocument, points: Sequence[Point]) -> dict[str, Any]:
     if far:
         values = [value for value in ticks(low, high) if low <= value <= high]
     bar = {
-        "title": {"text": tables.capital(how.title), "side": "right"},
+        "title": {"text": words.capital(how.title), "side": "right"},
         "thickness": 14,
         "outlinewidth": 0,
         "tickvals": [log10(value) if far else value for value in values],

@@ -36,6 +36,7 @@ from dse.report.deal import buys
 from dse.report.design_point import Bounds
 from dse.report.document import CalibrationRow, RunDocument
 from dse.search.feasible import share_between
+from dse.study.axes import spoken
 from dse.study.constraints import limit_of
 from dse.study.quantities import QUANTITIES
 
@@ -122,7 +123,7 @@ def _gain(document: RunDocument) -> Facts | None:
     return {
         "steps": waterfall.rows(document),
         "after": tuple(
-            f"{tables.capital(words.aim(document, sense).title)} after it"
+            f"{words.capital(words.aim(document, sense).title)} after it"
             for sense in document.objectives.minimized
         ),
         "base": waterfall.start(document),
@@ -133,7 +134,7 @@ def _what_if(document: RunDocument) -> Facts | None:
     if document.what_if is None:
         return None
     return {
-        "axis": tables.heading(document.what_if.axis),
+        "axis": spoken(document.what_if.axis),
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "rows": what_if.rows(document),
     }
@@ -165,7 +166,7 @@ def _calibration(document: RunDocument) -> Facts:
         "transports": document.transports,
         "extrapolated": document.extrapolated.front,
         "evidence": words.evidence_lines(document),
-        "unverified": tables.capital(UNVERIFIED),
+        "unverified": words.capital(UNVERIFIED),
         "assumptions": list(document.assumptions[:ASSUMED]),
         "more_assumed": len(document.assumptions[ASSUMED:]),
     }
@@ -299,7 +300,7 @@ def edges(document: RunDocument) -> list[str]:
         labels = axis.values
         label = words.label(document.fastest, axis.name)
         if len(labels) > 1 and label == labels[-1] and label[:1].isdigit():
-            lines.append(f"{tables.heading(axis.name)} = {label}")
+            lines.append(f"{spoken(axis.name)} = {label}")
     return lines
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 from dse.report import choices, training_runs, words
 from dse.report.design_point import Point
-from dse.report.document import RunDocument
+from dse.report.document import Choice, RunDocument
+from dse.study.axes import spoken
 
 NOT_APPLICABLE = "–"
 DASHES = (
@@ -51,12 +53,6 @@ def axis_names(document: RunDocument) -> list[str]:
     return [axis.name for axis in document.axes]
 
 
-def heading(axis: str) -> str:
-    """An axis as the heading of a column."""
-    short = {"gpu": "GPU", "gpus": "GPUs", "nics": "NICs", "ps": "PS"}
-    return " ".join(short.get(word, word) for word in axis.split("_"))
-
-
 def _split_axes(
     document: RunDocument, points: Iterable[Point]
 ) -> tuple[list[str], list[tuple[str, str]]]:
@@ -70,7 +66,7 @@ def _split_axes(
             if words.matters(point, name) or point.nodes > 1:
                 labels[words.label(point, name)] = None
     varying = [name for name, labels in seen.items() if len(labels) > 1]
-    constant = [(heading(name), next(iter(labels))) for name, labels in seen.items()
+    constant = [(spoken(name), next(iter(labels))) for name, labels in seen.items()
                 if len(labels) == 1 and next(iter(labels))]  # fmt: skip
     return varying, constant
 
@@ -87,35 +83,26 @@ def role(document: RunDocument, point: Point) -> str:
     return ", ".join(name for name, is_so in roles if is_so)
 
 
-def capital(text: str) -> str:
-    """The text with a capital first letter."""
-    return text[:1].upper() + text[1:]
-
-
 def front_table(document: RunDocument) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
     found = choices.rows(document)
-    points = [row.point for row in found]
+    points = [document.front[row.front[0]] for row in found]
     varying, constant = _split_axes(document, points)
     free = {
         axis: labels
         for axis, labels in found[0].varies.items()
-        if axis not in varying and all(row.any_of(axis) == labels for row in found)
+        if axis not in varying and all(row.varies.get(axis) == labels for row in found)
     }
     some = {axis for row in found for axis in row.varies if axis not in free}
     varying = [axis for axis in axis_names(document) if axis in {*varying, *some}]
-    columns = {heading(axis) for axis in varying}
-    anything = {heading(axis): f"any of {', '.join(labels)}" for axis, labels in free.items()}
+    columns = {spoken(axis) for axis in varying}
+    anything = {spoken(axis): f"any of {', '.join(labels)}" for axis, labels in free.items()}
     constant = [(head, anything.get(head, label)) for head, label in constant
                 if head not in columns]  # fmt: skip
-    measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    times = [training_runs.BESIDE[name] for name in _timed(document)]
-    heads = [("#", True), *((capital(how.title), True) for how in measures),
-             *((capital(how.title), True) for how in times), ("Step", True),
-             *((head, True) for head in _of_layouts(document)),
-             (capital(words.BEHIND), False), ("GPUs", True)]  # fmt: skip
+    heads = [("#", True), *((head, True) for head, *_ in _measures(document)),
+             (words.capital(words.BEHIND), False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
-    heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
+    heads += [(words.capital(spoken(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Alike", True))
     rows = [_front_row(document, row, varying, free) for row in found]
     dashes = DASHES if any(point.nodes == 1 for point in points) else ""
@@ -132,26 +119,24 @@ def thinned(rows: Sequence[FrontRow]) -> list[FrontRow]:
     return [rows[at] for at in sorted((*named, *others))]
 
 
-def _timed(document: RunDocument) -> list[str]:
-    """The time of a run, where the study has a target and does not minimize it anyway."""
-    time = training_runs.TIME.name
-    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
-    return [] if document.target is None or time in aims else [time]
-
-
-def _of_layouts(
-    document: RunDocument,
-) -> dict[str, tuple[str, Callable[[float | None], str]]]:
-    """What layouts are told by besides the study's objectives: heading -> quantity, its text."""
-    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
-    if not words.laid_out(document.baseline.config):
-        return {}
-    told: dict[str, tuple[str, Callable[[float | None], str]]] = {
-        "Tokens/s per GPU": ("tokens_per_s_per_gpu", lambda value: words.count(value or 0.0)),
-        "MFU": ("mfu", lambda value: words.percent(value or 0.0)),
-        "DP": ("data_parallel", lambda value: words.count(value or 0.0)),
-    }
-    return {head: one for head, one in told.items() if one[0] not in aims}
+def _measures(document: RunDocument) -> list[tuple[str, str, Callable[[float | None], str]]]:
+    """The columns of numbers, as heading, quantity, and how a value reads: what the study aims at,
+    the time of a run to its target, the step, and what layouts are told by."""
+    aims = [document.objectives.named(sense) for sense in document.objectives.senses]
+    timed = [training_runs.TIME.name] if document.target is not None else []
+    phrases = {name: words.objective(document, name) for name in (*aims, *timed)}
+    own: list[tuple[str, str, Callable[[float | None], str]]] = [
+        *((words.capital(how.title), name, partial(words.shown, unit=how.unit))
+          for name, how in phrases.items()),
+        ("Step", "step", words.duration),
+    ]  # fmt: skip
+    of_layouts: list[tuple[str, str, Callable[[float | None], str]]] = [
+        ("Tokens/s per GPU", "tokens_per_s_per_gpu", lambda value: words.count(value or 0.0)),
+        ("MFU", "mfu", lambda value: words.percent(value or 0.0)),
+        ("DP", "data_parallel", lambda value: words.count(value or 0.0)),
+    ]
+    laid_out = words.laid_out(document.baseline.config)
+    return own + [column for column in of_layouts if laid_out and column[1] not in aims]
 
 
 def _sortable(value: float | None) -> float:
@@ -169,42 +154,35 @@ def _numbers(labels: Sequence[str]) -> bool:
 
 
 def _front_row(
-    document: RunDocument, row: choices.Row, varying: Sequence[str], free: Container[str]
+    document: RunDocument, row: Choice, varying: Sequence[str], free: Container[str]
 ) -> FrontRow:
     """free: axes of which the whole front may have any value."""
-    point, number = row.point, row.at + 1
-    points = [point, *(document.front[at] for at in row.others)]
-    prices = {sense: words.cost(document, point, sense) for sense in document.objectives.minimized}
+    points = [document.front[at] for at in row.front]
+    point, number = points[0], row.front[0] + 1
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
-        (words.gain(document, point) or 0.0, words.show_gain(document, point)),
-        *((_sortable(price), words.show_cost(document, point, sense))
-          for sense, price in prices.items()),
-        *((_sortable(point.quantity(name)), training_runs.amount(name, point.quantity(name)))
-          for name in _timed(document)),
-        (_sortable(point.step_s), words.duration(point.step_s)),
         *((_sortable(point.quantity(name)), show(point.quantity(name)))
-          for name, show in _of_layouts(document).values()),
+          for _, name, show in _measures(document)),
         (words.says_who(point),) * 2,
-        (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus))),
+        (point.gpus, _any_of(row.varies.get("gpus"), words.count(point.gpus))),
     ]  # fmt: skip
     for name in varying:
         label, labels = words.label(point, name), _labels(document, name)
-        text = _any_of(row.any_of(name), label or NOT_APPLICABLE)
+        text = _any_of(row.varies.get(name), label or NOT_APPLICABLE)
         cells.append((labels.index(label) if label in labels else -1, text))
     names = [name for one in points for name in role(document, one).split(", ") if name]
     name = ", ".join(dict.fromkeys(names))
     mark = "".join(sign for word, sign in MARKS.items() if word in names)
     axes = tuple(
-        (heading(axis), ", ".join(labels)) for axis, labels in row.varies.items()
+        (spoken(axis), ", ".join(labels)) for axis, labels in row.varies.items()
         if axis not in free
     )  # fmt: skip
-    ties = sum(one.ties for one in points) + len(row.others)
-    others = tuple(at + 1 for at in row.others)
+    others = tuple(at + 1 for at in row.front[1:])
+    ties = sum(one.ties for one in points) + len(others)
     return FrontRow(number, name, mark, tuple(cells), ties, axes, others)
 
 
-def _any_of(labels: Sequence[str], alone: str) -> str:
+def _any_of(labels: Sequence[str] | None, alone: str) -> str:
     return choices.any_of(labels) if labels else alone
 
 
@@ -214,4 +192,4 @@ def equals(point: Point) -> list[tuple[str, str]]:
     for other in point.tied:
         for axis, label in other.items():
             seen.setdefault(axis, {})[label or NOT_APPLICABLE] = None
-    return [(heading(axis), ", ".join(labels)) for axis, labels in seen.items()]
+    return [(spoken(axis), ", ".join(labels)) for axis, labels in seen.items()]

@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from dse import catalog
+from dse.model.arrays import scalar
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.design_point import Bounds, Point, Run
+from dse.report.design_point import Point, Run
+from dse.report.json_form import number
 from dse.study.quantities import QUANTITIES
 
 # What stands beside a speed, by quantity.
@@ -27,19 +29,14 @@ def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
         return None
     ends = curve.fitted if all(map(math.isfinite, curve.fitted)) else None
     return Run(
-        samples=_number(evaluation, "samples_to_target"),
-        time_to_target=_number(evaluation, "time_to_target"),
-        per_run=_number(evaluation, "per_run"),
-        energy=_number(evaluation, "energy"),
-        start_up_s=float(np.ravel(problem.start_up_s)[0]) or None,
+        samples=number(evaluation["samples_to_target"]),
+        time_to_target=number(evaluation["time_to_target"]),
+        per_run=number(evaluation["per_run"]),
+        energy=number(evaluation["energy"]),
+        start_up_s=scalar(problem.start_up_s) or None,
         fitted_batches=ends,
         extrapolated=bool(np.ravel(curve.beyond(evaluation["global_batch"]))[0]),
     )
-
-
-def _number(evaluation: Evaluation, name: str) -> float | None:
-    number = float(np.ravel(evaluation[name])[0])
-    return number if math.isfinite(number) else None
 
 
 def said(problem: Problem) -> str | None:
@@ -69,16 +66,6 @@ def qualities(problem: Problem) -> tuple[str, ...]:
         return ()
     known = catalog.quality_targets()
     return tuple(one.name for one in known if one.workload == problem.workload.name)
-
-
-def amount(name: str, value: float | None) -> str:
-    """A quantity of a run with its unit: durations in words, electricity in kWh."""
-    return words.shown(value, BESIDE[name].unit)
-
-
-def bounds_of(point: Point, name: str) -> Bounds | None:
-    """The interval of a quantity of a run."""
-    return point.interval.costs.get(name) if point.interval else None
 
 
 def start(point: Point) -> str:

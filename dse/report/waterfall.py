@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import prod
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Change, WaterfallStep
 from dse.report.document import RunDocument
-from dse.report.tables import NOT_APPLICABLE, capital, heading
+from dse.report.json_form import number
+from dse.report.tables import NOT_APPLICABLE
 from dse.search.run import labels_of
 from dse.study import Value
-from dse.study.axes import HARDWARE, SOFTWARE
+from dse.study.axes import HARDWARE, SOFTWARE, spoken
 
 _LACKS = "its nodes hold fewer accelerators"
 
@@ -47,10 +48,10 @@ def waterfall(problem: Problem, recommended: Values) -> tuple[WaterfallStep, ...
             WaterfallStep(
                 changes=tuple(way.changes(labels, now, axes)),
                 software=software,
-                speedup=_finite(speedup),
-                factor=_finite(speedup / before),
-                cost=_finite(cost),
-                other=_finite(other[0]) if other else None,
+                speedup=number(speedup),
+                factor=number(speedup / before),
+                cost=number(cost),
+                other=number(other[0]) if other else None,
             )
         )
         labels, before = now, speedup
@@ -158,10 +159,6 @@ def _priced(problem: Problem, points: Sequence[Values]) -> list[tuple[float, ...
     return found
 
 
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
-
-
 @dataclass(frozen=True)
 class Row:
     """A step as it is shown. software: whether on the baseline's hardware."""
@@ -201,11 +198,11 @@ def start(document: RunDocument) -> tuple[str, ...]:
 def change_text(step: WaterfallStep) -> str:
     """``precision fp32 -> fp16, bucket 1 MiB -> 25 MiB``."""
     parts = [
-        f"{heading(change.axis)} {change.before or NOT_APPLICABLE} → "
+        f"{spoken(change.axis)} {change.before or NOT_APPLICABLE} → "
         f"{change.after or NOT_APPLICABLE}"
         for change in step.changes
     ]
-    return capital(", ".join(parts))
+    return words.capital(", ".join(parts))
 
 
 def software_factor(document: RunDocument) -> float | None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from dse.pricing import constraints
-from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.document import RunDocument, WhatIf, WhatIfPoint, WhatIfRow
+from dse.report.json_form import number
 from dse.report.tables import NOT_APPLICABLE
 from dse.search.best_software import best_software
 from dse.search.run import labels_of
@@ -52,17 +50,12 @@ def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
     return WhatIfPoint(
         config=labels_of(problem, values),
         immaterial=problem.points_at(values).immaterial(),
-        speedup=_number(evaluation, "speedup"),
-        gain=_number(evaluation, most),
-        cost=_number(evaluation, least),
-        other=_number(evaluation, also[0]) if also else None,
+        speedup=number(evaluation["speedup"]),
+        gain=number(evaluation[most]),
+        cost=number(evaluation[least]),
+        other=number(evaluation[also[0]]) if also else None,
         missed=tuple(name for name, mask in checks if not mask.all()),
     )
-
-
-def _number(evaluation: Evaluation, name: str) -> float | None:
-    value = float(np.ravel(evaluation[name])[0])
-    return value if np.isfinite(value) else None
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,11 @@ def of_addition(document: RunDocument, name: str) -> bool:
     return bool(document.owned) and name == _CAPITAL
 
 
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
 def significant(value: float, digits: int = 3) -> str:
     """``value`` to so many significant digits, with thousands parted and no exponent.
 
@@ -233,24 +238,12 @@ def cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> floa
 
 def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
     """The interval of what is maximized."""
-    name = document.objectives.maximize
-    if name == "throughput":
-        return rate_interval(point)
-    own = point.interval.costs.get(name) if point.interval else None
-    return own or (point.interval.speedup if point.interval else None)
-
-
-def rate_interval(point: Point) -> Bounds | None:
-    """The interval of samples per second, which follows from that of the step."""
-    if point.interval is None or point.interval.step_s is None:
-        return None
-    low, high = point.interval.step_s
-    return point.global_batch / high, point.global_batch / low
+    return point.bounds(document.objectives.maximize) or point.bounds("speedup")
 
 
 def cost_interval(document: RunDocument, point: Point, sense: Sense = "minimize") -> Bounds | None:
     """The interval of what is minimized; sense: which of them."""
-    return point.interval.costs.get(document.objectives.named(sense)) if point.interval else None
+    return point.bounds(document.objectives.named(sense))
 
 
 def aim(document: RunDocument, sense: Sense) -> Phrase:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dse.report import figures, tables, words
+from dse.report import figures, words
 from dse.report.document import ALSO
 from tests.report.documents import AXES, THREE, document, read, read_point, written
 
@@ -45,7 +45,7 @@ def test_a_second_cost_is_the_colour_of_the_front(cost: str, also: str) -> None:
     for marker in markers:
         assert (marker["cmin"], marker["cmax"]) == pytest.approx((shades[0], shades[-1]))
     bar = markers[0]["colorbar"]
-    assert bar["title"]["text"] == tables.capital(words.aim(run, ALSO).title)
+    assert bar["title"]["text"] == words.capital(words.aim(run, ALSO).title)
     assert len(bar["tickvals"]) == len(bar["ticktext"]) >= 2
     assert all(shades[0] <= tick <= shades[-1] for tick in bar["tickvals"])
     texts = [text for name in found if name.startswith("Front, ")

@@ -14,7 +14,7 @@ def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> N
     run = document("speedup", cost, also)
     heads = [head for head, _ in tables.front_table(run).heads]
     for sense in ("minimize", ALSO):
-        title = tables.capital(words.aim(run, sense).title)
+        title = words.capital(words.aim(run, sense).title)
         assert heads.count(title) == 1
     assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
 

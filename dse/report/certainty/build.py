@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dse.model.arrays import Array
+from dse.model.arrays import Array, scalar
 from dse.pricing.uncertainty import INTERVAL
 from dse.report.certainty.facts import (
     RECOMMENDED,
@@ -19,6 +19,7 @@ from dse.report.certainty.facts import (
 from dse.report.certainty.known_prices import known_price
 from dse.report.certainty.titles import price_title, title
 from dse.report.design_point import Bounds
+from dse.report.json_form import number
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
 from dse.search.certainty.sensitivity import effects
@@ -121,14 +122,14 @@ def _choice(found: StudyDraws, at: int, role: str, position: int) -> Choice:
     purchase = int(found.purchases[at])
     gain, cost, *_ = (one.name for one in problem.study.objectives)
     best = problem.point(values)
-    exact = {name: float(np.ravel(best[name])[0]) for name in found.drawn.quantities}
+    exact = {name: scalar(best[name]) for name in found.drawn.quantities}
     bands = {name: _band(draws[:, at], exact[name])
              for name, draws in found.drawn.quantities.items()}  # fmt: skip
     return Choice(
         role=role,
         config=labels_of(problem, values),
-        gain=_finite(exact[gain]),
-        cost=_finite(exact[cost]),
+        gain=number(exact[gain]),
+        cost=number(exact[cost]),
         bands={name: bounds for name, bounds in bands.items() if bounds},
         on_front=float(found.on_front[purchase]),
         best=float(found.best[purchase]),
@@ -139,10 +140,6 @@ def _choice(found: StudyDraws, at: int, role: str, position: int) -> Choice:
         regret=float(found.regrets[at]),
         alike=bool(found.choice(position)[purchase]),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _band(drawn: Array, best: float) -> Bounds | None:

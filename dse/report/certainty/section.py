@@ -21,7 +21,6 @@ from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.remarks import called
 from dse.report.style import ACCENT, GRID, MARK, chart_layout
-from dse.report.tables import capital
 from dse.search.certainty.flips import FARTHEST
 from dse.study.axes import HARDWARE, MACHINES
 
@@ -64,7 +63,7 @@ def _heads(document: RunDocument, found: Certainty) -> list[str]:
     titles = [words.objective(document, name).title for name in _quantities(document, found)]
     return [
         "Best choice", "On the front", "Recommended is better", "Expected regret",
-        *map(capital, titles), *(f"Meets {text}" for text in found.unsure_limits),
+        *map(words.capital, titles), *(f"Meets {text}" for text in found.unsure_limits),
     ]  # fmt: skip
 
 
@@ -113,7 +112,15 @@ def _flip(document: RunDocument, one: PriceFlip) -> tuple[str, ...]:
         return f"{at}{price}: {then}"
 
     standing = _standing(one.known) if one.known else ""
-    return capital(one.title), known, band, standing, share, turned(one.rise), turned(one.fall)
+    return (
+        words.capital(one.title),
+        known,
+        band,
+        standing,
+        share,
+        turned(one.rise),
+        turned(one.fall),
+    )
 
 
 def _standing(known: KnownPrice) -> str:
@@ -128,7 +135,7 @@ def _standing(known: KnownPrice) -> str:
 def _source(one: SourceEffect) -> tuple[str, ...]:
     """A source, and its shares."""
     shares = (one.gain_total, one.cost_total, *one.limits.values())
-    return capital(one.title), *(words.percent(min(share, 1.0)) for share in shares)
+    return words.capital(one.title), *(words.percent(min(share, 1.0)) for share in shares)
 
 
 def certainty_figure(document: RunDocument) -> str:
