@@ -23,7 +23,7 @@ def compare(
 ) -> None:
     """Compare two runs: one table of what differs in the answers and in what they follow from."""
     from dse.report import json_form
-    from dse.report.comparison_of_runs import compared
+    from dse.report.differences import compared
     from dse.report.document_files import read_document
 
     found = compared(read_document(run_a), read_document(run_b), (str(run_a), str(run_b)))

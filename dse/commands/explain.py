@@ -80,7 +80,7 @@ def explain_rows(folder: Path, row: int | None, against: int | None, as_json: bo
     from dse.report.differences import side_by_side
     from dse.report.document_files import read_document
     from dse.report.explain import lines
-    from dse.report.front_row import Rows, recommended_row
+    from dse.report.origin import Rows, recommended_row
 
     document = read_document(folder)
     asked, row = row, recommended_row(document) if row is None else row

@@ -71,16 +71,15 @@ def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> 
     """Print, or write to a file, what starts a point of a finished run."""
     from dse.calibration.files import write_text
     from dse.report.document_files import read_document
-    from dse.report.front_row import point_at
     from dse.report.launch import launch_file
+    from dse.report.origin import point_at
 
     if form not in LAUNCHERS:
         remedy = meant(form, LAUNCHERS, f"use {', '.join(LAUNCHERS)}")
         raise ArgumentError("--format", f"'{form}' is not known", remedy)
     document = read_document(folder)
     name = "the recommended point" if row is None else f"row {row} of the front"
-    point = document.recommended if row is None else point_at(document, row)
-    text = launch_file(document, point, name, form)
+    text = launch_file(document, point_at(document, row), name, form)
     if out is None:
         print(text, end="")
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -49,12 +50,12 @@ def watch(
     if (log is None) == (measured is None):
         problem = "is given beside a log" if log else "is missing, and no log is given"
         raise ArgumentError("--measured", problem, "give one of them")
-    asked = expectation.expected_of(read_document(expect), row)
-    if log is None:
-        told = training_log.measured(measured or "", asked.terms)
-    else:
-        told = training_log.read_training(log, asked.terms)
-    found = expectation.checked(asked, str(log or measured), told)
+    read = (
+        partial(training_log.measured, measured or "")
+        if log is None
+        else partial(training_log.read_training, log)
+    )
+    found = expectation.checked(read_document(expect), row, str(log or measured), read)
     print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
     if not found.within:
         raise typer.Exit(OUTSIDE)

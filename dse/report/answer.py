@@ -10,7 +10,6 @@ from typing import Any
 from dse.decision.remarks import MEMORY, STEPS
 from dse.report import training_runs, waterfall, words
 from dse.report.certainty.facts import Choice
-from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.remarks import called, rivals, wins
@@ -82,7 +81,7 @@ def _verb(document: RunDocument) -> str:
         return "Keep"
     if document.owned:
         return "Use"
-    return "Buy" if buys(document) else "Rent"
+    return "Buy" if document.buys else "Rent"
 
 
 def _best(document: RunDocument) -> dict[str, str]:

@@ -22,11 +22,12 @@ from dse.pricing.bill_of_rent import bills
 from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
-    confidence,
     layout,
     money,
     none_feasible,
+    origin,
     provenance,
+    recommendation,
     training_runs,
 )
 from dse.report.assumptions import assumptions
@@ -49,14 +50,12 @@ from dse.report.document import (
     Timings,
     Work,
 )
-from dse.report.origin import inputs
 from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
 from dse.report.remarks import of_run
 from dse.report.repricing import repricing
 from dse.report.waterfall import waterfall
-from dse.report.what_if import what_if
-from dse.report.without_buying import without_buying
+from dse.report.what_if import what_if, without_buying
 from dse.search.certainty.usefulness import WITHIN
 from dse.search.feasible import feasible
 from dse.search.guided import number_name
@@ -80,7 +79,7 @@ def build(
     named = {"fastest": fast, "cheapest within 5 %": cheap, "cheapest": 0}
     draws, likely = drawn_answer(outcome, rule, named)
     front = describe_front(problem, outcome.front, draws.drawn_front)
-    chosen = confidence.chosen(draws, outcome, rule, likely)
+    chosen = recommendation.chosen(draws, outcome, rule, likely)
     values, row = draws.near.points[chosen.position], draws.near.row(chosen.position)
     best = describe(problem, values) if row is None else front[row]
     because = "; ".join(filter(None, [because, chosen.because]))
@@ -103,7 +102,9 @@ def build(
             rental="" if study.rental.term == ON_DEMAND else study.rental.term,
         ),
         command=command,
-        **vars(inputs(problem)),
+        versions=origin.versions(),
+        hashes=origin.hashes(problem),
+        inputs_hash=problem.inputs_hash,
         seed=seed,
         engine=outcome.engine,
         engine_reason=outcome.reason,
@@ -161,7 +162,7 @@ def build(
             for kind, items in bills(problem, values).items()
         },
         certainty=certainty(
-            draws, chosen.position, named, confidence.usually(draws, rule, chosen.position)
+            draws, chosen.position, named, recommendation.usually(draws, rule, chosen.position)
         ),
         waterfall=waterfall(problem, values),
         what_if=what_if(problem),

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import money
-from dse.report.deal import buys
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
@@ -62,7 +61,7 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
                 found.setdefault(items, []).append(title)
     return tuple(
         Table(
-            f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
+            f"{_title(titles)}{', rented' * (bool(rent_of(items)) and document.buys)}",
             tuple(map(_line, items)),
             to_the_cent(total(items)),
             _below(items),
@@ -92,7 +91,7 @@ def _title(titles: Sequence[str]) -> str:
 
 def left_out(document: RunDocument) -> str:
     """What the bills do not have."""
-    if not buys(document):
+    if not document.buys:
         return "Not included: storage, data that leaves the cloud, support, and taxes."
     named = {item.item.lower() for items in document.bills.values() for item in items if item.extra}
     beside = [

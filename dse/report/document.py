@@ -24,6 +24,7 @@ from dse.report.design_point import (
     WithoutBuying,
 )
 from dse.report.json_form import IF_ANY, Flat
+from dse.study.quantities import PURCHASE, RENT, facts_of
 
 SCHEMA_VERSION = 3  # of the file: another is refused
 ALSO: Final = "minimize_also"  # the second objective to have little of
@@ -51,15 +52,6 @@ class Hashes:
     study: str
     catalogue: str
     calibration: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Inputs:
-    """What the numbers follow from, but for engine and seed."""
-
-    versions: Mapping[str, str]
-    hashes: Hashes
-    inputs_hash: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -416,6 +408,7 @@ class RunDocument:
     layout: Layout | None = field(default=None, metadata=IF_ANY)
 
     @property
-    def inputs(self) -> Inputs:
-        """What its numbers follow from, but for engine and seed."""
-        return Inputs(versions=self.versions, hashes=self.hashes, inputs_hash=self.inputs_hash)
+    def buys(self) -> bool:
+        """Whether purchase prices count in what the study minimizes; a rented cluster's do not."""
+        facts = facts_of(self.objectives.named(sense) for sense in self.objectives.minimized)
+        return PURCHASE in facts or RENT not in facts

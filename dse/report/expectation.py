@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
@@ -10,9 +11,9 @@ import numpy as np
 from dse.calibration.importers.training_log import Measured, Training
 from dse.errors import ArgumentError
 from dse.report import words
-from dse.report.design_point import Bounds, Point
+from dse.report.design_point import Bounds
 from dse.report.document import RunDocument
-from dse.report.front_row import point_at
+from dse.report.origin import point_at
 from dse.report.templating import filled
 
 
@@ -43,47 +44,29 @@ class Checked:
     batches: tuple[float, float] | None
 
 
-@dataclass(frozen=True)
-class Expected:
-    """A point of a finished run that is compared with what was measured. name: in words."""
+def checked(
+    document: RunDocument, row: int | None, log: str, read: Callable[[Training], Measured]
+) -> Checked:
+    """The point in a row of the front, or the recommended one, beside what was measured.
 
-    document: RunDocument
-    point: Point
-    name: str
-
-    @property
-    def terms(self) -> Training:
-        """In which a rate is told."""
-        passes = int(self.point.config.get("accumulation") or 1)
-        tokens = self.document.study.tokens_per_sample
-        return Training(self.point.global_batch, self.point.gpus, passes, tokens)
-
-
-def expected_of(document: RunDocument, row: int | None) -> Expected:
-    """The point in a row of the front, or the recommended one.
-
-    Raises :class:`ArgumentError` for a row that is not there, and for a point without an interval.
+    log: where that is from. read: takes the terms in which a rate is told. Raises
+    :class:`ArgumentError` for a row that is not there, and for a point without an interval.
     """
     name = "the recommended point" if row is None else f"row {row} of the front"
-    point = document.recommended if row is None else point_at(document, row)
-    if point.throughput_samples_per_s is None or point.bounds("throughput") is None:
+    point = point_at(document, row)
+    bounds, expected = point.bounds("throughput"), point.throughput_samples_per_s
+    if expected is None or bounds is None:
         problem = f"{name} of {document.study.name} has no interval of samples/s"
         raise ArgumentError("--expect", problem, "run the study again, or name another row")
-    return Expected(document, point, name)
-
-
-def checked(asked: Expected, log: str, found: Measured) -> Checked:
-    """The point beside what was measured. log: where that is from."""
-    bounds, expected = asked.point.bounds("throughput"), asked.point.throughput_samples_per_s
-    assert bounds is not None  # expected_of has looked
-    assert expected is not None
-    own = float(asked.point.global_batch)
+    passes, own = int(point.config.get("accumulation") or 1), float(point.global_batch)
+    tokens = document.study.tokens_per_sample
+    found = read(Training(point.global_batch, point.gpus, passes, tokens))
     used = found.rates[found.warm_up :]
     rate = median(used)
     low, high = np.percentile(used, (5, 95))
     return Checked(
-        study=asked.document.study.name,
-        point=f"{asked.name}: {words.describe(asked.point)}",
+        study=document.study.name,
+        point=f"{name}: {words.describe(point)}",
         log=log,
         expected=expected,
         interval=bounds,

@@ -3,12 +3,12 @@ tables, of which both are made."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING
 
-from dse.report import fleet_figures, page
+from dse.report import page
 from dse.report.fleet_words import (
     CLASSES,
     COMPONENTS,
@@ -20,6 +20,15 @@ from dse.report.fleet_words import (
     times,
     usd,
     years,
+)
+from dse.report.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    SKY,
+    chart_layout,
+    of_a_step,
+    part_of_bar,
 )
 from dse.report.templating import environment
 from dse.report.words import count, many, percent, shown, significant
@@ -67,11 +76,11 @@ class Section:
 def render_page(document: FleetDocument) -> str:
     """The page of a fleet document, self-contained."""
     found = list(sections(document))
-    drawn = {part.name: fleet_figures.bars_figure(document) for part in found if part.charted}
+    drawn = {part.name: bars_figure(document) for part in found if part.charted}
     return environment("html").get_template("fleet.html.j2").render(
         d=document,
         sections=found,
-        height=fleet_figures.height(document),
+        height=chart_height(document),
         **page.shell(document.fleet, drawn),
     )  # fmt: skip
 
@@ -79,8 +88,7 @@ def render_page(document: FleetDocument) -> str:
 def render_markdown(document: FleetDocument) -> str:
     """The same without charts, as GitHub-flavoured Markdown."""
     template = environment("md").get_template("fleet.md.j2")
-    text = template.render(d=document, sections=list(sections(document)))
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    return page.tidy(template.render(d=document, sections=list(sections(document))))
 
 
 def sections(document: FleetDocument) -> Iterator[Section]:
@@ -292,3 +300,45 @@ def _inputs(document: FleetDocument) -> Section:
     if rows:
         tables.append(Table(f"{many(len(rows), 'fact')}.", heads, rows, folded=True))
     return Section("inputs", "Inputs", notes, tables)
+
+
+COLORS = {"data": GREEN, "flops": SKY, "memory": BLUE, "weights": ORANGE}
+PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
+
+
+def chart_height(document: FleetDocument) -> int:
+    """Pixels of the chart."""
+    return 130 + 30 * len(_bars(document))
+
+
+def _bars(document: FleetDocument) -> list[tuple[str, Mapping[str, float]]]:
+    """(label, mean shares) of every class, by jobs and by what these hold."""
+    counted = document.population.counted_by
+    return [
+        (f"{CLASSES[row.architecture]} · by {how}", level.mean)
+        for row in document.classes
+        for how, level in (("jobs", row.levels.job), (counted, row.levels.cnode))
+    ]
+
+
+def bars_figure(document: FleetDocument) -> str:
+    """Mean shares of a step, a bar for each class and way to count."""
+    import plotly.graph_objects as go
+
+    rows = _bars(document)[::-1]
+    labels = [label for label, _ in rows]
+    layout = chart_layout(height=chart_height(document), barmode="stack", bargap=0.25)
+    figure = go.Figure(layout=layout)
+    for component, title in COMPONENTS.items():
+        shares = [means[component] for _, means in rows]
+        figure.add_bar(
+            y=labels, x=shares, name=title.capitalize(),
+            **part_of_bar(COLORS[component], PATTERNS[component]),
+            text=[f"{share:.0%}" if share >= 0.05 else "" for share in shares],
+            customdata=[f"<b>{escape(label)}</b><br>{title}: {percent(share)}"
+                        for label, share in zip(labels, shares, strict=True)],
+            hovertemplate="%{customdata}<extra></extra>",
+        )  # fmt: skip
+    of_a_step(figure)
+    figure.update_xaxes(zeroline=False)
+    return str(figure.to_json())

@@ -4,6 +4,10 @@ Names and values as their documentation has them: NCCL_ALGO of NCCL (user guide,
 variables), HOROVOD_FUSION_THRESHOLD (bytes) and HOROVOD_CYCLE_TIME (ms) of Horovod (tensor fusion),
 coll_tuned_allreduce_algorithm of Open MPI (tuning collectives), bucket_cap_mb (MiB) and
 communication hooks of PyTorch's DistributedDataParallel, accelerators of ``sky show-gpus -a``.
+
+A layout is also told as the options of Megatron-LM (``megatron/training/arguments.py``), torchtitan
+(``job_config.py``), DeepSpeed (its configuration JSON) and nanotron (``config.py``). What one of
+them has no option for is said in the file.
 """
 
 from __future__ import annotations
@@ -11,21 +15,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from dse import catalog
 from dse.calibration.throughput_part import aggregation_names
+from dse.catalog.stacks import layout_stacks
 from dse.errors import ArgumentError
 from dse.model.aggregation.library_rules import AUTO, BY_NAME
 from dse.model.step import PARAMETER_SERVER
-from dse.report import launch_layout, words
+from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.templating import filled
-from dse.study.axes import ROWS
+from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MICRO_BATCH, OF_LAYOUT, REPLICA, ROWS
 from dse.study.money import SPOT
 from dse.units import parse
 
 FORMATS = ("skypilot", "slurm", "torchrun")  # of any point
+OF_LAYOUTS = ("megatron", "torchtitan", "deepspeed", "nanotron")
 PORT = 29500  # torch.distributed's own
 ACCELERATORS = {
     "a10": "A10", "a100-pcie-80gb": "A100-80GB", "a100-sxm4-40gb": "A100",
@@ -41,6 +48,29 @@ _NUMBERS = {"reduce-broadcast": "2", "recursive-doubling": "3", "ring": "4",
             "halving-doubling": "6"}  # fmt: skip
 _BY_ITSELF = (AUTO, *BY_NAME)  # the library chooses
 _MPICH = "auto-mpich"
+HSDP = "hsdp"
+# Of each axis the values that a format has a word for; an axis that is not here has all.
+_WORDS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "megatron": {
+        "schedule": {"1f1b": "", "interleaved": ""},
+        "context_exchange": {"ring": "p2p", "all-to-all": "a2a", "all-gather": "allgather"},
+    },
+    "torchtitan": {
+        "schedule": {"gpipe": "GPipe", "1f1b": "1F1B", "interleaved": "Interleaved1F1B",
+                     "zb-v": "ZBVZeroBubble"},
+        "context_exchange": {"all-gather": "allgather", "all-to-all": "alltoall"},
+        "zero": {"0": "", "2": "never", "3": "always", HSDP: "always"},
+    },
+    "deepspeed": {
+        "schedule": {"1f1b": ""}, "context_exchange": {"all-to-all": ""},
+        "recompute": {"none": "", "full": ""},
+        "zero": {"0": "0", "1": "1", "2": "2", "3": "3", HSDP: "3"},
+    },
+    "nanotron": {
+        "schedule": {"1f1b": "1f1b", "gpipe": "afab"}, "zero": {"0": "0", "1": "1"},
+        "recompute": {"none": "false", "full": "true"}, "context_exchange": {"ring": ""},
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,14 +90,14 @@ class Start:
 
 def launch_file(document: RunDocument, point: Point, name: str, form: str) -> str:
     """What starts a point. name: what the answer calls it. form: of :data:`FORMATS`, or of
-    :data:`.launch_layout.FORMATS`.
+    :data:`OF_LAYOUTS`.
 
     Raises :class:`~dse.errors.ArgumentError` where a format is of layouts and the point is none.
     """
     layout = None
     if words.laid_out(point.config):
-        layout = launch_layout.told(document, point, form)
-    elif form in launch_layout.FORMATS:
+        layout = _layout_told(document, point, form)
+    elif form in OF_LAYOUTS:
         problem = f"{form} is of transformers that are laid out, and this point is none"
         raise ArgumentError("--format", problem, f"use {', '.join(FORMATS)}")
     nodes = max(1, point.nodes)
@@ -78,8 +108,9 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
     told = {row.variable: said for row in ROWS
             if row.variable and (said := words.label(point, row.name))}  # fmt: skip
     known = aggregation_names().get(aggregation)
-    if layout is not None:
-        told |= launch_layout.environment(layout)
+    if layout is not None:  # for a script of one's own
+        told |= {axis.upper(): value for axis, value in layout["value"].items()}
+        told |= {"DATA_PARALLEL": str(layout["replicas"]), "MICRO_BATCHES": str(layout["passes"])}
     script = "pretrain_gpt.py" if form == "megatron" else "train.py"
     began_s = point.run and point.run.start_up_s
     return filled(f"launch/{form}.j2", {"d": {
@@ -180,3 +211,39 @@ def _time_limit(point: Point) -> str:
         return ""
     hours, minutes = divmod(math.ceil(seconds / 60), 60)
     return f"{hours // 24}-{hours % 24:02}:{minutes:02}:00"
+
+
+def _layout_told(document: RunDocument, point: Point, form: str) -> dict[str, Any]:
+    """A layout for one of :data:`OF_LAYOUTS`, or for a script that reads its environment.
+
+    value: of every axis of a layout; word: of an axis in the format's own word. inside: ranks that
+    share sharded states; across: their copies. lacks: what the format has no word for.
+    """
+    value = dict.fromkeys(REPLICA, "1") | {"recompute": "none"}
+    value |= {axis: label for axis in OF_LAYOUT if (label := words.label(point, axis))}
+    value |= {MICRO_BATCH: point.config[BATCH]}
+    degrees = {axis: int(value[axis]) for axis in ("tensor_parallel", "context_parallel")}
+    replicas, zero = words.replicas(point), value.get("zero", "0")
+    # Sequences of their own length, of which a study counts those of the workload's.
+    value[GLOBAL_BATCH] = str(int(point.config[ACCUMULATION]) * int(value[MICRO_BATCH]) * replicas)
+    stack = layout_stacks()[point.config[words.STACK]]
+    split = value.get("sequence_parallel", str(stack.sequence_parallel).lower()) == "true"
+    inside = {"0": 1, "1": 1}.get(zero, replicas)
+    if zero == HSDP:
+        beside = -(-point.gpus // point.nodes) // math.prod(degrees.values())
+        inside = math.gcd(replicas, max(1, beside))
+    known = _WORDS.get(form, {})
+    found = {axis: known[axis].get(label) for axis, label in value.items() if axis in known}
+    return {
+        "value": value,
+        "word": {axis: word for axis, word in found.items() if word},
+        "replicas": replicas,
+        "passes": int(point.config[ACCUMULATION]),
+        "sequence": int(value.get("sequence") or document.study.tokens_per_sample or 0),
+        "precision": words.label(point, "precision"),
+        "split": split and degrees["tensor_parallel"] > 1,
+        "layers": sum(stage.layers for stage in document.layout.stages) if document.layout else 0,
+        "inside": inside,
+        "across": replicas // inside,
+        "lacks": [words.phrase(axis, value[axis]) for axis, word in found.items() if word is None],
+    }

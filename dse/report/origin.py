@@ -1,15 +1,22 @@
-"""What the numbers of a run follow from, and its problem made again from its document."""
+"""What the numbers of a run follow from, and its problem and points made again from its document.
+
+A point goes by its number on the front, as people count: from 1.
+"""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 
 from dse import catalog
+from dse.errors import ArgumentError, StudyError
 from dse.pricing.load import known_names, with_questions
 from dse.pricing.problem import Problem
-from dse.report.document import Hashes, Inputs, RunDocument
+from dse.report.design_point import Explained, Point
+from dse.report.document import Hashes, RunDocument
+from dse.report.points import by_name, explained
 from dse.search.fingerprint import version
 from dse.search.guided import Points
 from dse.search.guided.earlier_points import mapped
@@ -17,6 +24,8 @@ from dse.study import Value
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.yaml_source import parse_yaml
+
+_BILLED = ("baseline", "recommended", "cheapest_within_5_percent", "fastest")
 
 
 def problem_of(document: RunDocument) -> Problem:
@@ -31,20 +40,15 @@ def problem_of(document: RunDocument) -> Problem:
 
 def changed(document: RunDocument, problem: Problem) -> list[str]:
     """What the numbers of a run follow from and has changed since, in words; empty if nothing."""
-    return list(differing(document.inputs, inputs(problem)))
-
-
-def differing(was: Inputs, now: Inputs) -> Iterator[str]:
-    """What two runs have not in common, in words."""
-    for name, one, other in (
-        ("dse", was.versions.get("dse"), now.versions.get("dse")),
-        ("study", was.hashes.study, now.hashes.study),
-        ("catalogue", was.hashes.catalogue, now.hashes.catalogue),
-        ("calibration profiles", was.hashes.calibration, now.hashes.calibration),
-        ("workload or prices", was.inputs_hash, now.inputs_hash),
-    ):
-        if one != other:
-            yield name
+    was, now = document.hashes, hashes(problem)
+    told = {
+        "dse": (document.versions.get("dse"), version()),
+        "study": (was.study, now.study),
+        "catalogue": (was.catalogue, now.catalogue),
+        "calibration profiles": (was.calibration, now.calibration),
+        "workload or prices": (document.inputs_hash, problem.inputs_hash),
+    }
+    return [name for name, (one, other) in told.items() if one != other]
 
 
 def values_of(problem: Problem, config: Mapping[str, str]) -> dict[str, Value | None] | None:
@@ -53,22 +57,14 @@ def values_of(problem: Problem, config: Mapping[str, str]) -> dict[str, Value | 
     return None if missing else Points(problem.study).values(points[0])
 
 
-def inputs(problem: Problem) -> Inputs:
-    """What a document says of all that its numbers follow from, but for engine and seed."""
-    return Inputs(
-        versions=versions(),
-        hashes=Hashes(
-            study=problem.study.content_hash,
-            catalogue=catalog.catalogue_hash(),
-            calibration=calibration_hash(problem),
-        ),
-        inputs_hash=problem.inputs_hash,
+def hashes(problem: Problem) -> Hashes:
+    """Those of all that the numbers of a run follow from; of its profiles one over all."""
+    profiles = sorted(profile.content_hash for profile in problem.profiles.values())
+    return Hashes(
+        study=problem.study.content_hash,
+        catalogue=catalog.catalogue_hash(),
+        calibration="+".join(profiles),
     )
-
-
-def calibration_hash(problem: Problem) -> str:
-    """One hash over all profiles in use; empty if there is none."""
-    return "+".join(sorted(profile.content_hash for profile in problem.profiles.values()))
 
 
 def versions() -> dict[str, str]:
@@ -80,3 +76,80 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             found[name] = "absent"
     return found
+
+
+def point_at(document: RunDocument, row: int | None, option: str = "--row") -> Point:
+    """The point in a row of the front; row: None is the recommended one. Raises
+    :class:`ArgumentError` where there is none."""
+    if row is None:
+        return document.recommended
+    count = len(document.front)
+    if not 1 <= row <= count:
+        rows = f"rows 1 to {count}" if count > 1 else "one row, 1"
+        problem = f"the front of {document.study.name} has {rows}, not {row}"
+        raise ArgumentError(option, problem, "see the column # of the report, or row in front.csv")
+    return document.front[row - 1]
+
+
+def recommended_row(document: RunDocument) -> int | None:
+    """The row of the recommended point; None where that is near the front alone, since it meets
+    the limits more surely, or leaves software that ties to the library."""
+    for row, point in enumerate(document.front, 1):
+        if point.config == document.recommended.config:
+            return row
+    return None
+
+
+class Rows:
+    """The rows of a finished run, explained.
+
+    What the run has not kept of a point (its bill, the demands it meets) is computed again where
+    its inputs are as they were; else left out, and ``note`` says so.
+    """
+
+    def __init__(self, document: RunDocument) -> None:
+        self.document = document
+        self.note = ""
+        self._problem: Problem | None = None
+        try:
+            problem = problem_of(document)
+        except StudyError as cause:
+            self.note = _not_again(f"its study cannot be read again ({cause})")
+            return
+        if since := changed(document, problem):
+            self.note = _not_again(f"{' and '.join(since)} changed since")
+            return
+        self._problem = problem
+
+    def explained(self, row: int | None, option: str = "--row") -> Explained:
+        """All of a point, see :func:`point_at`."""
+        point = point_at(self.document, row, option)
+        values = None
+        if self._problem is not None and not point.numbers:  # labels of ranges are rounded
+            values = values_of(self._problem, point.config)
+        if self._problem is None or values is None:
+            return self._kept(point)
+        found = explained(self._problem, values)
+        return replace(found, ties=point.ties, tied=point.tied)
+
+    def _kept(self, point: Point) -> Explained:
+        """What the run says of a point."""
+        bills = (
+            self.document.bills[name]
+            for name in _BILLED
+            if name in self.document.bills and getattr(self.document, name).config == point.config
+        )
+        study = self.document.study
+        return Explained(
+            **vars(point),
+            workload=study.workload_title or study.workload,
+            intervals=by_name(point.interval),
+            bill=next(bills, ()),
+            layout=self.document.layout
+            if point.config == self.document.recommended.config
+            else None,
+        )
+
+
+def _not_again(why: str) -> str:
+    return f"The numbers are those of the run; {why}, so that no bill is made for other points."

@@ -1,9 +1,11 @@
-"""report.html: one file that opens offline. What it shares with a fleet's page is here, too."""
+"""report.html, one file that opens offline, and report.md, the same as text. What they share with a
+fleet's report is here, too."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -13,12 +15,11 @@ from markupsafe import Markup
 
 from dse.report import figures, sections
 from dse.report.certainty.section import certainty_figure
-from dse.report.deal import deal
 from dse.report.document import RunDocument
-from dse.report.layout_figures import layout_figures
+from dse.report.layout import layout_figures
 from dse.report.style import NIGHT
 from dse.report.templating import TEMPLATES, embed, environment
-from dse.report.waterfall_figure import waterfall_figure
+from dse.report.waterfall import waterfall_figure
 
 VENDOR = Path(__file__).parent / "vendor"
 MOST_BYTES = 1_300_000  # of a page, so that it goes by mail and opens on a telephone
@@ -42,10 +43,21 @@ def render_page(document: RunDocument) -> str:
     }
     return template.render(
         d=document,
-        deal=deal(document),
         sections=[(section, Markup(body)) for section, body in bodies],
         **shell(document.study.name, drawn),
     )
+
+
+def render_markdown(document: RunDocument) -> str:
+    """The answer of the page as GitHub-flavoured Markdown, for a repository or a mail."""
+    bodies = sections.bodies(document, environment("md"), on_page=False)
+    template = environment("md").get_template("report.md.j2")
+    return tidy(template.render(d=document, sections=bodies))
+
+
+def tidy(text: str) -> str:
+    """Markdown with no more than one empty line between its blocks."""
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def shell(name: str, drawn: Mapping[str, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import NODE_SHARE
 from dse.model import pai
@@ -26,7 +27,6 @@ from dse.pricing.uncertainty import Ends, intervals
 from dse.report import (
     goodput,
     gradients,
-    hosts,
     layout,
     money,
     own_rates,
@@ -48,7 +48,7 @@ from dse.report.design_point import (
     Summing,
 )
 from dse.report.json_form import number
-from dse.report.words import FORMULA, SILENT
+from dse.report.words import FORMULA, SILENT, duration
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
@@ -151,8 +151,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         folded_ranks=_folded_ranks(points),
         memory={name: number(of_part) for name, of_part in points.memory.items()},
         memory_short=memory_remedies.shortage(problem, values),
-        decoding=hosts.decoding(problem, values),
-        launching=hosts.launching(problem, values),
+        decoding=decoding(problem, values),
+        launching=launching(problem, values),
         own_rates=own_rates.said(problem, values) or None,
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
@@ -351,3 +351,34 @@ def _folded_ranks(points: Points) -> int:
     ):
         return 0
     return int(beyond_power_of_two(scalar(points.gpus)))
+
+
+Values = Mapping[str, Value | None]
+
+
+def decoding(problem: Problem, values: Values) -> str | None:
+    """What the hosts of a point decode where its step lasts as long, in words; else None."""
+    points = problem.points_at(values)
+    longest = scalar(points.decoding_s)
+    step_s = scalar(points.step_time().step_s)  # NaN where it has no price
+    if not longest or not longest >= step_s:
+        return None
+    machine, rate = catalog.node(str(values["node"])), problem.images_per_core_s(points.stack.name)
+    assert machine.cores is not None
+    assert rate is not None
+    each = float(np.asarray(rate))
+    return (
+        f"the {machine.cores} CPU cores of {machine.title} decode {each:,.0f} images a second "
+        f"each (stack {points.stack.name}), {machine.cores * each:,.0f} in all"
+    )
+
+
+def launching(problem: Problem, values: Values) -> str | None:
+    """What a launch takes where launches decide how long both passes of a point take; else None."""
+    if not problem.step_model.measurable:
+        return None
+    points = problem.points_at(values)
+    if not np.any(points.host_decides):
+        return None
+    each = duration(float(np.asarray(points.stack.launch_s)))
+    return f"{each} a row of work (stack {points.stack.name})"

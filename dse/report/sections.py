@@ -23,8 +23,8 @@ from dse.report import (
     money,
     none_feasible,
     offers,
+    provenance,
     repricing,
-    sources,
     tables,
     terms,
     waterfall,
@@ -32,7 +32,6 @@ from dse.report import (
     words,
 )
 from dse.report.certainty.section import facts as certainty_facts
-from dse.report.deal import buys
 from dse.report.design_point import Bounds
 from dse.report.document import CalibrationRow, RunDocument
 from dse.search.feasible import share_between
@@ -74,7 +73,7 @@ def bodies(
         if facts is not None:
             template = environment.get_template(f"sections/{section.name}.j2")
             titled = section
-            if section.rented and not buys(document):
+            if section.rented and not document.buys:
                 titled = replace(section, title=section.rented, link=section.rented)
             yield titled, template.render(facts).strip("\n")
 
@@ -175,7 +174,7 @@ def _calibration(document: RunDocument) -> Facts:
 def _inputs(document: RunDocument) -> Facts:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    return {"rows": sources.foremost(document), "price_rule": PRICE_RULE,
+    return {"rows": provenance.foremost(document), "price_rule": PRICE_RULE,
             "facts_in_all": len(document.sources), **unchecked}  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from dse.errors import OutputError
-from dse.report import bills, json_form, markdown, page, sources
+from dse.report import bills, json_form, page, provenance
 from dse.report.document import RunDocument
 from dse.report.document_files import FLEET, RUN, sealed
 from dse.report.front_columns import csv_text, front_columns
@@ -36,8 +36,8 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         RUN: sealed(json_form.plain(document)),
         "front.csv": csv_text(front_columns(document)),
         BILLS: bills.bills_csv(document),
-        SOURCES: csv_text(sources.columns(document)),
-        "report.md": markdown.render_markdown(document),
+        SOURCES: csv_text(provenance.source_columns(document)),
+        "report.md": page.render_markdown(document),
         PAGE: page.render_page(document),
     }
     put(contents, (*FILES, PDF), folder, earlier_report(folder, document))

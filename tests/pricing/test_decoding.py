@@ -12,7 +12,7 @@ from dse import catalog
 from dse.api import Study
 from dse.model.step import OverlappedStep, terms
 from dse.pricing.load import load
-from dse.report import hosts
+from dse.report import points
 from dse.report.points import explained
 from tests.pricing import studies
 from tests.pricing.priced import point
@@ -75,10 +75,10 @@ def test_a_point_without_a_price_waits_for_nothing(
 ) -> None:
     found = load(studies.written(tmp_path, NODES))
     baseline = found.study.baseline.values
-    assert hosts.decoding(found, baseline) is not None
+    assert points.decoding(found, baseline) is not None
     unpriced = terms(*[np.full(1, np.nan)] * 7)
     monkeypatch.setattr(OverlappedStep, "step_time", lambda *_: unpriced)
-    assert hosts.decoding(found, baseline) is None
+    assert points.decoding(found, baseline) is None
 
 
 def test_accelerators_without_a_node_have_no_known_host(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import dse
 from dse.pricing.drawn_points import drawn_quantities
-from dse.report import confidence, offers, words
+from dse.report import offers, recommendation, words
 from dse.report.certainty.build import drawn_answer
 from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import labels_of
@@ -177,7 +177,7 @@ def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
 def test_without_a_confidence_the_rule_decides_alone(search: Search) -> None:
     result = search()
     found, likely = drawn_answer(result.outcome, "fastest", {})
-    chosen = confidence.chosen(found, result.outcome, "fastest", likely)
+    chosen = recommendation.chosen(found, result.outcome, "fastest", likely)
     assert chosen.position == likely
     assert chosen.confidence is None
 
@@ -187,7 +187,7 @@ def test_a_point_near_the_front_may_be_the_answer(
 ) -> None:
     """The report of one that is not on the front is written, and the front stays as it is."""
     monkeypatch.setattr(
-        confidence, "chosen", lambda found, *_: confidence.Chosen(len(found.near.front))
+        recommendation, "chosen", lambda found, *_: recommendation.Chosen(len(found.near.front))
     )
     result = study.search()
     document = result.document

@@ -13,7 +13,7 @@ import pytest
 from dse.fleet.answers import answer
 from dse.fleet.document import FleetDocument
 from dse.fleet.reader import read_fleet
-from dse.report import fleet_figures, fleet_page, fleet_words
+from dse.report import fleet_page, fleet_words
 from tests.evidence import beyond
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
@@ -93,7 +93,7 @@ def test_every_part_of_the_time_counts_once(tmp_path: Path, jobs: int) -> None:
 
 
 def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
-    figure = json.loads(fleet_figures.bars_figure(document(tmp_path)))
+    figure = json.loads(fleet_page.bars_figure(document(tmp_path)))
     assert len(figure["data"]) == len(fleet_words.COMPONENTS)
     for column in zip(*(trace["x"] for trace in figure["data"]), strict=True):
         assert sum(column) == pytest.approx(1)

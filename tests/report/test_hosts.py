@@ -1,11 +1,11 @@
-"""dse.report.hosts: launches; of decoding tests/pricing/test_decoding."""
+"""dse.report.points: launches; of decoding tests/pricing/test_decoding."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from dse.pricing.load import load
-from dse.report.hosts import launching
+from dse.report.points import launching
 
 STUDY = """\
 study: launches

@@ -17,9 +17,8 @@ from dse.report.document import RunDocument
 from dse.report.explain import lines
 from dse.report.front_columns import front_columns
 from dse.report.json_form import parsed, plain
-from dse.report.layout_figures import layout_figures, memory_figure, timeline_figure
-from dse.report.markdown import render_markdown
-from dse.report.page import MOST_BYTES, render_page
+from dse.report.layout import layout_figures, memory_figure, timeline_figure
+from dse.report.page import MOST_BYTES, render_markdown, render_page
 from tests.report.documents import document, front_rows
 from tests.report.laid_out import Searched, baseline_at, laid_out
 

@@ -14,12 +14,11 @@ import pytest
 
 from dse.pricing.linear_cost import linear_cost
 from dse.pricing.load import load
-from dse.report import bills, choices, figures, scales
+from dse.report import bills, choices, figures
 from dse.report.assembly import build
-from dse.report.comparison_of_runs import compared
+from dse.report.differences import compared
 from dse.report.document import RunDocument
-from dse.report.markdown import render_markdown
-from dse.report.page import render_page
+from dse.report.page import render_markdown, render_page
 from dse.search.run import run
 from tests.pricing import priced, studies
 from tests.pricing.test_owned import CABLE, GROW, HOST, NIC, OURS, V100
@@ -71,7 +70,7 @@ def test_what_costs_nothing_is_a_choice_by_itself() -> None:
 
 
 def test_charts_of_what_costs_nothing_are_linear(tmp_path: Path) -> None:
-    assert not scales.wide(0.0, 1e6)
+    assert not figures.wide(0.0, 1e6)
     document = found(tmp_path, "market: used\n")
     assert document.front[0].objectives["capital"] == 0.0
     axis = json.loads(figures.front_figure(document))["layout"]["xaxis"]

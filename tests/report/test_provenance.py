@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dse.pricing.load import load
-from dse.report import provenance, sources
+from dse.report import provenance
 from dse.report.document import AxisRow
 from dse.report.write import write_report
 from tests.pricing import studies
@@ -53,14 +53,14 @@ def test_what_is_ordered_comes_first_among_the_inputs() -> None:
                      url="ftp://a") for name in names]  # fmt: skip
     rows += [replace(cited, item="prices", fact="host")]
     run = replace(run, axes=(axis,), baseline=base, recommended=best, sources=tuple(rows))
-    found = [(row.item, row.fact) for row in sources.foremost(run)]
+    found = [(row.item, row.fact) for row in provenance.foremost(run)]
     assert found[:5] == [
         (provenance.OWN, "v100-sxm2-16gb"), ("accelerator v100-sxm2-16gb", "memory_bandwidth"),
         (provenance.OWN, "p100-sxm2-16gb"), ("accelerator p100-sxm2-16gb", "memory_bandwidth"),
         ("prices", "host"),
     ]  # fmt: skip
-    assert {row.url for row in sources.foremost(run) if row.item != "prices"} == {""}
-    assert len(sources.foremost(replace(run, sources=tuple(rows) * 9))) == sources.SHOWN
+    assert {row.url for row in provenance.foremost(run) if row.item != "prices"} == {""}
+    assert len(provenance.foremost(replace(run, sources=tuple(rows) * 9))) == provenance.FOREMOST
 
 
 def test_sources_csv_has_every_fact(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from jinja2 import meta, nodes
 
 from dse.pricing.constraints import unmet
-from dse.report import markdown, page, sections, templating
+from dse.report import page, sections, templating
 from tests.pricing import studies
 from tests.report.documents import document, read, written
 from tests.report.laid_out import laid_out
@@ -20,7 +20,7 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
     run = document()
     kept = [section for section in sections.SECTIONS if section.facts(run) is not None]
     titles = [section.title for section in kept]
-    html, text = page.render_page(run), markdown.render_markdown(run)
+    html, text = page.render_page(run), page.render_markdown(run)
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
         section.title for section in kept if not section.page_only
     ]

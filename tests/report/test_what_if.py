@@ -14,8 +14,7 @@ from dse.report import what_if
 from dse.report.answer import answer
 from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
-from dse.report.markdown import render_markdown
-from dse.report.page import render_page
+from dse.report.page import render_markdown, render_page
 from dse.search import best_software
 from dse.search.run import Outcome, run
 from tests.evidence import beyond

@@ -17,7 +17,6 @@ from dse.report.certainty.facts import (
     Turn,
 )
 from dse.report.certainty.titles import rented
-from dse.report.deal import deal
 from dse.report.document import RunDocument
 from dse.report.remarks import called
 from dse.report.style import ACCENT, GRID, MARK, chart_layout
@@ -35,7 +34,7 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "noun": deal(document).noun,
+        "noun": "purchase" if document.buys else "rental",
         "draws": words.count(found.draws),
         "points": found.points,
         "purchases": found.purchases,

@@ -11,9 +11,9 @@ import pytest
 
 from dse.pricing.hardware import host_price
 from dse.pricing.load import load, shipped_studies
-from dse.report import assembly, confidence, json_form, offers
+from dse.report import assembly, json_form, offers, recommendation
 from dse.report.certainty import section
-from dse.report.certainty.build import certainty, drawn_answer
+from dse.report.certainty.build import certainty, drawn_answer, known_price
 from dse.report.certainty.facts import (
     SURE,
     Certainty,
@@ -23,11 +23,9 @@ from dse.report.certainty.facts import (
     SourceEffect,
     Turn,
 )
-from dse.report.certainty.known_prices import known_price
 from dse.report.certainty.titles import price_title
 from dse.report.document import RunDocument
-from dse.report.markdown import render_markdown
-from dse.report.page import render_page
+from dse.report.page import render_markdown, render_page
 from dse.search.run import Outcome, run
 from tests.pricing import studies
 from tests.report.documents import document
@@ -131,11 +129,11 @@ def test_what_is_expected_to_miss_least_is_listed(tmp_path: Path) -> None:
 
 def test_what_the_usual_confidence_recommends_is_listed(small: RunDocument, tmp_path: Path) -> None:
     """It is another purchase, since the recommended one may well miss its limit."""
-    assert of(small).choices[0].meets_all < confidence.USUAL
+    assert of(small).choices[0].meets_all < recommendation.USUAL
     asked = built(studies.written(tmp_path, studies.SMALL + "confidence: 0.9\n"))
     listed = of(small).choice(asked.recommended.config)
     assert listed is not None
-    assert listed.meets_all == of(asked).choices[0].meets_all >= confidence.USUAL
+    assert listed.meets_all == of(asked).choices[0].meets_all >= recommendation.USUAL
 
 
 def test_where_nothing_is_likely_what_misses_least_is_the_rival(tmp_path: Path) -> None:
