@@ -59,9 +59,8 @@ def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> None
     from dse.fleet import answer, plain, read_fleet
     from dse.report.document_files import RUN
     from dse.report.fleet_words import answer_lines
-    from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.words import many
-    from dse.report.write import check_free_of
+    from dse.report.write import check_free_of, earlier_report, write_fleet
 
     started = time.perf_counter()
     study = read_fleet(fleet_path(given))
@@ -70,7 +69,7 @@ def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> None
     check_free_of(RUN, folder)
     versions = {"dse": __version__, "numpy": metadata.version("numpy")}
     document = answer(study, command=command, versions=versions, started=started)
-    earlier = earlier_fleet(folder, document)
+    earlier = earlier_report(folder, document)
     page = write_fleet(document, folder)
     if as_json:
         print(json.dumps(plain(document), indent=1))

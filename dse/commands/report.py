@@ -30,13 +30,9 @@ def rebuilt(folder: Path) -> Path:
 
     Returns the path of its page. ``folder`` may also be the document itself.
     """
-    from dse.report.document_files import FLEET, document_path, read_document
+    from dse.report import document_files, write
 
-    path = document_path(folder)
-    if path.name != FLEET:
-        from dse.report.write import write_report
-
-        return write_report(read_document(path), path.parent)
-    from dse.report.fleet_write import read_fleet_document, write_fleet
-
-    return write_fleet(read_fleet_document(path), path.parent)
+    path = document_files.document_path(folder)
+    if path.name != document_files.FLEET:
+        return write.write_report(document_files.read_document(path), path.parent)
+    return write.write_fleet(document_files.read_fleet_document(path), path.parent)

@@ -7,11 +7,14 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse.errors import StudyError
 from dse.report.document import SCHEMA_VERSION, RunDocument
 from dse.report.json_form import parsed
+
+if TYPE_CHECKING:
+    from dse.fleet.document import FleetDocument
 
 RUN, FLEET = "run.json", "fleet.json"
 RUN_LOG = "run.log.jsonl"  # while a run is not finished
@@ -125,6 +128,18 @@ def read_document(folder: Path) -> RunDocument:
     if error["type"] == "missing":
         problem = f"has no '{place}'"
     raise StudyError(str(path), 0, 0, problem, _AGAIN[RUN])
+
+
+def read_fleet_document(place: Path) -> FleetDocument:
+    """The fleet.json of a report. Raises :class:`~dse.errors.StudyError`."""
+    from dse.fleet.document import FORMAT, from_plain
+
+    path = document_path(place, (FLEET,))
+    found = checked_document(path, "format", FORMAT)
+    try:
+        return from_plain(found)
+    except ValueError as cause:
+        raise StudyError(str(path), 0, 0, str(cause), "run the study again") from None
 
 
 def checked_document(path: Path, version: str, wanted: int | str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dse.errors import OutputError
 from dse.report import bills, json_form, page, provenance
@@ -18,11 +19,13 @@ from dse.report.front_columns import csv_text, front_columns
 from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
+if TYPE_CHECKING:
+    from dse.fleet.document import FleetDocument
+
 PAGE = "report.html"  # of a fleet's report, too
 BILLS = "bom.csv"
 SOURCES = "sources.csv"
 STAGING = ".report-"
-FILES = (RUN, "front.csv", BILLS, SOURCES, "report.md", PAGE)  # a printed page is on request
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
@@ -40,8 +43,20 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         "report.md": page.render_markdown(document),
         PAGE: page.render_page(document),
     }
-    put(contents, (*FILES, PDF), folder, earlier_report(folder, document))
-    return folder / PAGE
+    return _put(contents, folder, earlier_report(folder, document))
+
+
+def write_fleet(document: FleetDocument, folder: Path) -> Path:
+    """Write the files of a fleet's report, as :func:`write_report`."""
+    from dse.fleet import plain
+    from dse.report.fleet_page import render_markdown, render_page
+
+    contents = {
+        FLEET: sealed(plain(document)),
+        "report.md": render_markdown(document),
+        PAGE: render_page(document),
+    }
+    return _put(contents, folder, earlier_report(folder, document))
 
 
 def check_free_of(other: str, folder: Path) -> None:
@@ -52,12 +67,10 @@ def check_free_of(other: str, folder: Path) -> None:
         raise OutputError(f"{folder} has the report of a {kind}; name another folder by --out")
 
 
-def put(
-    contents: Mapping[str, str], names: Iterable[str], folder: Path, earlier: Path | None
-) -> None:
-    """Write files, by name, into ``folder``, all or none, and remove those of ``names`` that are
-    not among them. What was there under ``names`` is copied to ``earlier`` before, if that is
-    given. Raises :class:`OutputError`.
+def _put(contents: Mapping[str, str], folder: Path, earlier: Path | None) -> Path:
+    """Write files, by name, into ``folder``, all or none, and remove a printed page of another
+    report; returns the page's path. What was there under these names is copied to ``earlier``
+    before, if that is given. Raises :class:`OutputError`.
     """
     staging: Path | None = None
     try:
@@ -71,11 +84,10 @@ def put(
                 file.flush()
                 os.fsync(file.fileno())
         if earlier is not None:
-            _copy(folder, earlier, names)
+            _copy(folder, earlier, (*contents, PDF))
         for name in contents:  # renaming needs no space: from here on it does not fail half-way
             os.replace(staging / name, folder / name)
-        for name in set(names) - set(contents):  # left from a run that asked for it
-            (folder / name).unlink(missing_ok=True)
+        (folder / PDF).unlink(missing_ok=True)  # left from a run that asked for it
         sync_folder(folder)  # the run log goes only once the report's names are on the disk
     except OSError as cause:
         raise OutputError(
@@ -84,23 +96,26 @@ def put(
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
+    return folder / PAGE
 
 
-def earlier_report(folder: Path, document: RunDocument) -> Path | None:
+def earlier_report(folder: Path, document: RunDocument | FleetDocument) -> Path | None:
     """Where the report that lies in ``folder`` is kept, if it is of another study than ``document``
-    or of another version of it: FOLDER.1, or the first number that is free. None if it is of the
-    same, or there is none.
+    or of another version of it, or a fleet's of other content of its population or price list:
+    FOLDER.1, or the first number that is free. None if it is of the same, or there is none.
     """
-    path = folder / RUN
+    if isinstance(document, RunDocument):
+        path, hashes = folder / RUN, {"study": document.hashes.study}
+    else:
+        path, hashes = folder / FLEET, {**document.hashes}
     if not path.is_file():
         return None
     try:
-        hashes = json.loads(path.read_text(encoding="utf-8"))["hashes"]
+        found = json.loads(path.read_text(encoding="utf-8"))["hashes"]
+        same = all(found[name] == value for name, value in hashes.items())
     except (OSError, ValueError, KeyError, TypeError):
-        hashes = None  # whatever it is, it is not ours to drop
-    if isinstance(hashes, dict) and hashes.get("study") == document.hashes.study:
-        return None
-    return free_name(folder)
+        same = False  # whatever it is, it is not ours to drop
+    return None if same else free_name(folder)
 
 
 def free_name(folder: Path) -> Path:
