@@ -2,7 +2,8 @@
 
 A row says how the remark is found, how much it weighs, whether it keeps an answer from being
 signed, and in a sentence what it is and what to do. Finders compute; the sentences are filled in
-by the report. To add a remark: its finder, and its row in :data:`ROWS`.
+by the report. To add a remark: its finder, and its row in :data:`OF_ANSWER`, or in :data:`OF_STUDY`
+where the study alone tells.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from dse import catalog
 from dse.calibration.evidence import Grade
@@ -111,6 +112,7 @@ class Answer:
     speedup of the baseline's machines with ``settings``; NaN where they are no choice.
     """
 
+    problem: Problem
     recommended: Side
     baseline: Side
     priced: int = 0
@@ -123,15 +125,7 @@ class Answer:
     settings: str = ""
 
 
-@dataclass(frozen=True)
-class Found:
-    """What remarks are found in. answer: None before the search."""
-
-    problem: Problem
-    answer: Answer | None = None
-
-
-Finder: TypeAlias = Callable[[Found], Iterator[Facts]]
+Finder: TypeAlias = Callable[[Any], Iterator[Facts]]  # in a study's problem, or in its answer
 
 
 @dataclass(frozen=True)
@@ -158,9 +152,11 @@ class Remark:
     facts: Facts
 
 
-def remarks(found: Found) -> tuple[Remark, ...]:
-    """Every remark, the heaviest first."""
-    every = [Remark(row, facts) for row in ROWS for facts in row.finder(found)]
+def remarks(problem: Problem, answer: Answer | None = None) -> tuple[Remark, ...]:
+    """Every remark, the heaviest first. answer: None before the search."""
+    every = [Remark(row, facts) for row in OF_STUDY for facts in row.finder(problem)]
+    if answer is not None:
+        every += [Remark(row, facts) for row in OF_ANSWER for facts in row.finder(answer)]
     return tuple(sorted(every, key=lambda one: -one.row.weight))
 
 
@@ -181,77 +177,72 @@ def state(found: Sequence[Remark], rival: float) -> State:
 # Of the answer: memory, limits.
 
 
-def _memory_ignored(found: Found) -> Iterator[Facts]:
-    if found.answer is None or found.problem.study.memory != IGNORED:
+def _memory_ignored(answer: Answer) -> Iterator[Facts]:
+    if answer.problem.study.memory != IGNORED:
         return
-    slack = found.answer.recommended.number("memory_slack")
+    slack = answer.recommended.number("memory_slack")
     if slack < 0:
         yield {"lacking": -slack}
 
 
-def _memory_unknown(found: Found) -> Iterator[Facts]:
-    problem = found.problem
+def _memory_unknown(problem: Problem) -> Iterator[Facts]:
     if not problem.memory_known:
         yield {"workload": problem.workload.title or problem.workload.name}
 
 
-def _baseline_memory(found: Found) -> Iterator[Facts]:
-    if found.answer is None or found.problem.study.memory == IGNORED:
+def _baseline_memory(answer: Answer) -> Iterator[Facts]:
+    if answer.problem.study.memory == IGNORED:
         return
-    slack = found.answer.baseline.number("memory_slack")
+    slack = answer.baseline.number("memory_slack")
     if slack < 0:
         yield {"lacking": -slack}
 
 
-def _baseline_nodes(found: Found) -> Iterator[Facts]:
-    if found.answer is not None and not found.answer.baseline.evaluation.whole_nodes().all():
+def _baseline_nodes(answer: Answer) -> Iterator[Facts]:
+    if not answer.baseline.evaluation.whole_nodes().all():
         yield {}
 
 
-def _limit_missed(found: Found) -> Iterator[Facts]:
-    answer = found.answer
-    if answer is None or answer.asked is None:
+def _limit_missed(answer: Answer) -> Iterator[Facts]:
+    if answer.asked is None:
         return
     for limit, share in answer.met.items():
         if share < answer.asked:
             yield {"limit": limit, "share": share, "asked": answer.asked}
 
 
-def _limit_doubtful(found: Found) -> Iterator[Facts]:
-    answer = found.answer
-    if answer is None or answer.asked is not None:
+def _limit_doubtful(answer: Answer) -> Iterator[Facts]:
+    if answer.asked is not None:
         return
     for limit, share in answer.met.items():
         if share < USUAL:
             yield {"limit": limit, "share": share}
 
 
-def _slower(found: Found) -> Iterator[Facts]:
-    if found.answer is not None:
-        speedup = found.answer.recommended.number("speedup")
-        if speedup < AS_FAST:
-            yield {"speedup": speedup}
+def _slower(answer: Answer) -> Iterator[Facts]:
+    speedup = answer.recommended.number("speedup")
+    if speedup < AS_FAST:
+        yield {"speedup": speedup}
 
 
-def _for_nothing(found: Found) -> Iterator[Facts]:
-    answer = found.answer
-    if answer is not None and answer.idle_gain >= answer.recommended.number("speedup"):
+def _for_nothing(answer: Answer) -> Iterator[Facts]:
+    if answer.idle_gain >= answer.recommended.number("speedup"):
         yield {"settings": answer.settings}
 
 
 # Of prices.
 
 
-def _turns(found: Found) -> Iterator[Facts]:
+def _turns(answer: Answer) -> Iterator[Facts]:
     """Of each part of the recommended purchase, the nearest price that turns the answer."""
-    own = [turn for turn in found.answer.turns if turn.own] if found.answer else []
+    own = [turn for turn in answer.turns if turn.own]
     for name in dict.fromkeys(turn.part for turn in own):
         yield min((turn for turn in own if turn.part == name), key=lambda one: one.distance).facts
 
 
-def _rival_turns(found: Found) -> Iterator[Facts]:
+def _rival_turns(answer: Answer) -> Iterator[Facts]:
     """Of the prices of other purchases, the nearest one that turns the answer."""
-    others = [turn for turn in found.answer.turns if not turn.own] if found.answer else []
+    others = [turn for turn in answer.turns if not turn.own]
     if others:
         yield min(others, key=lambda one: one.distance).facts
 
@@ -265,20 +256,18 @@ def _large(bill: Sequence[Item]) -> Iterator[tuple[Item, float]]:
             yield item, share
 
 
-def _expired(found: Found) -> Iterator[Facts]:
-    for item in found.answer.recommended.bill if found.answer else ():
+def _expired(answer: Answer) -> Iterator[Facts]:
+    for item in answer.recommended.bill:
         if item.terms and item.terms.expired:
             until = item.terms.valid_until or item.price_date
             yield {"part": item.item, "source": item.source, "until": until}
 
 
-def _doubtful(found: Found) -> Iterator[Facts]:
+def _doubtful(answer: Answer) -> Iterator[Facts]:
     """Large items whose price is no offer, and old or unchecked, unless such a price turns the
     answer, which is told instead."""
-    if found.answer is None:
-        return
-    told = {turn.part for turn in found.answer.turns}
-    for item, share in _large(found.answer.recommended.bill):
+    told = {turn.part for turn in answer.turns}
+    for item, share in _large(answer.recommended.bill):
         if item.asked_anew and item.item not in told:
             aged = item.age_years is not None and item.checked
             why = f"{item.age_years:.1f} years old" if aged else "unchecked or without a date"
@@ -286,9 +275,9 @@ def _doubtful(found: Found) -> Iterator[Facts]:
                    "unit": item.unit, "why": why}  # fmt: skip
 
 
-def _free(found: Found) -> Iterator[Facts]:
+def _free(answer: Answer) -> Iterator[Facts]:
     """That parts which are ordered cost nothing, though they do not stand there."""
-    for item in found.answer.recommended.bill if found.answer else ():
+    for item in answer.recommended.bill:
         if item.usd == 0 and item.to_buy and item.own and item.source:
             yield {"part": item.item, "source": item.source}
 
@@ -296,30 +285,30 @@ def _free(found: Found) -> Iterator[Facts]:
 def _obstacle(kind: str) -> Finder:
     """Finds items that something stands in the way of."""
 
-    def finder(found: Found) -> Iterator[Facts]:
-        for item in found.answer.recommended.bill if found.answer else ():
+    def finder(answer: Answer) -> Iterator[Facts]:
+        for item in answer.recommended.bill:
             if item.obstacle == kind:
                 yield {"part": item.item, "why": item.remark or ""}
 
     return finder
 
 
-def _implausible(found: Found) -> Iterator[Facts]:
+def _implausible(problem: Problem) -> Iterator[Facts]:
     """Prices of one's own that lie far from the catalogue's, bought or not."""
-    for fact in prices_of(found.problem):
+    for fact in prices_of(problem):
         if why := implausible(fact):
             yield {"part": part(fact.name), "why": why}
 
 
-def _idle(found: Found) -> Iterator[Facts]:
-    for item in found.answer.recommended.bill if found.answer else ():
+def _idle(answer: Answer) -> Iterator[Facts]:
+    for item in answer.recommended.bill:
         if item.idle:
             yield {"idle": item.idle, "bought": item.quantity, "part": item.item}
 
 
-def _committed(found: Found) -> Iterator[Facts]:
+def _committed(answer: Answer) -> Iterator[Facts]:
     """What is paid over all terms that the run needs, whatever it is charged."""
-    for item in found.answer.recommended.bill if found.answer else ():
+    for item in answer.recommended.bill:
         rent = item.rent
         if rent is not None and rent.committed_hours and item.unit_usd:
             terms = math.ceil((rent.hours or 0.0) / rent.committed_hours * (1 - ROUNDING)) or 1
@@ -328,32 +317,32 @@ def _committed(found: Found) -> Iterator[Facts]:
             return
 
 
-def _other_terms(found: Found) -> Iterator[Facts]:
-    for terms, names in for_other_terms(found.problem).items():
+def _other_terms(problem: Problem) -> Iterator[Facts]:
+    for terms, names in for_other_terms(problem).items():
         yield {"machines": enumerated(names), "terms": enumerated(list(terms)),
-               "term": found.problem.study.rental.term}  # fmt: skip
+               "term": problem.study.rental.term}  # fmt: skip
 
 
-def _past_offers(found: Found) -> Iterator[Facts]:
+def _past_offers(problem: Problem) -> Iterator[Facts]:
     """Offers past their last day that a search may choose by; those that are bought block."""
-    day = found.problem.prices.valid_on
-    past = [fact for fact in prices_of(found.problem) if lapsed(fact, day)]
+    day = problem.prices.valid_on
+    past = [fact for fact in prices_of(problem) if lapsed(fact, day)]
     if past:
         yield {"count": len(past), "part": past[0].name}
 
 
-def _left_out(found: Found) -> Iterator[Facts]:
+def _left_out(problem: Problem) -> Iterator[Facts]:
     """Machines that no point may have, since they are no longer sold new."""
-    study, prices = found.problem.study, found.problem.prices
+    study, prices = problem.study, problem.prices
     rows = hardware.machines_of(study, prices)
     if market.buys_new(study, prices):
         old = [(row.node or row.accelerator).title for row in rows if row.sold_until]
         yield {"machines": ", ".join(old)}
 
 
-def _same_price(found: Found) -> Iterator[Facts]:
+def _same_price(problem: Problem) -> Iterator[Facts]:
     """That links of several speeds cost what the links of one fabric do."""
-    study = found.problem.study
+    study = problem.study
     if PURCHASE not in facts_of(objective.name for objective in study.objectives):
         return
     for link in study.values("inter_node"):
@@ -367,66 +356,62 @@ def _same_price(found: Found) -> Iterator[Facts]:
 # Of how sure the speed is.
 
 
-def _unmeasured(found: Found) -> Iterator[Facts]:
+def _unmeasured(answer: Answer) -> Iterator[Facts]:
     """That communication is a good part of the step and was not measured on such machines."""
-    if found.answer is None or not found.problem.step_model.measurable:
+    if not answer.problem.step_model.measurable:
         return
-    best = found.answer.recommended
+    best = answer.recommended
     share = best.number("comm") / best.number("step")
     far = int(scalar(best.evaluation.grade)) > Grade.NEAR
     if far and share >= COMMUNICATING and best.number("gpus") > 1:
         yield {"share": share}
 
 
-def _decisive(found: Found, kind: str) -> Iterator[Facts]:
+def _decisive(answer: Answer, kind: str) -> Iterator[Facts]:
     """The largest source of doubt if it is of a kind and its share of the expected regret is large.
     That share stands in for what measuring it is worth."""
-    doubt = found.answer.doubt if found.answer else None
+    doubt = answer.doubt
     if doubt is not None and doubt.share * doubt.regret >= DECIDES:
         of, _, by = doubt.source.partition(": ")
         if of == kind:
             yield {"share": min(doubt.share, 1.0), "by": by}
 
 
-def _rate_decides(found: Found) -> Iterator[Facts]:
+def _rate_decides(answer: Answer) -> Iterator[Facts]:
     """That the training rate is the largest doubt and the user did not measure it."""
     by_others = (anchors.PUBLISHED, anchors.ALIKE)
-    if found.answer is not None and found.answer.recommended.computing in by_others:
-        yield from _decisive(found, COMPUTING)
+    if answer.recommended.computing in by_others:
+        yield from _decisive(answer, COMPUTING)
 
 
-def _communication_decides(found: Found) -> Iterator[Facts]:
+def _communication_decides(answer: Answer) -> Iterator[Facts]:
     """That communication is the largest doubt and was not measured, unless its share of the step
     says so."""
-    if found.answer is not None and not [*_unmeasured(found)]:
-        grade = int(scalar(found.answer.recommended.evaluation.grade))
-        yield from _decisive(found, COMMUNICATION) if grade > Grade.INSIDE else ()
+    if not [*_unmeasured(answer)]:
+        grade = int(scalar(answer.recommended.evaluation.grade))
+        yield from _decisive(answer, COMMUNICATION) if grade > Grade.INSIDE else ()
 
 
-def _untimed(found: Found) -> Iterator[Facts]:
-    if found.answer is not None and found.answer.recommended.computing == anchors.NOBODY:
-        yield {"workload": found.problem.workload.title or found.problem.workload.name}
+def _untimed(answer: Answer) -> Iterator[Facts]:
+    if answer.recommended.computing == anchors.NOBODY:
+        yield {"workload": answer.problem.workload.title or answer.problem.workload.name}
 
 
-def _extrapolated(found: Found) -> Iterator[Facts]:
-    if found.answer is None:
-        return
-    named = (("recommended", found.answer.recommended), ("baseline", found.answer.baseline))
+def _extrapolated(answer: Answer) -> Iterator[Facts]:
+    named = (("recommended", answer.recommended), ("baseline", answer.baseline))
     for whose, side in named:
         if side.extrapolated:
             yield {"whose": whose, "batch": side.number("global_batch")}
 
 
-def _guided(found: Found) -> Iterator[Facts]:
-    answer = found.answer
-    if answer is not None and 0 < answer.priced != answer.space:
+def _guided(answer: Answer) -> Iterator[Facts]:
+    if 0 < answer.priced != answer.space:
         yield {"priced": answer.priced}
 
 
-def _of_batches(found: Found) -> Iterator[Facts]:
+def _of_batches(answer: Answer) -> Iterator[Facts]:
     """That a speedup between batches of different sizes is per sample."""
-    answer = found.answer
-    if answer is None or found.problem.study.target is not None:
+    if answer.problem.study.target is not None:
         return
     mine, theirs = (side.number("global_batch") for side in (answer.recommended, answer.baseline))
     if mine != theirs:
@@ -436,36 +421,35 @@ def _of_batches(found: Found) -> Iterator[Facts]:
 # Of the study and its measurements.
 
 
-def _unused_profiles(found: Found) -> Iterator[Facts]:
-    study = found.problem.study
-    if found.problem.step_model.measurable:
-        for name, why in unused(found.problem).items():
-            yield {"profile": found.problem.profiles[name].name, "why": why}
+def _unused_profiles(problem: Problem) -> Iterator[Facts]:
+    study = problem.study
+    if problem.step_model.measurable:
+        for name, why in unused(problem).items():
+            yield {"profile": problem.profiles[name].name, "why": why}
     else:
         for name in study.calibration:
             yield {"profile": name, "why": f"model {study.model} uses no measurements"}
 
 
-def _contradicting_rates(found: Found) -> Iterator[Facts]:
-    if found.problem.study.efficiency.compute is not None:
+def _contradicting_rates(problem: Problem) -> Iterator[Facts]:
+    if problem.study.efficiency.compute is not None:
         return
-    own = throughput.own_rates(found.problem.profiles.values())
+    own = throughput.own_rates(problem.profiles.values())
     for rows in throughput.by_configuration(own).values():
         if rate_doubts.contradict(rows):
             rates = sorted(row.samples_per_s for row in rows)
             yield {"low": rates[0], "high": rates[-1], "accelerator": rows[0].accelerator}
 
 
-def _not_of_nccl(found: Found) -> Iterator[Facts]:
-    for name in found.problem.study.aggregations:
+def _not_of_nccl(problem: Problem) -> Iterator[Facts]:
+    for name in problem.study.aggregations:
         known = name.algorithm in NCCL_ALGORITHMS or name.algorithm not in ALGORITHMS
         if name.transport.startswith("nccl") and not known:
             yield {"aggregation": str(name)}
 
 
-def _approaches_elsewhere(found: Found) -> Iterator[Facts]:
+def _approaches_elsewhere(problem: Problem) -> Iterator[Facts]:
     """Approaches whose share of the link was fitted on another fabric than the study's."""
-    problem = found.problem
     if not problem.several_nodes or not problem.step_model.measurable:
         return
     links = [str(link) for link in problem.study.values("inter_node")]
@@ -475,9 +459,8 @@ def _approaches_elsewhere(found: Found) -> Iterator[Facts]:
             yield {"approach": facts.name, "fabric": facts.fitted_on}
 
 
-def _shared_cards(found: Found) -> Iterator[Facts]:
+def _shared_cards(problem: Problem) -> Iterator[Facts]:
     """That the accelerators of a node share a card, where such machines are sold with more."""
-    problem = found.problem
     study = problem.study
     chosen = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
     if not problem.several_nodes or chosen & {"nics_per_node", "node"}:
@@ -490,30 +473,25 @@ def _shared_cards(found: Found) -> Iterator[Facts]:
             return
 
 
-def _embeddings(found: Found) -> Iterator[Facts]:
-    if found.problem.workload.embedding_params:
-        yield {"bytes": 4.0 * found.problem.workload.embedding_params}
+def _embeddings(problem: Problem) -> Iterator[Facts]:
+    if problem.workload.embedding_params:
+        yield {"bytes": 4.0 * problem.workload.embedding_params}
 
 
-def _owned_unused(found: Found) -> Iterator[Facts]:
-    problem = found.problem
+def _owned_unused(problem: Problem) -> Iterator[Facts]:
     for title in stock.unused(problem.study, problem.standing):
         yield {"title": title}
 
 
-ROWS = (
+OF_ANSWER = (
     Row("memory ignored", _memory_ignored, 100, True,
         "Memory is ignored: each accelerator lacks {lacking:B}.",
         "Lay the model out over more memory, or drop memory: ignore"),
-    Row("memory unknown", _memory_unknown, 98, True,
-        "Memory was not judged: nobody knows the activations of {workload}.",
-        "Train one step of it on one accelerator"),
     Row("for nothing", _for_nothing, 94, True,
         "With {settings} they are as fast.",
         "Use the baseline's machines first"),
     Row("price of zero", _free, 92, True,
         "{source} says that it costs nothing.", "Confirm the price of {part}"),
-    Row("price implausible", _implausible, 91, True, "{why}.", "Check the price of {part}"),
     Row("offer expired", _expired, 90, True,
         "The offer in {source} ended on {until}.", "Get a new offer for {part}"),
     Row("limit missed", _limit_missed, 88, True,
@@ -542,15 +520,10 @@ ROWS = (
         "Nobody published how fast such machines train {workload}.", "Time one step on one"),
     Row("idle", _idle, 66, True,
         "{idle:n} of the {bought:n} stay idle: fewer are not sold.", "Fill the nodes"),
-    Row("rent for another term", _other_terms, 62, False,
-        "Your rent of {machines} is for {terms} alone, not {term}: it is not used."),
     Row("slower than the baseline", _slower, 60, False,
         "This is slower than the baseline: {speedup:x}.", "Demand speedup >= 1"),
     Row("price doubtful", _doubtful, 58, False,
         "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
-    Row("rates contradict", _contradicting_rates, 56, False,
-        "Your rates on {accelerator} contradict one another: {low:samples/s} and {high:samples/s}.",
-        "Remove one"),
     Row("baseline lacks memory", _baseline_memory, 54, False,
         "The baseline lacks {lacking:B} on each accelerator."),
     Row("baseline's node partly filled", _baseline_nodes, 52, False,
@@ -561,9 +534,20 @@ ROWS = (
         "Speedup is per sample: a step takes {mine:n}, the baseline's {theirs:n}.",
         "Give a target to compare whole runs"),
     Row("guided", _guided, 44, False, "The search priced {priced:n} points; others may be better."),
+    Row("commitment", _committed, 40, False, "The {term} term commits to {usd:USD}."),
+)  # fmt: skip
+OF_STUDY = (
+    Row("memory unknown", _memory_unknown, 98, True,
+        "Memory was not judged: nobody knows the activations of {workload}.",
+        "Train one step of it on one accelerator"),
+    Row("price implausible", _implausible, 91, True, "{why}.", "Check the price of {part}"),
+    Row("rent for another term", _other_terms, 62, False,
+        "Your rent of {machines} is for {terms} alone, not {term}: it is not used."),
+    Row("rates contradict", _contradicting_rates, 56, False,
+        "Your rates on {accelerator} contradict one another: {low:samples/s} and {high:samples/s}.",
+        "Remove one"),
     Row("owned hardware unused", _owned_unused, 42, False,
         "No point can use what is owned: {title}."),
-    Row("commitment", _committed, 40, False, "The {term} term commits to {usd:USD}."),
     Row("offers past", _past_offers, 38, False,
         "{count:n} offers are past their last day, that for {part} among them."),
     Row("links priced alike", _same_price, 34, False,
@@ -579,4 +563,5 @@ ROWS = (
         "NCCL has no {aggregation}: somebody would have to write it."),
     Row("left out", _left_out, 20, False, "No longer sold new, so left out: {machines}."),
 )  # fmt: skip
+ROWS = (*OF_ANSWER, *OF_STUDY)
 BY_NAME: Mapping[str, Row] = {row.name: row for row in ROWS}

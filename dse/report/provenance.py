@@ -13,11 +13,11 @@ from dse.pricing import offers, profile_use, target
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.offers import part
 from dse.pricing.problem import Problem
-from dse.report import approaches, words
+from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, TransportRow
 from dse.report.front_columns import Column
-from dse.study import Wire
+from dse.study import AggregationName, Wire
 from dse.study.axes import LAYOUT_STACKS, LINKS
 
 
@@ -33,6 +33,16 @@ def used_transports(problem: Problem) -> list[str]:
     """Transports of the study's aggregations; an approach brings its own."""
     names = [name.transport for name in problem.study.named_aggregations]
     return list(dict.fromkeys(filter(None, names)))
+
+
+def used_approaches(problem: Problem) -> list[catalog.Approach]:
+    """Approaches among the study's aggregations and the baseline's, each once."""
+    names = [*problem.study.aggregations, problem.study.baseline.values["aggregation"]]
+    return [
+        catalog.approach(name.approach)
+        for name in dict.fromkeys(names)
+        if isinstance(name, AggregationName) and name.approach
+    ]
 
 
 def transports(problem: Problem) -> list[TransportRow]:
@@ -60,7 +70,12 @@ def transports(problem: Problem) -> list[TransportRow]:
             calibrated=bool(taken) and not bare, partly=bool(taken) and bare,
             note=", ".join([*behind, *["the catalogue"] * bare, *chosen]),
         ))  # fmt: skip
-    return [*rows, *approaches.transports(problem)]
+    for facts in used_approaches(problem):
+        unverified = sum(fact.status == "unverified" for fact in facts.facts)
+        checked = f"{unverified} of {len(facts.facts)} parameters unverified"
+        note = f"from the catalogue, not measured; {checked}"
+        rows.append(TransportRow(name=facts.name, title=facts.title, calibrated=False, note=note))
+    return rows
 
 
 def devices(problem: Problem) -> list[str]:
@@ -118,8 +133,8 @@ def sources(problem: Problem) -> list[Citation]:
             add(f"fabric {name}", catalog.fabric(name).facts)
     for name in used_transports(problem):
         add(f"transport {name}", catalog.transport(name).facts)
-    for item, facts in approaches.sources(problem):
-        add(item, facts)
+    for approach in used_approaches(problem):
+        add(f"approach {approach.name}", approach.facts)
     for name in mentioned(problem, "stack") or [USUAL_STACK]:
         if name in layout_stacks():
             add(f"stack {name}", layout_stacks()[name].facts)

@@ -9,7 +9,6 @@ from typing import Any
 from dse.decision.remarks import (
     Answer,
     Doubt,
-    Found,
     Remark,
     Side,
     State,
@@ -64,7 +63,7 @@ def line(remark: Remark) -> RemarkLine:
 
 def of_study(problem: Problem) -> tuple[RemarkLine, ...]:
     """What there is to remark of a study before it is searched."""
-    return tuple(map(line, remarks(Found(problem))))
+    return tuple(map(line, remarks(problem)))
 
 
 def of_run(
@@ -72,7 +71,7 @@ def of_run(
 ) -> tuple[tuple[RemarkLine, ...], State]:
     """What there is to remark of a run, and how near it is to being signed. values: of the
     recommended point."""
-    found = remarks(Found(problem, _answer(problem, document, values)))
+    found = remarks(problem, _answer(problem, document, values))
     nearest = max(map(wins, rivals(document)), default=0.0)
     return tuple(map(line, found)), state(found, nearest)
 
@@ -101,6 +100,7 @@ def wins(rival: Choice) -> float:
 def _answer(problem: Problem, document: RunDocument, values: Mapping[str, Value | None]) -> Answer:
     sure, asked, without = document.certainty, document.confidence, document.without_buying
     return Answer(
+        problem=problem,
         recommended=_side(problem, values, document.recommended),
         baseline=_side(problem, problem.study.baseline.values, document.baseline),
         priced=document.counts.points if document.engine == "guided" else 0,

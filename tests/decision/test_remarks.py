@@ -16,7 +16,6 @@ from dse.decision.remarks import (
     Answer,
     Doubt,
     Facts,
-    Found,
     Remark,
     Side,
     Turn,
@@ -24,6 +23,7 @@ from dse.decision.remarks import (
 )
 from dse.pricing import anchors
 from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.report.remarks import line
 from tests.calibration import library_profiles, server_profiles
 from tests.pricing import studies
@@ -34,11 +34,11 @@ BOTH = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16g
 
 def told(folder: Path, text: str, name: str) -> list[Facts]:
     """The facts of a kind of remark on a study."""
-    return of(Found(load(studies.written(folder, text))), name)
+    return of(load(studies.written(folder, text)), name)
 
 
-def of(found: Found, name: str) -> list[Facts]:
-    return [one.facts for one in decision.remarks(found) if one.row is BY_NAME[name]]
+def of(problem: Problem, name: str) -> list[Facts]:
+    return [one.facts for one in decision.remarks(problem) if one.row is BY_NAME[name]]
 
 
 def test_there_are_at_most_forty_rows_each_with_its_own_name() -> None:
@@ -47,7 +47,7 @@ def test_there_are_at_most_forty_rows_each_with_its_own_name() -> None:
 
 
 def test_the_heaviest_come_first(tmp_path: Path) -> None:
-    found = decision.remarks(Found(load(studies.written(tmp_path, studies.CAVEATS))))
+    found = decision.remarks(load(studies.written(tmp_path, studies.CAVEATS)))
     weights = [one.row.weight for one in found]
     assert weights == sorted(weights, reverse=True)
 
@@ -83,9 +83,9 @@ def test_a_profile_that_prices_nothing_is_told_with_the_reason(tmp_path: Path) -
         "aggregation: auto-nccl", "aggregation: ring-mpi"
     )
     theirs = library_profiles.theirs("theirs")
-    (found,) = of(Found(problem_of(tmp_path, forced, theirs)), "profile unused")
+    (found,) = of(problem_of(tmp_path, forced, theirs), "profile unused")
     assert found["profile"] == "theirs"
-    assert of(Found(problem_of(tmp_path, studies.CAVEATS, theirs)), "profile unused") == []
+    assert of(problem_of(tmp_path, studies.CAVEATS, theirs), "profile unused") == []
 
 
 @pytest.mark.parametrize(("device", "known"), [("cpu", False), ("NVIDIA A100-SXM4-40GB", True)])
@@ -94,7 +94,7 @@ def test_a_profile_of_computing_is_used_where_the_study_has_the_device(
 ) -> None:
     part = server_profiles.compute_part(device=device)
     profile = server_profiles.profile(name="fast", transport="none", ps={}, compute=(part,))
-    found = of(Found(problem_of(tmp_path, studies.CAVEATS, profile)), "profile unused")
+    found = of(problem_of(tmp_path, studies.CAVEATS, profile), "profile unused")
     assert [one["profile"] for one in found] == ([] if known else ["fast"])
 
 
@@ -106,7 +106,7 @@ def test_rates_that_contradict_one_another_are_told(tmp_path: Path) -> None:
             server_profiles.profile(name=name, transport="none", ps={}, throughput=(row,))
             for name, row in zip(("ours", "theirs"), rows, strict=True)
         ]
-        return of(Found(problem_of(tmp_path, studies.CAVEATS, *profiles)), "rates contradict")
+        return of(problem_of(tmp_path, studies.CAVEATS, *profiles), "rates contradict")
 
     assert [(one["low"], one["high"]) for one in found(4000.0)] == [(1500.0, 4000.0)]
     assert found(1520.0) == []
@@ -192,8 +192,8 @@ def test_what_decides_most_and_was_not_measured_blocks_where_much_is_at_stake(
     side = Side(values=values, evaluation=problem.point(values), bill=(), computing=computing,
                 extrapolated=False)  # fmt: skip
     doubt = Doubt(source=source, share=0.6, regret=regret)
-    found = Found(problem, Answer(recommended=side, baseline=side, doubt=doubt))
+    found = Answer(problem=problem, recommended=side, baseline=side, doubt=doubt)
     kinds = (RATE, PATH, STEP)
-    blocking = [one.row for one in decision.remarks(found) if one.row.name in kinds]
+    blocking = [one.row for one in decision.remarks(problem, found) if one.row.name in kinds]
     assert [row.name for row in blocking] == expected
     assert all(row.blocks for row in blocking)

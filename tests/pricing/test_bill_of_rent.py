@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.decision.remarks import BY_NAME, Answer, Found, Side
+from dse.decision.remarks import BY_NAME, Answer, Side
 from dse.pricing.bill_of_materials import Item
 from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills, for_other_terms
 from dse.pricing.load import load, shipped_studies
@@ -118,8 +118,8 @@ def test_a_run_longer_than_a_commitment_takes_several(
     bill = (replace(item, quantity=2, unit_usd=4.0, rent=rent),)
     side = Side(values=values, evaluation=found.point(values), bill=bill, computing="",
                 extrapolated=False)  # fmt: skip
-    answer = Answer(recommended=side, baseline=side)
-    (facts,) = BY_NAME["commitment"].finder(Found(found, answer))
+    answer = Answer(problem=found, recommended=side, baseline=side)
+    (facts,) = BY_NAME["commitment"].finder(answer)
     assert facts["usd"] == usd
 
 

@@ -1,4 +1,4 @@
-"""dse.report.approaches: what is said of points that an approach aggregates."""
+"""What is said of points that an approach aggregates."""
 
 from __future__ import annotations
 
