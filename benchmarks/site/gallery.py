@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.site.links import ROOT, home
-from dse.commands.shipped import KINDS
+from dse.commands.entry_kinds import STUDIES
 
 FOLDER = ROOT / "build" / "gallery"
 PICTURE, ANSWER, MADE = "picture.png", "answer.txt", "made-from"
@@ -48,10 +48,9 @@ class Shipped:
 
 def shipped() -> list[Shipped]:
     """All of them, in the order of their names."""
-    studies = KINDS["studies"]
     return [
-        Shipped(row["name"], row["what"], studies.find(row["name"]), row["answered by"])
-        for row in studies.rows()
+        Shipped(row["name"], row["what"], STUDIES.find(row["name"]), row["answered by"])
+        for row in STUDIES.rows()
     ]
 
 

@@ -1,22 +1,28 @@
-"""The kinds of entries that ``dse catalog`` shows: those of the catalogue, and what else ships."""
+"""The kinds of entries that ``dse catalog`` shows: those of the catalogue, and what else ships,
+studies and calibration profiles."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dse.commands.shipped import KINDS as SHIPPED
-from dse.commands.shipped import Shipped
+from dse.console_table import Column, console_table
+from dse.errors import DseError
+from dse.spelling import meant
+from dse.text_source import is_fleet
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_WHOLE = Column("name", whole=True)
+
 
 @dataclass(frozen=True)
 class Catalogued:
-    """A kind of the catalogue, by its name there, with the methods of :class:`.Shipped`."""
+    """A kind of the catalogue, by its name there, with the methods of :class:`Shipped`."""
 
     kind: str
 
@@ -63,7 +69,135 @@ class Catalogued:
         render_entry(screen, self.kind, name)
 
 
+@dataclass(frozen=True)
+class Shipped(ABC):
+    """A kind of file that comes with dse. kind: of many, called: of one."""
+
+    kind: str
+    called: str
+
+    @abstractmethod
+    def folder(self) -> Path:
+        """Where the files are."""
+
+    @abstractmethod
+    def row(self, path: Path) -> Mapping[str, str]:
+        """A file as the list shows it, by column."""
+
+    @abstractmethod
+    def data(self, name: str) -> Any:
+        """All of one file, for --json."""
+
+    @abstractmethod
+    def render(self, name: str, screen: Console) -> None:
+        """Print one file."""
+
+    def names(self) -> dict[str, Path]:
+        """Every file, by its name, sorted."""
+        return {path.stem: path for path in sorted(self.folder().glob("*.yaml"))}
+
+    def find(self, name: str) -> Path:
+        """The file of this name. Raises :class:`DseError` with those that may be meant."""
+        files = self.names()
+        if name in files:
+            return files[name]
+        remedy = meant(name, files, f"see dse catalog {self.kind}")
+        raise DseError(f"{name or repr('')}: no such {self.called}; {remedy}")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each file."""
+        return [{"name": name, **self.row(path)} for name, path in self.names().items()]
+
+    def render_all(self, screen: Console) -> None:
+        """Print the list."""
+        rows = self.rows()
+        headings = list(rows[0])[1:] if rows else []
+        columns = [_WHOLE, *(Column(heading, folded=True) for heading in headings)]
+        screen.print(console_table(columns, [tuple(row.values()) for row in rows], framed=False))
+        screen.print(f"dse catalog {self.kind} NAME shows one, --yaml its file", highlight=False)
+
+
+class Studies(Shipped):
+    """Studies, and studies of fleets."""
+
+    def folder(self) -> Path:
+        from dse.catalog.store import shipped_studies
+
+        return shipped_studies()
+
+    def row(self, path: Path) -> Mapping[str, str]:
+        from dse.yaml_source import read_yaml
+
+        file = read_yaml(path).data
+        return {"what": str(file["description"]), "answered by": _command(path)}
+
+    def data(self, name: str) -> Any:
+        from dse.yaml_source import read_yaml
+
+        path = self.find(name)
+        file = read_yaml(path).data
+        return {"name": name, "answered by": _command(path), "path": str(path), "file": file}
+
+    def render(self, name: str, screen: Console) -> None:
+        path = self.find(name)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        screen.print(f"{path}\n", style="dim", highlight=False, markup=False, soft_wrap=True)
+        # Without the line that tells editors of the schema beside it.
+        print("\n".join(line for line in lines if "yaml-language-server" not in line))
+        screen.print(f"answer it: {_command(path)} {name}", highlight=False)
+        screen.print(f"change it: dse catalog studies {name} --yaml > mine.yaml", highlight=False)
+
+
+def _command(path: Path) -> str:
+    return "dse fleet" if is_fleet(path) else "dse run"
+
+
+class Profiles(Shipped):
+    """Calibration profiles."""
+
+    def folder(self) -> Path:
+        from dse.catalog import models_dir
+
+        return models_dir() / "calibrations"
+
+    def row(self, path: Path) -> Mapping[str, str]:
+        from dse.calibration import read_profile
+        from dse.calibration.number_text import size_text, span_text
+
+        found = read_profile(path)
+        sizes = " to ".join(size_text(size) for size in found.message_bytes)
+        device = "" if found.device == "cpu" else f" on {found.device}"
+        return {
+            "machine": f"{found.system or found.name}{device}",
+            "library": f"{found.library} {found.version}",
+            "link": found.link,
+            "ranks": span_text(*found.ranks),
+            "nodes": f"{found.max_nodes:,}",
+            "messages": sizes,
+            "source": found.source,
+        }
+
+    def data(self, name: str) -> Any:
+        from dse.calibration import profile_data, read_profile
+
+        return profile_data(read_profile(self.find(name)))
+
+    def render(self, name: str, screen: Console) -> None:
+        from dse.calibration import read_profile, show_profile
+
+        show_profile(read_profile(self.find(name)), screen)
+
+
 Kind: TypeAlias = Catalogued | Shipped
+STUDIES = Studies("studies", "study")
+SHIPPED: Mapping[str, Shipped] = {
+    one.kind: one for one in (STUDIES, Profiles("profiles", "profile"))
+}
+
+
+def fleet_names() -> tuple[str, ...]:
+    """Names of the fleets that come with dse."""
+    return tuple(name for name, path in STUDIES.names().items() if is_fleet(path))
 
 
 def kinds() -> Mapping[str, Kind]:
@@ -83,5 +217,5 @@ def kind_named(word: str) -> Kind:
     if word in known:
         return known[word]
     exact = [f"{kind} {word}" for kind, shipped in SHIPPED.items() if word in shipped.names()]
-    meant = exact or alike(word, known) or entries_like(word) or known
-    raise UnknownName("kind of catalogue entry", word, tuple(meant))
+    likely = exact or alike(word, known) or entries_like(word) or known
+    raise UnknownName("kind of catalogue entry", word, tuple(likely))

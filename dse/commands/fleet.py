@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from dse.commands.entry_kinds import fleet_names
 from dse.commands.options import Json
-from dse.commands.shipped import fleet_names
 from dse.commands.terminal import command_line
 from dse.errors import StudyError
 from dse.search_options import folder

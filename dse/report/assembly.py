@@ -15,7 +15,6 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.model.arrays import scalar
 from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
@@ -86,7 +85,6 @@ def build(
     baseline = Baseline(
         **vars(describe(problem, study.baseline.values)),
         assumed=tuple(study.baseline.assumed),
-        misses=baseline_misses(problem),
     )
     unbought = without_buying(problem, baseline, [values])
     every = feasible(problem) if outcome.tally.points != problem.points else None
@@ -171,7 +169,6 @@ def build(
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
         target=training_runs.said(problem),
-        qualities=training_runs.qualities(problem),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
@@ -192,18 +189,6 @@ def build(
 def _objectives(problem: Problem) -> Objectives:
     most, least, *also = (objective.name for objective in problem.study.objectives)
     return Objectives(maximize=most, minimize=least, minimize_also=next(iter(also), None))
-
-
-def baseline_misses(problem: Problem) -> tuple[str, ...]:
-    """What the baseline could not do in reality: memory it lacks, nodes it fills in part."""
-    baseline = problem.baseline
-    slack = scalar(baseline["memory_slack"])
-    missed = []
-    if slack < 0:
-        missed.append(f"it needs {-slack / 1e9:.1f} GB more memory than an accelerator has")
-    if not baseline.whole_nodes().all():
-        missed.append("its last node is only partly filled")
-    return tuple(missed)
 
 
 def sample(problem: Problem, seed: int) -> Sample:

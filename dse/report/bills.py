@@ -199,7 +199,7 @@ COLUMNS: Mapping[str, Callable[[Item], object]] = {
     "usd": lambda item: _cell(item.usd),
     "price_class": lambda item: item.price_class,
     "price_date": lambda item: item.price_date,
-    "age_years": lambda item: rounded_age(item),
+    "age_years": lambda item: None if item.age_years is None else round(item.age_years, 2),
     "checked": lambda item: item.checked,
     "source": lambda item: item.source,
     "list_usd": lambda item: item.terms and _cell(item.terms.list_usd),
@@ -277,11 +277,6 @@ def past(item: Item) -> str:
     if terms is None or not terms.expired or not item.to_buy:
         return ""
     return f"offer expired on {terms.valid_until}" if terms.valid_until else "offer too old"
-
-
-def rounded_age(item: Item) -> float | None:
-    """Years of a price's age as tables have them, to some days; None where it has no date."""
-    return None if item.age_years is None else round(item.age_years, 2)
 
 
 def _note(items: Sequence[Item]) -> str:

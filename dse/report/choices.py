@@ -19,7 +19,6 @@ from dse.report.document import Choice, Choices, RunDocument
 from dse.search.pareto import Indices
 
 _ROUNDING = 1e-12  # of a relative difference
-_FEW = 2  # values that a cell names
 
 
 def covered(values: Sequence[Array], resolution: float, first: int | None) -> list[Indices]:
@@ -91,8 +90,3 @@ def rows(document: RunDocument) -> Sequence[Choice]:
         return [Choice(front=(at,), varies=_varying([point]))
                 for at, point in enumerate(document.front)]  # fmt: skip
     return document.choices.rows
-
-
-def any_of(labels: Sequence[str]) -> str:
-    """``16 MiB or 64 MiB``, ``any of 5``."""
-    return " or ".join(labels) if len(labels) <= _FEW else f"any of {len(labels)}"

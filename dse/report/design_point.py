@@ -185,10 +185,9 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline(Point):
-    """assumed: axes the study says nothing of. misses: what it could not do in reality."""
+    """assumed: axes the study says nothing of."""
 
     assumed: tuple[str, ...] = ()
-    misses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

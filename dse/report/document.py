@@ -345,15 +345,14 @@ class Repricing:
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it, of those that are
     judged; these are all points where that is None. A guided search prices hardly any point that
-    misses a limit, so its own points would not tell. bills: what is
-    ordered for the points that the answer names, by their names here. none_feasible: values of
-    which no point is feasible. questions: what was asked beside the study, by option; confidence:
-    None where none was asked for. target: of a run, in words, None without one. qualities: quality
-    targets of the study's workload that it does not use. ownership: buying the recommended point
+    misses a limit, so its own points would not tell. bills: what is ordered for the points that the
+    answer names, by their names here. none_feasible: values of which no point is feasible.
+    questions: what was asked beside the study, by option; confidence: None where none was asked
+    for. target: of a run, in words, None without one. ownership: buying the recommended point
     beside renting it. owned: what stands there already, in words; None where nothing does.
     repricing: None where no price changes what the study compares. prices: of the parts that the
-    search may choose. remarks: the heaviest first. state: how near the answer is to being
-    signed. layout: of the recommended point, where it is one."""
+    search may choose. remarks: the heaviest first. state: how near the answer is to being signed.
+    layout: of the recommended point, where it is one."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -391,7 +390,6 @@ class RunDocument:
     transports: tuple[TransportRow, ...]
     extrapolated: Extrapolated
     target: str | None = field(default=None, metadata=IF_ANY)
-    qualities: tuple[str, ...] = ()
     remarks: tuple[RemarkLine, ...] = ()
     state: State = "ready"
     assumptions: tuple[str, ...]

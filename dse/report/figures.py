@@ -174,13 +174,9 @@ def hover(document: RunDocument, title: str, point: Point) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
-    width = max((len(_short(name, 18)) for name, _ in rows), default=0)
-    return [escape(f"{_short(name, 18):<{width}}  {_short(text, WIDEST_LABEL)}".rstrip())
+    width = max((len(words.cut(name, 18)) for name, _ in rows), default=0)
+    return [escape(f"{words.cut(name, 18):<{width}}  {words.cut(text, WIDEST_LABEL)}".rstrip())
             for name, text in rows]  # fmt: skip
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _side(document: RunDocument, best: Point) -> str:
@@ -230,7 +226,7 @@ def _backdrop(document: RunDocument, figure: Any) -> None:
     for (name, points), (color, symbol) in zip(groups.items(), _GROUPS, strict=False):
         figure.add_scatter(
             x=[p[0] for p in points], y=[p[1] for p in points], mode="markers",
-            name=escape(_short(name or "none", 28)), hoverinfo="skip", legendrank=1000,
+            name=escape(words.cut(name or "none", 28)), hoverinfo="skip", legendrank=1000,
             marker={"color": color, "symbol": symbol, "size": 5, "opacity": 0.45},
         )  # fmt: skip
 

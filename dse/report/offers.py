@@ -185,7 +185,7 @@ def _best(found: Certainty, point: Point) -> Fact:
 
 def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     how = words.aim(document, sense)
-    bounds = words.cost_interval(document, point, sense)
+    bounds = point.bounds(document.objectives.named(sense))
     known = bounds is not None and bounds[0] < bounds[1]
     cost, ends = words.with_interval(words.cost(document, point, sense), bounds, how.unit)
     notes = [_range(ends)] if known else []

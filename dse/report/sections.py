@@ -32,7 +32,6 @@ from dse.report import (
     words,
 )
 from dse.report.certainty.section import facts as certainty_facts
-from dse.report.design_point import Bounds
 from dse.report.document import CalibrationRow, RunDocument
 from dse.search.feasible import share_between
 from dse.study.axes import spoken
@@ -91,7 +90,9 @@ def _buy(document: RunDocument) -> Facts:
         "extrapolated": document.extrapolated.front,
         "sampled": len(document.sample.cost),
         "laid_out": words.laid_out(document.baseline.config),
-        "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
+        "bars": any(
+            ends[0] < ends[1] for p in document.front if (ends := words.gain_interval(document, p))
+        ),
         "offers": offered,
         "least_cost": words.aim(document, "minimize").title,
         "offer": next(one for one in offered if one.recommended),
@@ -199,10 +200,6 @@ def _reproduce(document: RunDocument) -> Facts:
     }  # fmt: skip
 
 
-def _glossary(_document: RunDocument) -> Facts:
-    return {"words": glossary.WORDS}
-
-
 SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy, "What to rent"),
     Section("front", "The front", "The front", _front),
@@ -219,13 +216,9 @@ SECTIONS = (
             "Calibration", _calibration),
     Section("inputs", "Inputs, with their sources and dates", "Inputs", _inputs),
     Section("reproduce", "Appendix: all remarks, and how to reproduce", "Appendix", _reproduce),
-    Section("glossary", "Words used here", "Words", _glossary, page_only=True),
+    Section("glossary", "Words used here", "Words", lambda _: {"words": glossary.WORDS},
+            page_only=True),
 )  # fmt: skip
-
-
-def _wide(bounds: Bounds | None) -> bool:
-    """Whether an interval is more than a point."""
-    return bounds is not None and bounds[0] < bounds[1]
 
 
 def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
@@ -314,14 +307,13 @@ def profile(item: CalibrationRow) -> tuple[str, str, str, str]:
         item.link, "{} to {} ranks".format(*item.ranks),
         " to ".join(map(words.size, item.message_bytes)),
     )  # fmt: skip
-    errors = (f"{_judged(name, fit.held_out)} {_error(fit.error_median)}"
-              for name, fit in item.algorithms.items())  # fmt: skip
+    errors = (
+        f"{_judged(name, fit.held_out)} "
+        f"{words.UNKNOWN if fit.error_median is None else words.percent(fit.error_median)}"
+        for name, fit in item.algorithms.items()
+    )
     measured = ", ".join(filter(None, (library, item.system, item.date, *sent)))
     return item.name, kind or item.transport, measured, ", ".join(errors)
-
-
-def _error(share: float | None) -> str:
-    return words.UNKNOWN if share is None else words.percent(share)
 
 
 def _judged(algorithm: str, held_out: str | None) -> str:

@@ -17,6 +17,7 @@ DASHES = (
     "A dash means that the value does not matter there: one accelerator aggregates nothing, and "
     "one node needs neither network nor servers."
 )
+FEW = 2  # values that a cell names
 MOST_ROWS = 6  # of the front in report.md
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
 
@@ -183,7 +184,10 @@ def _front_row(
 
 
 def _any_of(labels: Sequence[str] | None, alone: str) -> str:
-    return choices.any_of(labels) if labels else alone
+    """``16 MiB or 64 MiB``, ``any of 5``; the one alone where nothing else is as good."""
+    if not labels:
+        return alone
+    return " or ".join(labels) if len(labels) <= FEW else f"any of {len(labels)}"
 
 
 def equals(point: Point) -> list[tuple[str, str]]:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from dse import catalog
 from dse.model.arrays import scalar
 from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
@@ -58,14 +57,6 @@ def said(problem: Problem) -> str | None:
 
 def _many(amount: str, what: str) -> str:
     return f"{amount} {what}{'s' * (amount != '1')}"
-
-
-def qualities(problem: Problem) -> tuple[str, ...]:
-    """Quality targets of the study's workload that it does not use."""
-    if problem.study.target is not None and problem.study.target.quality:
-        return ()
-    known = catalog.quality_targets()
-    return tuple(one.name for one in known if one.workload == problem.workload.name)
 
 
 def start(point: Point) -> str:

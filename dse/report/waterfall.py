@@ -226,7 +226,8 @@ def waterfall_figure(document: RunDocument) -> str:
 
     speeds = [1.0, *(step.speedup or 1.0 for step in document.waterfall)]
     bars = [
-        (_SOFTWARE if row.software else _HARDWARE, f"{row.number} · {_brief(row.change)}", ends,
+        (_SOFTWARE if row.software else _HARDWARE,
+         f"{row.number} · {escape(words.cut(row.change, WIDEST_LABEL))}", ends,
          f"{row.change}: {row.factor}, {row.speedup} the baseline", row.factor)
         for row, ends in zip(rows(document), pairwise(speeds), strict=True)
     ]  # fmt: skip
@@ -258,7 +259,3 @@ def waterfall_figure(document: RunDocument) -> str:
     figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ",
                         categoryorder="array", categoryarray=labels)  # fmt: skip
     return str(figure.to_json())
-
-
-def _brief(text: str) -> str:
-    return escape(text if len(text) <= WIDEST_LABEL else f"{text[: WIDEST_LABEL - 1]}…")

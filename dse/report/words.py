@@ -31,7 +31,6 @@ from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
 UNKNOWN = "unknown"
 FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
-_CAPITAL = "capital"
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
 _VENDORS = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
 STACK = "stack"  # the axis of the training software
@@ -88,20 +87,20 @@ def objective(document: RunDocument, name: str) -> Phrase:
     """How to speak of an objective; one that is not known here goes by its own name."""
     known = QUANTITIES.get(name)
     if known is not None and known.phrase is not None:
-        if of_addition(document, name):
+        if document.owned and name == "capital":  # of what is added to it
             return replace(known.phrase, title="price of what is added", tail="to add")
         return known.phrase
     return Phrase(name.replace("_", " "), document.units.get(name, ""), "needs")
 
 
-def of_addition(document: RunDocument, name: str) -> bool:
-    """Whether an objective is of what is added to hardware that stands there, not of a point."""
-    return bool(document.owned) and name == _CAPITAL
-
-
 def capital(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or as much of it as so many characters hold."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -239,11 +238,6 @@ def cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> floa
 def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
     """The interval of what is maximized."""
     return point.bounds(document.objectives.maximize) or point.bounds("speedup")
-
-
-def cost_interval(document: RunDocument, point: Point, sense: Sense = "minimize") -> Bounds | None:
-    """The interval of what is minimized; sense: which of them."""
-    return point.bounds(document.objectives.named(sense))
 
 
 def aim(document: RunDocument, sense: Sense) -> Phrase:

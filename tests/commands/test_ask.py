@@ -15,7 +15,7 @@ import yaml
 from dse import catalog
 from dse.calibration import write_profile
 from dse.calibration.importers.throughput import throughput_profile
-from dse.commands.shipped import KINDS, fleet_names
+from dse.commands.entry_kinds import STUDIES, fleet_names
 from dse.draft import LARGEST_BATCH, Draft, draft_of
 from dse.errors import ArgumentError
 from dse.fleet import read_fleet
@@ -347,7 +347,7 @@ def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
     assert dse("check", "out/study.yaml", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("name", KINDS["studies"].names())
+@pytest.mark.parametrize("name", STUDIES.names())
 def test_a_copy_of_what_ships_can_be_read_where_it_lies(
     name: str, calibrated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

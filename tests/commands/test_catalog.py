@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from dse.commands.shipped import KINDS
+from dse.commands.entry_kinds import SHIPPED
 from tests.commands.command import dse, refused
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", list(SHIPPED))
 def test_studies_and_profiles_are_listed_shown_and_printed(kind: str, tmp_path: Path) -> None:
     listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)
-    files = KINDS[kind].files()
+    files = SHIPPED[kind].names()
     assert [row["name"] for row in listed] == list(files)
     table = dse("catalog", kind, cwd=tmp_path).stdout
     for name, path in files.items():

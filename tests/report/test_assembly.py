@@ -149,14 +149,6 @@ def test_the_interval_holds_the_point(problem: Problem) -> None:
         assert low <= (point.speedup or 0.0) <= high
 
 
-def test_a_baseline_that_could_not_run_is_named(tmp_path: Path) -> None:
-    big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
-    big = big.replace("[fits_memory, ", "[") + "memory: ignore\n"
-    missed = assembly.baseline_misses(load(studies.written(tmp_path, big)))
-    assert len(missed) == 1
-    assert "more memory than an accelerator has" in missed[0]
-
-
 def told(problem: Problem, **values: object) -> Explained:
     return Explained(**vars(at(problem, **values)))
 
