@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from dse.decision.remarks import MEMORY, STEPS
 from dse.report import training_runs, waterfall, words
 from dse.report.certainty.facts import Choice
 from dse.report.design_point import Point
-from dse.report.document import RunDocument, Sense
+from dse.report.document import RunDocument
 from dse.report.remarks import called, rivals, wins
 from dse.report.templating import filled
 from dse.study.choices import RESOLUTION
@@ -20,17 +19,6 @@ from dse.study.constraints import limit_of
 _DAYS = {"a day": 86400.0, "a week": 7 * 86400.0, "a month": 30 * 86400.0}
 LONG = "--long: all remarks"
 _LEAST_WINS = 0.005  # a share of outcomes that reads as 0 % is not told
-
-
-@dataclass(frozen=True)
-class Named:
-    """A purchase in the answer: what it is, and its numbers; what reads as a number that the answer
-    has given already is left empty."""
-
-    name: str
-    gain: str
-    cost: str
-    wins: str = ""
 
 
 def answer(document: RunDocument) -> list[str]:
@@ -86,9 +74,9 @@ def _verb(document: RunDocument) -> str:
 
 def _best(document: RunDocument) -> dict[str, str]:
     point = document.recommended
-    bounds = words.gain_interval(document, point)
-    unit = words.aim(document, "maximize").unit
-    gain, ends = words.with_interval(words.gain(document, point), bounds, unit)
+    aim, bounds = document.objectives.maximize, words.gain_interval(document, point)
+    unit = words.objective(document, aim).unit
+    gain, ends = words.with_interval(point.quantity(aim), bounds, unit)
     machines, *around = words.hardware(point)
     inside = f"{machines} {around[0]}" if around[:1] == ["in one node"] else machines
     rest = around[1:] if inside != machines else around
@@ -103,19 +91,13 @@ def _best(document: RunDocument) -> dict[str, str]:
 
 def _cost(document: RunDocument, point: Point) -> str:
     """Every cost of a point: ``USD 270 k and 12 kW``; the time of a run stands elsewhere."""
-    senses = [
-        sense
-        for sense in document.objectives.minimized
-        if document.objectives.named(sense) != training_runs.TIME.name
-    ]
-    return " and ".join(
-        _paid(document, sense, words.cost(document, point, sense)) for sense in senses
-    )
+    names = [name for name in document.objectives.costs if name != training_runs.TIME.name]
+    return " and ".join(_paid(document, name, point.quantity(name)) for name in names)
 
 
-def _paid(document: RunDocument, sense: Sense, value: float | None) -> str:
+def _paid(document: RunDocument, name: str, value: float | None) -> str:
     """A cost, and that it is of a run where it is: ``USD 16.2 per run``."""
-    how = words.aim(document, sense)
+    how = words.objective(document, name)
     after = {"per run": " per run", "to add": " to add"}.get(how.tail, "")
     return f"{words.shown(value, how.unit)}{after}"
 
@@ -148,11 +130,12 @@ def _present(document: RunDocument) -> dict[str, str] | None:
     found, base = document.without_buying, document.baseline
     if found is None or found.missed or document.recommended.same_as(base):
         return None
-    mine, theirs = words.gain(document, found), words.gain(document, base)
+    aim = document.objectives.maximize
+    mine, theirs = found.quantity(aim), base.quantity(aim)
     settings = _settings(document)
     if not mine or not theirs or mine < (1 + RESOLUTION) * theirs or not settings:
         return None
-    return {"gain": words.show_gain(document, found), "settings": settings}
+    return {"gain": words.show(document, found, aim), "settings": settings}
 
 
 def _settings(document: RunDocument) -> str:
@@ -166,23 +149,25 @@ def _settings(document: RunDocument) -> str:
     return ", ".join(one for one in told if one not in now or one in degrees)
 
 
-def _named(document: RunDocument, choice: Choice, gains: Collection[str]) -> Named:
-    best, how = document.recommended, words.aim(document, "maximize")
-    gain = words.shown(choice.gain, how.unit)
-    cost = _paid(document, "minimize", choice.cost)
-    share = wins(choice)
-    return Named(
-        name=called(document, choice.config),
-        gain="" if gain in gains else gain,
-        cost="" if cost == _paid(document, "minimize", words.cost(document, best)) else cost,
-        wins=words.percent(share) if share >= _LEAST_WINS else "",
-    )
+def _named(document: RunDocument, choice: Choice, gains: Collection[str]) -> dict[str, str]:
+    """A purchase by its name and numbers; what reads as a number that the answer has given already
+    is left empty."""
+    most, least = document.objectives.maximize, document.objectives.minimize
+    gain = words.shown(choice.gain, words.objective(document, most).unit)
+    own = _paid(document, least, document.recommended.quantity(least))
+    cost, share = _paid(document, least, choice.cost), wins(choice)
+    return {
+        "name": called(document, choice.config),
+        "gain": "" if gain in gains else gain,
+        "cost": "" if cost == own else cost,
+        "wins": words.percent(share) if share >= _LEAST_WINS else "",
+    }
 
 
 def _next(document: RunDocument, others: list[Choice], most: int) -> list[Choice]:
     """The purchases to think of next: the likeliest rival, and the likeliest on the other side of
     the price."""
-    paid = words.cost(document, document.recommended)
+    paid = document.recommended.quantity(document.objectives.minimize)
     found: list[Choice] = []
     for one in others:
         dearer = [paid is not None and other.cost is not None and other.cost > paid
@@ -196,9 +181,14 @@ def _within(document: RunDocument) -> list[dict[str, str]]:
     """The cheapest point of the front that ends in a day, a week, a month, where the study has a
     target and says nothing of its time, and the recommended run takes longer than a day."""
     time, lasts = training_runs.TIME.name, document.recommended.quantity(training_runs.TIME.name)
-    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
     limited = any(limit and limit.name == time for limit in map(limit_of, document.constraints))
-    if document.target is None or time in aims or limited or not lasts or lasts <= _DAYS["a day"]:
+    if (
+        document.target is None
+        or time in document.objectives.names
+        or limited
+        or not lasts
+        or lasts <= _DAYS["a day"]
+    ):
         return []
     told = {_name(document.recommended): "as recommended"}
     found = []

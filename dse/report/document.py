@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
 from dse.decision.remarks import State
@@ -27,8 +26,6 @@ from dse.report.json_form import IF_ANY, Flat
 from dse.study.quantities import PURCHASE, RENT, facts_of
 
 SCHEMA_VERSION = 3  # of the file: another is refused
-ALSO: Final = "minimize_also"  # the second objective to have little of
-Sense: TypeAlias = Literal["maximize", "minimize", "minimize_also"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,22 +100,15 @@ class Objectives:
     minimize: str
     minimize_also: str | None = field(default=None, metadata=IF_ANY)
 
-    def named(self, sense: Sense) -> str:
-        """The quantity of that sense."""
-        name = {"maximize": self.maximize, "minimize": self.minimize, ALSO: self.minimize_also}
-        found = name[sense]
-        assert found is not None, f"the study has no objective to {sense}"
-        return found
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, in the order of the columns."""
+        return (self.maximize, *self.costs)
 
     @property
-    def senses(self) -> tuple[Sense, ...]:
-        """In the order of the columns."""
-        return ("maximize", *self.minimized)
-
-    @property
-    def minimized(self) -> tuple[Sense, ...]:
-        """The senses in which the study wants little: its one cost, or the first and second."""
-        return ("minimize", ALSO) if self.minimize_also else ("minimize",)
+    def costs(self) -> tuple[str, ...]:
+        """What the study wants little of: its one cost, or the first and second."""
+        return (self.minimize, self.minimize_also) if self.minimize_also else (self.minimize,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,5 +398,5 @@ class RunDocument:
     @property
     def buys(self) -> bool:
         """Whether purchase prices count in what the study minimizes; a rented cluster's do not."""
-        facts = facts_of(self.objectives.named(sense) for sense in self.objectives.minimized)
+        facts = facts_of(self.objectives.costs)
         return PURCHASE in facts or RENT not in facts

@@ -11,7 +11,7 @@ from typing import Any
 
 from dse.report import tables, terms, words
 from dse.report.design_point import Point
-from dse.report.document import ALSO, RunDocument
+from dse.report.document import RunDocument
 from dse.report.style import (
     ACCENT,
     AXIS,
@@ -57,14 +57,15 @@ def front_figure(document: RunDocument) -> str:
     """
     import plotly.graph_objects as go
 
-    front = [p for p in document.front if _known(document, p)]
+    front, aims = [p for p in document.front if _known(document, p)], document.objectives
     figure = go.Figure(layout=chart_layout(height=560, hovermode="closest"))
     _backdrop(document, figure)
     shades = shades_of(document, front)
     scale = colors_of(document, front) if shades else {}
     if not shades:
         figure.add_scatter(
-            x=[words.cost(document, p) for p in front], y=[words.gain(document, p) for p in front],
+            x=[p.quantity(aims.minimize) for p in front],
+            y=[p.quantity(aims.maximize) for p in front],
             mode="lines", line={"color": ACCENT, "width": 2, "shape": "hv"},
             hoverinfo="skip", name="Front", legendrank=1, showlegend=False,
         )  # fmt: skip
@@ -93,12 +94,12 @@ def front_figure(document: RunDocument) -> str:
         marker = {"symbol": "diamond", "size": 13, "color": INK, "line": edge}
         _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
     shown, sample = [*front, base], document.sample
-    gains = [words.gain(document, p) for p in shown]
+    gains = [p.quantity(aims.maximize) for p in shown]
     gains += [end[1] for p in front if (end := words.gain_interval(document, p))]
-    prices = [words.cost(document, p) for p in shown]
-    layout, how = figure.layout, (words.aim(document, "minimize"), words.aim(document, "maximize"))
-    set_axis(layout.xaxis, how[0], prices, sample.cost, 0.0)
-    set_axis(layout.yaxis, how[1], gains, sample.gain, 0.1)
+    prices = [p.quantity(aims.minimize) for p in shown]
+    layout, most, least = figure.layout, *(words.objective(document, n) for n in aims.names[:2])
+    set_axis(layout.xaxis, least, prices, sample.cost, 0.0)
+    set_axis(layout.yaxis, most, gains, sample.gain, 0.1)
     return str(figure.to_json())
 
 
@@ -139,25 +140,25 @@ def bars(document: RunDocument) -> list[tuple[str, Point]]:
     for at in sorted(keep):
         point = front[at]
         name = tables.role(document, point).split(",")[0]
-        label = (
-            f"{at + 1} · {words.show_gain(document, point)} · {words.show_cost(document, point)}"
-        )
+        shown = [words.show(document, point, aim) for aim in document.objectives.names[:2]]
+        label = " · ".join([str(at + 1), *shown])
         rows.append((f"{name} · {label}" if name in ("recommended", "fastest") else label, point))
     return rows
 
 
 def hover(document: RunDocument, title: str, point: Point) -> str:
     """A point's whole configuration and its numbers, as an aligned block of text."""
-    gain = words.aim(document, "maximize")
+    aim = document.objectives.maximize
+    gain = words.objective(document, aim)
     best, bounds = words.with_interval(
-        words.gain(document, point), words.gain_interval(document, point), gain.unit
+        point.quantity(aim), words.gain_interval(document, point), gain.unit
     )
     rows = [
         (gain.title, best),
         *([(words.INTERVAL, bounds)] if bounds else []),
         *(
-            (words.aim(document, sense).title, words.show_cost(document, point, sense))
-            for sense in document.objectives.minimized
+            (words.objective(document, name).title, words.show(document, point, name))
+            for name in document.objectives.costs
         ),
         ("step time", words.duration(point.step_s)),
         (words.BEHIND, words.says_who(point)),
@@ -181,13 +182,12 @@ def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
 
 def _side(document: RunDocument, best: Point) -> str:
     """Where the word beside the star has room: above the front, unless that is off the chart."""
-    costs = sorted(words.cost(document, p) or 0.0 for p in (*document.front, best))
-    return "bottom right" if (words.cost(document, best) or 0.0) < 1.3 * costs[0] else "top left"
+    costs = [p.quantity(document.objectives.minimize) or 0.0 for p in (best, *document.front)]
+    return "bottom right" if costs[0] < 1.3 * min(costs) else "top left"
 
 
 def _known(document: RunDocument, point: Point) -> bool:
-    costs = [words.cost(document, point, sense) for sense in document.objectives.minimized]
-    return None not in costs and words.gain(document, point) is not None
+    return None not in map(point.quantity, document.objectives.names)
 
 
 def _points(document: RunDocument, figure: Any, points: Sequence[Point], titles: Sequence[str],
@@ -195,12 +195,13 @@ def _points(document: RunDocument, figure: Any, points: Sequence[Point], titles:
             at: Sequence[int] = ()) -> None:  # fmt: skip
     """Markers of design points. at: their numbers on the front, by which the page finds their
     rows."""
-    gains = [words.gain(document, p) or 0.0 for p in points]
+    aims = document.objectives
+    gains = [p.quantity(aims.maximize) or 0.0 for p in points]
     bounds = [words.gain_interval(document, p) for p in points]
     above = [max(0.0, b[1] - g) if b else 0.0 for b, g in zip(bounds, gains, strict=True)]
     below = [max(0.0, g - b[0]) if b else 0.0 for b, g in zip(bounds, gains, strict=True)]
     figure.add_scatter(
-        x=[words.cost(document, p) for p in points], y=gains, name=name, marker=marker,
+        x=[p.quantity(aims.minimize) for p in points], y=gains, name=name, marker=marker,
         mode="markers+text" if label else "markers", text=[f"<b>{name}</b>"] if label else None,
         textposition=label or None,
         textfont={"color": marker["color"], "size": 14} if label else None,
@@ -284,9 +285,10 @@ def shades_of(document: RunDocument, points: Sequence[Point]) -> dict[int, float
 
     Empty where the study minimizes one objective only.
     """
-    if document.objectives.minimize_also is None or not points:
+    also = document.objectives.minimize_also
+    if also is None or not points:
         return {}
-    prices = [words.cost(document, point, ALSO) or 0.0 for point in points]
+    prices = [point.quantity(also) or 0.0 for point in points]
     far = wide(min(prices), max(prices))
     return {id(point): log10(price) if far else price
             for point, price in zip(points, prices, strict=True)}  # fmt: skip
@@ -297,8 +299,8 @@ def colors_of(document: RunDocument, points: Sequence[Point]) -> dict[str, Any]:
 
     Plotly's axis for colours would serve as well, but its legend does not know it.
     """
-    how = words.aim(document, ALSO)
-    prices = [words.cost(document, point, ALSO) or 0.0 for point in points]
+    also = document.objectives.names[-1]
+    how, prices = words.objective(document, also), [p.quantity(also) or 0.0 for p in points]
     low, high, far = min(prices), max(prices), wide(min(prices), max(prices))
     values = [low + (high - low) * part / PARTS for part in range(PARTS + 1)]
     if far:

@@ -73,7 +73,7 @@ def front_columns(document: RunDocument) -> list[Column]:
 
 def _columns(document: RunDocument) -> Iterator[Column]:
     front = document.front
-    costs = [document.objectives.named(sense) for sense in document.objectives.minimized]
+    costs = document.objectives.costs
     yield from _axes(document)
     for name in ("speedup", *costs, "step", "throughput"):
         yield quantity_column(QUANTITIES[name], [point.quantity(name) for point in front])

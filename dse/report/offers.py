@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dse.report import bills, training_runs, words
 from dse.report.certainty.facts import Certainty
 from dse.report.design_point import Point
-from dse.report.document import RunDocument, Sense
+from dse.report.document import RunDocument
 from dse.spelling import enumerated
 from dse.study.choices import alike
 
@@ -53,7 +53,7 @@ class Offer:
 def offers(document: RunDocument) -> tuple[Offer, ...]:
     """The offers by rising cost. Those that are the same point, or as good as the recommended one,
     stand once under all their names."""
-    least = words.capital(words.aim(document, "minimize").least) or "Least"
+    least = words.capital(words.objective(document, document.objectives.minimize).least) or "Least"
     points: list[Point] = []
     titles: list[list[str]] = []
     for title, point in ((least, _cheapest(document)), (RECOMMENDED, document.recommended),
@@ -84,9 +84,9 @@ def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
 
 
 def _against(document: RunDocument, point: Point) -> Against | None:
-    best = document.recommended
-    cost, own_cost = words.cost(document, point), words.cost(document, best)
-    gain, own_gain = words.gain(document, point), words.gain(document, best)
+    names = document.objectives.minimize, document.objectives.maximize
+    cost, gain = map(point.quantity, names)
+    own_cost, own_gain = map(document.recommended.quantity, names)
     if cost is None or gain is None or not own_cost or not own_gain:
         return None
     return Against(words.shown(cost / own_cost, "x"), words.shown(gain / own_gain, "x"))
@@ -99,14 +99,10 @@ def _as_recommended(document: RunDocument, point: Point) -> bool:
     if point.config == best.config:
         return True
     resolution = document.choices.resolution if document.choices else 0.0
-    mine, theirs = (
-        [words.gain(document, one),
-         *(words.cost(document, one, sense) for sense in document.objectives.minimized)]
-        for one in (point, best)
-    )  # fmt: skip
+    pairs = ((point.quantity(name), best.quantity(name)) for name in document.objectives.names)
     return all(
         one is not None and other is not None and bool(alike(one, other, resolution))
-        for one, other in zip(mine, theirs, strict=True)
+        for one, other in pairs
     )
 
 
@@ -122,7 +118,7 @@ def _cheapest(document: RunDocument) -> Point:
     ]  # fmt: skip
     known = [
         (cost, at, point) for at, point in enumerate([document.recommended, *sure])
-        if (cost := words.cost(document, point)) is not None
+        if (cost := point.quantity(document.objectives.minimize)) is not None
     ]  # fmt: skip
     return min(known, key=lambda one: one[:2])[2] if known else document.recommended
 
@@ -131,9 +127,8 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     """Price, speed, time of the run where the study has a target, and odds."""
     time = training_runs.TIME.name
     lasts = point.quantity(time)
-    costs = [_cost(document, point, sense) for sense in document.objectives.minimized
-             if document.objectives.named(sense) != time]  # fmt: skip
-    targets = [document.objectives.named(sense) for sense in document.objectives.minimized]
+    targets = document.objectives.costs
+    costs = [_cost(document, point, name) for name in targets if name != time]
     for beside in (_MONEY.get(targets[0], ""), "power"):
         if beside not in targets and point.costs.get(beside) is not None:
             how = words.objective(document, beside)
@@ -183,13 +178,12 @@ def _best(found: Certainty, point: Point) -> Fact:
     return Fact("Best choice", words.UNKNOWN if share is None else words.chance(share), _OUTCOMES)
 
 
-def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
-    how = words.aim(document, sense)
-    bounds = point.bounds(document.objectives.named(sense))
+def _cost(document: RunDocument, point: Point, name: str) -> Fact:
+    how, bounds = words.objective(document, name), point.bounds(name)
     known = bounds is not None and bounds[0] < bounds[1]
-    cost, ends = words.with_interval(words.cost(document, point, sense), bounds, how.unit)
+    cost, ends = words.with_interval(point.quantity(name), bounds, how.unit)
     notes = [_range(ends)] if known else []
-    if document.objectives.named(sense) in _BILLED:
+    if name in _BILLED:
         notes += bills.priced_in(document, point)
     return Fact(words.capital(how.title), cost, "; ".join(notes))
 

@@ -99,7 +99,7 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
     paid = [row[found.recommended] for row in found.quantities]
     texts = [repr(usd).removesuffix(".0") for usd in found.usd]
     prices = list(enumerate(zip(found.parts, found.units, texts, strict=True)))
-    gain, cost = words.aim(document, "maximize"), words.aim(document, "minimize")
+    gain, cost = (words.objective(document, name) for name in document.objectives.names[:2])
     said = {"gain_unit": gain.unit, "cost_unit": cost.unit.replace("hour", "h")}
     rule = document.recommended.rule
     return {

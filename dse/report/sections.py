@@ -83,7 +83,7 @@ def _buy(document: RunDocument) -> Facts:
     return {
         "answer": answer.answer(document),
         **{name: found[name] for name in ("state", "rival", "blockers", "first", "steps")},
-        "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "measures": [words.objective(document, name).title for name in document.objectives.names],
         "axes": (document.objectives.maximize, document.objectives.minimize),
         "guided": document.engine == "guided",
         "worth_considering": words.count(document.counts.front),
@@ -94,7 +94,7 @@ def _buy(document: RunDocument) -> Facts:
             ends[0] < ends[1] for p in document.front if (ends := words.gain_interval(document, p))
         ),
         "offers": offered,
-        "least_cost": words.aim(document, "minimize").title,
+        "least_cost": words.objective(document, document.objectives.minimize).title,
         "offer": next(one for one in offered if one.recommended),
         "rule": document.recommended.rule,
         "why": document.recommended.why,
@@ -109,7 +109,7 @@ def _bill(document: RunDocument) -> Facts:
 def _front(document: RunDocument) -> Facts:
     table = tables.front_table(document)
     return {
-        "least": words.aim(document, "minimize").least,
+        "least": words.objective(document, document.objectives.minimize).least,
         "front": table,
         "few": tables.thinned(table.rows),
         "points": document.counts.front,
@@ -123,8 +123,8 @@ def _gain(document: RunDocument) -> Facts | None:
     return {
         "steps": waterfall.rows(document),
         "after": tuple(
-            f"{words.capital(words.aim(document, sense).title)} after it"
-            for sense in document.objectives.minimized
+            f"{words.capital(words.objective(document, name).title)} after it"
+            for name in document.objectives.costs
         ),
         "base": waterfall.start(document),
     }
@@ -135,7 +135,7 @@ def _what_if(document: RunDocument) -> Facts | None:
         return None
     return {
         "axis": spoken(document.what_if.axis),
-        "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "measures": [words.objective(document, name).title for name in document.objectives.names],
         "rows": what_if.rows(document),
     }
 

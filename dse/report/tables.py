@@ -123,7 +123,7 @@ def thinned(rows: Sequence[FrontRow]) -> list[FrontRow]:
 def _measures(document: RunDocument) -> list[tuple[str, str, Callable[[float | None], str]]]:
     """The columns of numbers, as heading, quantity, and how a value reads: what the study aims at,
     the time of a run to its target, the step, and what layouts are told by."""
-    aims = [document.objectives.named(sense) for sense in document.objectives.senses]
+    aims = document.objectives.names
     timed = [training_runs.TIME.name] if document.target is not None else []
     phrases = {name: words.objective(document, name) for name in (*aims, *timed)}
     own: list[tuple[str, str, Callable[[float | None], str]]] = [

@@ -176,8 +176,7 @@ class Row:
 
 def rows(document: RunDocument) -> list[Row]:
     """The steps as a table."""
-    senses = document.objectives.minimized
-    units = [words.aim(document, sense).unit for sense in senses]
+    units = [words.objective(document, name).unit for name in document.objectives.costs]
     return [
         Row(
             number=number,
@@ -194,8 +193,8 @@ def rows(document: RunDocument) -> list[Row]:
 
 def start(document: RunDocument) -> tuple[str, ...]:
     """The costs of the baseline, where the steps begin."""
-    senses = document.objectives.minimized
-    return tuple(words.show_cost(document, document.baseline, sense) for sense in senses)
+    base = document.baseline
+    return tuple(words.show(document, base, name) for name in document.objectives.costs)
 
 
 def change_text(step: WaterfallStep) -> str:

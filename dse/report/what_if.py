@@ -86,13 +86,13 @@ def rows(document: RunDocument) -> list[Row]:
 
 def _cells(document: RunDocument, point: WhatIfPoint | None) -> tuple[str, ...]:
     """Gain, costs."""
-    senses = document.objectives.senses
+    aims = document.objectives.names
     if point is None:
-        return (NOT_APPLICABLE,) * len(senses)
+        return (NOT_APPLICABLE,) * len(aims)
     fails = constraints.reasons(point.missed)
     numbers = [point.gain, point.cost, point.other]
-    cells = [words.shown(number, words.aim(document, sense).unit)
-             for number, sense in zip(numbers, senses, strict=False)]  # fmt: skip
+    cells = [words.shown(number, words.objective(document, name).unit)
+             for number, name in zip(numbers, aims, strict=False)]  # fmt: skip
     cells[0] += f" ({'; '.join(why.split(' (')[0] for why in fails)})" * bool(fails)
     return tuple(cells)
 

@@ -12,7 +12,7 @@ from dse import catalog
 from dse.calibration.ps_part import PS
 from dse.calibration.runners.registry import measuring
 from dse.report.design_point import Bounds, Point
-from dse.report.document import RunDocument, Sense
+from dse.report.document import RunDocument
 from dse.study.axes import (
     ACCUMULATION,
     AXES,
@@ -225,34 +225,14 @@ def with_interval(
     return shown(value, unit), interval(bounds, unit, value)
 
 
-def gain(document: RunDocument, point: Point) -> float | None:
-    """What the study maximizes, at one point."""
-    return point.quantity(document.objectives.maximize)
-
-
-def cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> float | None:
-    """What the study minimizes, at one point; None where it is unknown. sense: which of them."""
-    return point.quantity(document.objectives.named(sense))
-
-
 def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
     """The interval of what is maximized."""
     return point.bounds(document.objectives.maximize) or point.bounds("speedup")
 
 
-def aim(document: RunDocument, sense: Sense) -> Phrase:
-    """How to speak of the objective that the study has for ``sense``."""
-    return objective(document, document.objectives.named(sense))
-
-
-def show_gain(document: RunDocument, point: Point) -> str:
-    """The gain with its unit."""
-    return shown(gain(document, point), aim(document, "maximize").unit)
-
-
-def show_cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> str:
-    """The cost with its unit; sense: which of them."""
-    return shown(cost(document, point, sense), aim(document, sense).unit)
+def show(document: RunDocument, point: Point, name: str) -> str:
+    """An objective of a point with its unit."""
+    return shown(point.quantity(name), objective(document, name).unit)
 
 
 def matters(point: Described, axis: str) -> bool:

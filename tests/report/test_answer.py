@@ -77,8 +77,8 @@ def test_every_objective_is_answered_with_its_numbers(gain: str, cost: str) -> N
     run = document(gain, cost)
     lines = answer(run)
     short(lines)
-    assert words.show_gain(run, run.recommended) in lines[1]
-    assert cost == "time_to_target" or words.show_cost(run, run.recommended) in lines[0]
+    assert words.show(run, run.recommended, gain) in lines[1]
+    assert cost == "time_to_target" or words.show(run, run.recommended, cost) in lines[0]
     assert (facts(run)["verb"] == "Rent") == (cost in ("hourly", "per_run"))
     assert lines[-1] == "Ready to sign."
 
@@ -88,8 +88,7 @@ def test_two_costs_are_both_given(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     short(answer(run))
     told = facts(run)["best"]["cost"].split(" and ")
-    costs = {"minimize": cost, "minimize_also": also}
-    shown = [words.show_cost(run, run.recommended, sense) for sense, name in costs.items()
+    shown = [words.show(run, run.recommended, name) for name in (cost, also)
              if name != "time_to_target"]  # fmt: skip
     assert [one.removesuffix(" per run") for one in told] == shown
 
@@ -125,8 +124,8 @@ def test_an_undecided_answer_names_two_purchases() -> None:
     head = answer(run)[0]
     assert "12 x NVIDIA A100" in head
     assert "24 x A100" in head
-    assert [facts(run)["rival"].wins, facts(run)["rival"].cost] == ["48 %", "USD 410 k"]
-    assert [one.name.split()[0] for one in facts(run)["next"]] == ["8"]
+    assert [facts(run)["rival"]["wins"], facts(run)["rival"]["cost"]] == ["48 %", "USD 410 k"]
+    assert [one["name"].split()[0] for one in facts(run)["next"]] == ["8"]
     short(answer(run))
 
 
@@ -146,7 +145,7 @@ def test_the_next_purchases_lie_on_both_sides_of_the_price() -> None:
     run = document()
     others = [rival(run, 24, 0.3, 4.1e5), rival(run, 32, 0.2, 5.2e5), rival(run, 8, 0.1, 1.4e5)]
     run = beside(run, *others)
-    assert [one.cost for one in facts(run)["next"]] == ["USD 410 k", "USD 140 k"]
+    assert [one["cost"] for one in facts(run)["next"]] == ["USD 410 k", "USD 140 k"]
     short(answer(run))
 
 

@@ -93,7 +93,7 @@ def test_a_resolution_of_nothing_leaves_every_point_its_row() -> None:
     run = document()
     values = [np.array([p.quantity(name) for p in run.front]) for name in ("speedup", "capital")]
     assert choices.choices(run.front, values, 0, 0.0) is None
-    assert [row.at for row in choices.rows(run)] == list(range(len(run.front)))
+    assert [row.front for row in choices.rows(run)] == [(at,) for at in range(len(run.front))]
 
 
 def test_a_row_names_what_varies_and_marks_every_named_point() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from dse.report import figures, words
-from dse.report.document import ALSO
 from tests.report.documents import AXES, THREE, document, read, read_point, written
 
 
@@ -45,12 +44,12 @@ def test_a_second_cost_is_the_colour_of_the_front(cost: str, also: str) -> None:
     for marker in markers:
         assert (marker["cmin"], marker["cmax"]) == pytest.approx((shades[0], shades[-1]))
     bar = markers[0]["colorbar"]
-    assert bar["title"]["text"] == words.capital(words.aim(run, ALSO).title)
+    assert bar["title"]["text"] == words.capital(words.objective(run, also).title)
     assert len(bar["tickvals"]) == len(bar["ticktext"]) >= 2
     assert all(shades[0] <= tick <= shades[-1] for tick in bar["tickvals"])
     texts = [text for name in found if name.startswith("Front, ")
              for text in found[name]["customdata"]]  # fmt: skip
-    assert all(words.aim(run, ALSO).title in text for text in texts)
+    assert all(words.objective(run, also).title in text for text in texts)
 
 
 def test_hover_gives_the_whole_configuration_and_the_ties() -> None:

@@ -25,7 +25,7 @@ def test_the_offers_are_cheapest_recommended_and_fastest() -> None:
     assert list(found) == ["Cheapest", "Recommended", "Fastest"]
     for offer, point in zip(found.values(), (run.front[0], run.recommended, run.fastest),
                             strict=True):  # fmt: skip
-        assert facts(offer)["Purchase price"] == words.show_cost(run, point)
+        assert facts(offer)["Purchase price"] == words.show(run, point, "capital")
         assert facts(offer)["Speed"] == f"{words.shown(point.speedup, 'x')} the baseline"
         assert facts(offer).keys() == facts(found["Recommended"]).keys()  # a row each in the text
         assert offer.settings

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dse.report import tables, words
-from dse.report.document import ALSO
 from tests.report.documents import AXES, THREE, document, front_rows, read, read_point, written
 
 
@@ -13,8 +12,8 @@ from tests.report.documents import AXES, THREE, document, front_rows, read, read
 def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     heads = [head for head, _ in tables.front_table(run).heads]
-    for sense in ("minimize", ALSO):
-        title = words.capital(words.aim(run, sense).title)
+    for name in (cost, also):
+        title = words.capital(words.objective(run, name).title)
         assert heads.count(title) == 1
     assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
 

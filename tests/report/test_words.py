@@ -91,7 +91,7 @@ def test_every_place_gives_the_value_to_its_interval() -> None:
                   objectives={**best.objectives, "speedup": 2.956, "capital": 9_956.0},
                   costs={**best.costs, "capital": 9_956.0})  # fmt: skip
     run = replace(run, recommended=own)
-    assert words.gain(run, own) == 2.956
+    assert own.quantity("speedup") == 2.956
     told = [fact.note for fact in offers.facts(run, own)]
     told += [figures.hover(run, "recommended", own), *answer.answer(run)]
     texts = [text for text in told if " to 3.9x" in text]

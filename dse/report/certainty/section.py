@@ -52,7 +52,7 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
 
 def _quantities(document: RunDocument, found: Certainty) -> list[str]:
     """What the study weighs, and the time to its target where that is known."""
-    names = [document.objectives.named(sense) for sense in document.objectives.senses]
+    names = list(document.objectives.names)
     time = training_runs.TIME.name
     return [*names, time] if time in {*found.choices[0].bands} - {*names} else names
 
