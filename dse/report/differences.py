@@ -95,6 +95,8 @@ def _shown(value: float | str | None, unit: str, interval: Bounds | None) -> str
         return value or "-"
     if unit == SHARE:
         return words.percent(value)
+    if unit == "B":
+        return words.size(value)
     if not unit:
         return words.count(value)
     known, between = words.with_interval(value, interval, unit)

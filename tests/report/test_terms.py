@@ -9,7 +9,7 @@ import pytest
 
 from dse.model.terms import TERMS, Term
 from dse.pricing.load import load
-from dse.report import assembly, figures, front_columns, markdown, page, terms
+from dse.report import assembly, figures, front_columns, page, terms
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.style import VERMILION
@@ -54,7 +54,7 @@ def drawn(found: RunDocument) -> dict[str, list[float]]:
 def test_a_report_by_the_closed_model_names_its_terms(tmp_path: Path, overlap: str) -> None:
     found = made(tmp_path, overlap)
     assert list(drawn(found)) == HEADS
-    for text in (markdown.render_markdown(found), page.render_page(found)):
+    for text in (page.render_markdown(found), page.render_page(found)):
         assert all(head in text.replace("\\", "") for head in HEADS)
         assert "Backward" not in text
 
@@ -103,7 +103,7 @@ def test_a_new_term_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     run["recommended"]["terms"]["idle_s"] = 1e3
     found = documents.read(run)
     assert any(column.name == row.name for column in front_columns.front_columns(found))
-    assert "| Idle stages |" in markdown.render_markdown(found)
+    assert "| Idle stages |" in page.render_markdown(found)
     bar = next(bar for bar in json.loads(figures.time_figure(found))["data"]
                if bar["name"] == row.heading)  # fmt: skip
     assert bar["marker"]["color"] == VERMILION
