@@ -386,13 +386,16 @@ def calibrate(
 
 
 def rebuild_report(folder: File) -> Path:
-    """Write the report of a finished run again, from its run.json; returns the page's path.
+    """Write the report of a finished run, or of a fleet, again from its run.json or fleet.json;
+    returns the page's path. ``folder`` may also be the document itself.
 
     >>> document = run("ps-vs-allreduce", out="my-report")
     >>> rebuild_report("my-report").name
     'report.html'
     """
-    from dse.report.document_files import read_document
-    from dse.report.write import write_report
+    from dse.report import document_files, write
 
-    return write_report(read_document(Path(folder)), Path(folder))
+    path = document_files.document_path(Path(folder))
+    if path.name != document_files.FLEET:
+        return write.write_report(document_files.read_document(path), path.parent)
+    return write.write_fleet(document_files.read_fleet_document(path), path.parent)

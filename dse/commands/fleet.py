@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import json as json_text
 import time
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +34,37 @@ def fleet(
     json: Json = False,
 ) -> None:
     """Analyse a fleet of jobs: its time, and gains from upgrades and other architectures."""
-    run_fleet(study, out, json, command_line())
+    from importlib import metadata
+
+    from dse.calibration.files import check_writable
+    from dse.fleet import answer, plain, read_fleet
+    from dse.report.document_files import RUN
+    from dse.report.fleet_words import answer_lines
+    from dse.report.words import many
+    from dse.report.write import check_free_of, earlier_report, write_fleet
+
+    started = time.perf_counter()
+    found = read_fleet(fleet_path(study))
+    folder = out or Path("reports") / found.name
+    check_writable(folder)
+    check_free_of(RUN, folder)
+    versions = {"dse": __version__, "numpy": metadata.version("numpy")}
+    document = answer(found, command=command_line(), versions=versions, started=started)
+    earlier = earlier_report(folder, document)
+    page = write_fleet(document, folder)
+    if json:
+        print(json_text.dumps(plain(document), indent=1))
+        return
+    for line in answer_lines(document):
+        print(line)
+    jobs = many(document.population.jobs, "job")
+    print(f"{jobs} priced in {document.timings.total_s:.1f} s")
+    if earlier is not None:
+        print(
+            "The earlier report there was of another study, version or population; it is kept in "
+            f"{earlier}."
+        )
+    print(f"Report: {page}")
 
 
 def fleet_path(given: str) -> Path:
@@ -49,38 +79,3 @@ def fleet_path(given: str) -> Path:
             given, 0, 0, "no such file, and no fleet study of that name comes with dse", remedy
         )
     return path
-
-
-def run_fleet(given: str, out: Path | None, as_json: bool, command: str) -> None:
-    """Answer a fleet study, write its report, print the answer."""
-    from importlib import metadata
-
-    from dse.calibration.files import check_writable
-    from dse.fleet import answer, plain, read_fleet
-    from dse.report.document_files import RUN
-    from dse.report.fleet_words import answer_lines
-    from dse.report.words import many
-    from dse.report.write import check_free_of, earlier_report, write_fleet
-
-    started = time.perf_counter()
-    study = read_fleet(fleet_path(given))
-    folder = out or Path("reports") / study.name
-    check_writable(folder)
-    check_free_of(RUN, folder)
-    versions = {"dse": __version__, "numpy": metadata.version("numpy")}
-    document = answer(study, command=command, versions=versions, started=started)
-    earlier = earlier_report(folder, document)
-    page = write_fleet(document, folder)
-    if as_json:
-        print(json.dumps(plain(document), indent=1))
-        return
-    for line in answer_lines(document):
-        print(line)
-    jobs = many(document.population.jobs, "job")
-    print(f"{jobs} priced in {document.timings.total_s:.1f} s")
-    if earlier is not None:
-        print(
-            "The earlier report there was of another study, version or population; it is kept in "
-            f"{earlier}."
-        )
-    print(f"Report: {page}")

@@ -15,24 +15,13 @@ def report(
     ),
 ) -> None:
     """Rebuild the report of a finished run, or of a fleet, from its run.json or fleet.json."""
-    from dse.report.pdf import PDF, found_browser, print_page
+    from dse.api import rebuild_report
+    from dse.report.pdf import found_browser, print_page
+    from dse.report.write import PDF
 
     if pdf:
         found_browser()  # before anything is written
-    page = rebuilt(folder)
+    page = rebuild_report(folder)
     print(f"wrote {page}")
     if pdf:
         print(f"wrote {print_page(page, page.parent / PDF)}")
-
-
-def rebuilt(folder: Path) -> Path:
-    """Write a report again, a fleet's or another, from its document in ``folder``.
-
-    Returns the path of its page. ``folder`` may also be the document itself.
-    """
-    from dse.report import document_files, write
-
-    path = document_files.document_path(folder)
-    if path.name != document_files.FLEET:
-        return write.write_report(document_files.read_document(path), path.parent)
-    return write.write_fleet(document_files.read_fleet_document(path), path.parent)

@@ -190,14 +190,6 @@ def _memory_unknown(problem: Problem) -> Iterator[Facts]:
         yield {"workload": problem.workload.title or problem.workload.name}
 
 
-def _baseline_memory(answer: Answer) -> Iterator[Facts]:
-    if answer.problem.study.memory == IGNORED:
-        return
-    slack = answer.baseline.number("memory_slack")
-    if slack < 0:
-        yield {"lacking": -slack}
-
-
 def _baseline_nodes(answer: Answer) -> Iterator[Facts]:
     if not answer.baseline.evaluation.whole_nodes().all():
         yield {}
@@ -524,8 +516,6 @@ OF_ANSWER = (
         "This is slower than the baseline: {speedup:x}.", "Demand speedup >= 1"),
     Row("price doubtful", _doubtful, 58, False,
         "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
-    Row("baseline lacks memory", _baseline_memory, 54, False,
-        "The baseline lacks {lacking:B} on each accelerator."),
     Row("baseline's node partly filled", _baseline_nodes, 52, False,
         "The baseline's last node is only partly filled."),
     Row("run extrapolated", _extrapolated, 48, False,

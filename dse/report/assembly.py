@@ -59,7 +59,7 @@ from dse.search.certainty.usefulness import WITHIN
 from dse.search.feasible import feasible
 from dse.search.guided import number_name
 from dse.search.run import Outcome
-from dse.study import QUANTITIES, Axis
+from dse.study import QUANTITIES
 from dse.study.money import ON_DEMAND
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
@@ -72,6 +72,7 @@ def build(
 ) -> RunDocument:
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
+    most, least, *also = (objective.name for objective in study.objectives)
     rule, because = needed(outcome)
     cheap = recommended(outcome.front, WITHIN)
     fast = recommended(outcome.front, "fastest")
@@ -126,7 +127,7 @@ def build(
         if every is None
         else Judged(points=every.points, feasible=every.feasible, whole=every.whole),
         timings=Timings(search_s=outcome.search_s, total_s=total_s),
-        objectives=_objectives(problem),
+        objectives=Objectives(maximize=most, minimize=least, minimize_also=next(iter(also), None)),
         units=UNITS,
         axes=_axes(problem),
         constraints=tuple(constraint.text for constraint in study.constraints),
@@ -186,11 +187,6 @@ def build(
     return replace(document, remarks=found, state=state)
 
 
-def _objectives(problem: Problem) -> Objectives:
-    most, least, *also = (objective.name for objective in problem.study.objectives)
-    return Objectives(maximize=most, minimize=least, minimize_also=next(iter(also), None))
-
-
 def sample(problem: Problem, seed: int) -> Sample:
     """Random feasible points of the space, as columns."""
     generator = np.random.default_rng(seed)
@@ -230,7 +226,9 @@ def _axes(problem: Problem) -> tuple[AxisRow, ...]:
             values=(f"{axis.low:g} to {axis.high:g}",) if axis.continuous else tuple(axis.labels),
             default=axis in study.defaults,
             conditional="",
-            range=_range(axis),
+            range=None
+            if axis.low is None or axis.high is None
+            else AxisRange(name=number_name(axis), low=axis.low, high=axis.high),
         )
         for axis in (*study.axes, *study.defaults)
     ]
@@ -248,12 +246,6 @@ def _axes(problem: Problem) -> tuple[AxisRow, ...]:
                 values = tuple(dict.fromkeys((*row.values, *values)))
         rows.append(AxisRow(name=condition.axis, values=values, default=False, conditional=said))
     return tuple(rows)
-
-
-def _range(axis: Axis) -> AxisRange | None:
-    if axis.low is None or axis.high is None:
-        return None
-    return AxisRange(name=number_name(axis), low=axis.low, high=axis.high)
 
 
 def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import money
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
+from dse.report.front_columns import Column, csv_text
 from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
 
@@ -164,17 +163,13 @@ def _owned_of(item: Item) -> str:
 
 def bills_csv(document: RunDocument) -> str:
     """All bills, a line of a bill each."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["point", *COLUMNS])
-    for name, items in document.bills.items():
-        for item in items:
-            cells = [cell(item) for cell in COLUMNS.values()]
-            writer.writerow([name, *(str(c).lower() if isinstance(c, bool) else c for c in cells)])
-    return out.getvalue()
+    rows = [(name, item) for name, items in document.bills.items() for item in items]
+    names = Column("point", "point", "", [name for name, _ in rows])
+    return csv_text([names, *(Column(name, name, "", [cell(item) for _, item in rows])
+                              for name, cell in COLUMNS.items())])  # fmt: skip
 
 
-def _offered(name: str) -> Callable[[Item], object]:
+def _offered(name: str) -> Callable[[Item], Any]:
     """What an offer says by that name."""
     return lambda item: (getattr(item.terms, name) or None) if item.terms else None
 
@@ -192,7 +187,7 @@ def _cell(value: float | None) -> float | None:
 
 
 # By its name in bom.csv, the cell of an item, None where it is empty.
-COLUMNS: Mapping[str, Callable[[Item], object]] = {
+COLUMNS: Mapping[str, Callable[[Item], Any]] = {
     "item": lambda item: item.item,
     "quantity": lambda item: item.quantity,
     "unit_usd": lambda item: _cell(item.unit_usd),

@@ -6,20 +6,18 @@ is written beside its place and renamed.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib import import_module
 from itertools import chain
 from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.errors import ArgumentError, DseError, OutputError, StudyError
+from dse.errors import ArgumentError, DseError, StudyError
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import summed_format
@@ -28,6 +26,7 @@ from dse.pricing.problem import Problem
 from dse.report import origin
 from dse.report.document import RunDocument
 from dse.report.front_columns import Column, axis_columns, front_columns, quantity_column
+from dse.report.write import beside
 from dse.search import cells, exhaustive
 from dse.study.axes import GRADIENT, LAYOUT
 from dse.study.quantities import QUANTITIES
@@ -54,7 +53,7 @@ def export_table(document: RunDocument, path: Path, every: bool = False) -> str:
         _library(name, path)
     tables = map(_table, _every(document, path) if every else iter([front_columns(document)]))
     first, count = next(tables), 0
-    with _beside(path) as place, closing(_writer(path.suffix, place, first.schema)) as writer:
+    with beside(path) as place, closing(_writer(path.suffix, place, first.schema)) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
             count += table.num_rows
@@ -175,19 +174,13 @@ def _table(columns: list[Column]) -> Any:
     return pyarrow.table([pyarrow.array(c.values, kinds[c.kind]) for c in columns], schema=schema)
 
 
-class _Writer(Protocol):
-    def write_table(self, table: Any) -> None: ...
-    def close(self) -> None: ...
-
-
-def _writer(ending: str, place: Path, schema: Any) -> _Writer:
+def _writer(ending: str, place: Path, schema: Any) -> Any:
     """What writes tables of one schema, one after the other, into a file."""
     from pyarrow import csv, parquet
 
     if ending == SPREADSHEET:
         return _Sheet(place, schema)
-    writer: _Writer = (csv.CSVWriter if ending == ".csv" else parquet.ParquetWriter)(place, schema)
-    return writer
+    return (csv.CSVWriter if ending == ".csv" else parquet.ParquetWriter)(place, schema)
 
 
 class _Sheet:
@@ -224,15 +217,3 @@ class _Sheet:
             self._book.close()
         except FileCreateError as cause:
             raise cause.args[0] from None  # the OSError that it is made of
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A name to write under, which becomes ``path`` when all is written."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
-            place = Path(folder) / path.name
-            yield place
-            os.replace(place, path)
-    except OSError as cause:
-        raise OutputError(f"{path}: cannot be written: {cause.strerror or cause}") from cause

@@ -57,7 +57,7 @@ def front_figure(document: RunDocument) -> str:
     """
     import plotly.graph_objects as go
 
-    front, aims = [p for p in document.front if _known(document, p)], document.objectives
+    front, aims = document.front, document.objectives
     figure = go.Figure(layout=chart_layout(height=560, hovermode="closest"))
     _backdrop(document, figure)
     shades = shades_of(document, front)
@@ -69,7 +69,7 @@ def front_figure(document: RunDocument) -> str:
             mode="lines", line={"color": ACCENT, "width": 2, "shape": "hv"},
             hoverinfo="skip", name="Front", legendrank=1, showlegend=False,
         )  # fmt: skip
-    numbers = {id(point): at for at, point in enumerate(document.front, 1)}
+    numbers = {id(point): at for at, point in enumerate(front, 1)}
     for behind, symbol in _BEHIND.items():
         points = [p for p in front if words.says_who(p) == behind]
         if points:
@@ -84,13 +84,12 @@ def front_figure(document: RunDocument) -> str:
             at = [numbers[id(p)] for p in points]
             _points(document, figure, points, titles, f"Front, {behind}", marker, at=at)
     base, best, edge = document.baseline, document.recommended, {"color": PAPER, "width": 1}
-    if _known(document, best):
-        marker = {"symbol": "star", "size": 19, "color": MARK, "line": edge}
-        at = [numbers[id(p)] for p in document.front if p.config == best.config]
-        title = "Recommended" + "".join(f" (front point {number})" for number in at)
-        side = _side(document, best)
-        _points(document, figure, [best], [title], "Recommended", marker, side, at[:1])
-    if _known(document, base):
+    marker = {"symbol": "star", "size": 19, "color": MARK, "line": edge}
+    at = [numbers[id(p)] for p in front if p.config == best.config]
+    title = "Recommended" + "".join(f" (front point {number})" for number in at)
+    side = _side(document, best)
+    _points(document, figure, [best], [title], "Recommended", marker, side, at[:1])
+    if None not in map(base.quantity, aims.names):  # as points of a front never are
         marker = {"symbol": "diamond", "size": 13, "color": INK, "line": edge}
         _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
     shown, sample = [*front, base], document.sample
@@ -184,10 +183,6 @@ def _side(document: RunDocument, best: Point) -> str:
     """Where the word beside the star has room: above the front, unless that is off the chart."""
     costs = [p.quantity(document.objectives.minimize) or 0.0 for p in (best, *document.front)]
     return "bottom right" if costs[0] < 1.3 * min(costs) else "top left"
-
-
-def _known(document: RunDocument, point: Point) -> bool:
-    return None not in map(point.quantity, document.objectives.names)
 
 
 def _points(document: RunDocument, figure: Any, points: Sequence[Point], titles: Sequence[str],

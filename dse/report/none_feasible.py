@@ -34,10 +34,6 @@ def said(document: RunDocument) -> list[str]:
     """A sentence for each reason, of those of one axis together."""
     alike: dict[tuple[str, str], list[str]] = {}
     for one in document.none_feasible:
-        alike.setdefault((one.axis, one.because), []).append(_named(one))
+        alike.setdefault((one.axis, one.because), []).append(words.title(one.axis, one.value))
     return [f"No point with {' or '.join(names)} is feasible: {because}."
             for (_, because), names in alike.items()]  # fmt: skip
-
-
-def _named(one: NoneFeasible) -> str:
-    return words.title(one.axis, one.value) if words.titled(one.axis) else one.value

@@ -29,17 +29,10 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Against:
-    """An offer over the recommended one: its first cost, and its speed, as multiples."""
-
-    cost: str
-    speed: str
-
-
-@dataclass(frozen=True)
 class Offer:
     """An offer: what it is called, its machines and what is around them, how they train, its
-    numbers. against: None of the recommended one, and where a number is not known."""
+    numbers. against: its first cost and its speed over those of the recommended one, as multiples;
+    None of that itself, and where a number is not known."""
 
     title: str
     machines: str
@@ -47,7 +40,7 @@ class Offer:
     settings: str
     facts: tuple[Fact, ...]
     recommended: bool
-    against: Against | None
+    against: tuple[str, str] | None
 
 
 def offers(document: RunDocument) -> tuple[Offer, ...]:
@@ -83,13 +76,13 @@ def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
     )
 
 
-def _against(document: RunDocument, point: Point) -> Against | None:
+def _against(document: RunDocument, point: Point) -> tuple[str, str] | None:
     names = document.objectives.minimize, document.objectives.maximize
     cost, gain = map(point.quantity, names)
     own_cost, own_gain = map(document.recommended.quantity, names)
     if cost is None or gain is None or not own_cost or not own_gain:
         return None
-    return Against(words.shown(cost / own_cost, "x"), words.shown(gain / own_gain, "x"))
+    return words.shown(cost / own_cost, "x"), words.shown(gain / own_gain, "x")
 
 
 def _as_recommended(document: RunDocument, point: Point) -> bool:

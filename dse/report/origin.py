@@ -51,6 +51,17 @@ def changed(document: RunDocument, problem: Problem) -> list[str]:
     return [name for name, (one, other) in told.items() if one != other]
 
 
+def again(document: RunDocument) -> tuple[Problem | None, str]:
+    """The problem of a run where all that its numbers follow from is as it was; else None, and why
+    not."""
+    try:
+        problem = problem_of(document)
+    except StudyError as cause:
+        return None, f"its study cannot be read again ({cause})"
+    since = changed(document, problem)
+    return (None, f"{' and '.join(since)} changed since") if since else (problem, "")
+
+
 def values_of(problem: Problem, config: Mapping[str, str]) -> dict[str, Value | None] | None:
     """The values of a point by its labels; None where the study has no such point."""
     points, missing = mapped(Points(problem.study), [config], known_names())
@@ -109,17 +120,13 @@ class Rows:
 
     def __init__(self, document: RunDocument) -> None:
         self.document = document
+        self._problem, why = again(document)
         self.note = ""
-        self._problem: Problem | None = None
-        try:
-            problem = problem_of(document)
-        except StudyError as cause:
-            self.note = _not_again(f"its study cannot be read again ({cause})")
-            return
-        if since := changed(document, problem):
-            self.note = _not_again(f"{' and '.join(since)} changed since")
-            return
-        self._problem = problem
+        if why:
+            self.note = (
+                f"The numbers are those of the run; {why}, so that no bill is made for other "
+                "points."
+            )
 
     def explained(self, row: int | None, option: str = "--row") -> Explained:
         """All of a point, see :func:`point_at`."""
@@ -149,7 +156,3 @@ class Rows:
             if point.config == self.document.recommended.config
             else None,
         )
-
-
-def _not_again(why: str) -> str:
-    return f"The numbers are those of the run; {why}, so that no bill is made for other points."

@@ -47,18 +47,14 @@ def is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
     """Whether a rate was measured at a point, with any optimizer, and on whatever network where it
     does not say which."""
     points = problem.points_at(values)
-
-    def number(of: object) -> float:
-        return scalar(np.asarray(of))
-
-    gpus, per_node = number(points.gpus), number(points.gpus_per_node)
+    gpus, per_node = scalar(points.gpus), scalar(points.gpus_per_node)
     measured = (
         rate.accelerator, rate.precision, rate.stack, rate.batch_per_gpu, rate.accumulation,
         rate.gpus, min(rate.gpus, rate.gpus_per_node),
     )  # fmt: skip
     asked = (
         points.machines[0].accelerator.name, points.precision.name, points.stack.name,
-        number(points.batch), number(points.accumulation), gpus, min(gpus, per_node),
+        scalar(points.batch), scalar(points.accumulation), gpus, min(gpus, per_node),
     )  # fmt: skip
     same = not rate.layers and measured == asked and _is_over(values, rate)
     return same and catalog.named_workload(rate.workload).name == problem.workload.name

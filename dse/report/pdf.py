@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 
 from dse.errors import OutputError
+from dse.report.write import beside
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PDF = "report.pdf"  # beside the page, unless another name is asked for
 DEADLINE_S = 180.0
 # Milliseconds that the page may take, by its own clock, until its charts are drawn.
 _DRAWN_MS = 20_000
@@ -34,16 +34,8 @@ def print_page(page: Path, target: Path) -> Path:
     Raises :class:`OutputError` where no Chromium is found, or it prints nothing.
     """
     browser = found_browser()
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix=".pdf-", dir=target.parent) as staging,
-            tempfile.TemporaryDirectory(prefix="dse-chromium-") as profile,
-        ):
-            printed = Path(staging) / PDF
-            _print(browser, page, printed, profile)
-            os.replace(printed, target)
-    except OSError as cause:
-        raise OutputError(f"{target}: cannot be written: {cause.strerror}") from cause
+    with beside(target) as printed, tempfile.TemporaryDirectory(prefix="dse-chromium-") as profile:
+        _print(browser, page, printed, profile)
     return target
 
 

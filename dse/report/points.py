@@ -56,11 +56,9 @@ from dse.study.axes import ACCUMULATION, AUTO_FORMAT, AXES, GRADIENT
 from dse.study.quantities import COSTS, OF_LAYOUTS, QUANTITIES
 
 
-def describe(
-    problem: Problem, values: Mapping[str, Value | None], front: FrontPoint | None = None
-) -> Point:
+def describe(problem: Problem, values: Mapping[str, Value | None]) -> Point:
     """Everything the report says of one point."""
-    return _described(problem, values, front, _intervals(problem, [values])[0])
+    return _described(problem, values, None, _intervals(problem, [values])[0])
 
 
 def describe_front(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,15 +25,6 @@ _OF_NETWORK = {"nic": "Network card", "switch_port": "Switch port", "cable": "Ca
                "uplink": "Cable between switches"}  # fmt: skip
 _ALONE = {"host": "Host", "rack": "Rack", ELECTRICITY: "Electricity"}
 RULES = (SPEED_PER_DOLLAR, WITHIN, CHEAPEST, FASTEST)  # that a page can follow, the usual one first
-
-
-class _Named(NamedTuple):
-    """A point as far as words need it."""
-
-    config: Mapping[str, str]
-    immaterial: tuple[str, ...]
-    gpus: float
-    nodes: float
 
 
 def repricing(found: StudyDraws, position: int) -> Repricing | None:
@@ -78,7 +69,7 @@ def _rounded(values: Array) -> tuple[float, ...]:
 def _name(problem: Problem, values: Mapping[str, Value | None]) -> str:
     points = problem.points_at(values)
     gpus, nodes = scalar(points.gpus), scalar(points.bill.nodes)
-    return words.describe(_Named(labels_of(problem, values), points.immaterial(), gpus, nodes))
+    return words.describe(words.Named(labels_of(problem, values), points.immaterial(), gpus, nodes))
 
 
 def _title(part: str) -> str:

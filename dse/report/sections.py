@@ -136,7 +136,7 @@ def _what_if(document: RunDocument) -> Facts | None:
     return {
         "axis": spoken(document.what_if.axis),
         "measures": [words.objective(document, name).title for name in document.objectives.names],
-        "rows": what_if.rows(document),
+        "rows": what_if.rows(document, document.what_if),
     }
 
 

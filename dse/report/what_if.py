@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
@@ -61,27 +61,17 @@ def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
     )
 
 
-@dataclass(frozen=True)
-class Row:
-    """A value of the axis as it is shown: cells of the value alone, then with the best software."""
-
-    value: str
-    baseline: bool
-    cells: tuple[str, ...]
-
-
-def rows(document: RunDocument) -> list[Row]:
-    """The table: of each value the gain and every cost, alone, with the best software, at best."""
-    found = document.what_if
-    return [] if found is None else [
-        Row(
-            value=words.title(found.axis, row.value) if words.titled(found.axis) else row.value,
-            baseline=row.baseline,
-            cells=tuple(cell for point in (row.alone, row.best_software)
-                        for cell in _cells(document, point)),
+def rows(document: RunDocument, found: WhatIf) -> list[tuple[str, bool, tuple[str, ...]]]:
+    """The table: each value, whether it is the baseline's, and cells: the gain and every cost of
+    the value alone, then with the best software."""
+    return [
+        (
+            words.title(found.axis, row.value),
+            row.baseline,
+            (*_cells(document, row.alone), *_cells(document, row.best_software)),
         )
         for row in found.rows
-    ]  # fmt: skip
+    ]
 
 
 def _cells(document: RunDocument, point: WhatIfPoint | None) -> tuple[str, ...]:

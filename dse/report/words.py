@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from math import floor, isfinite, log10, prod
-from typing import Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from dse import catalog
 from dse.calibration.ps_part import PS
@@ -37,22 +37,16 @@ STACK = "stack"  # the axis of the training software
 DEGREES = 3  # of a layout that are always said: TP, PP, DP
 
 
-class _Titled(Protocol):
-    @property
-    def title(self) -> str: ...
-
-
-class Described(Protocol):
+class Named(NamedTuple):
     """A point as far as words need it."""
 
-    @property
-    def config(self) -> Mapping[str, str]: ...
-    @property
-    def immaterial(self) -> Sequence[str]: ...
-    @property
-    def gpus(self) -> float: ...
-    @property
-    def nodes(self) -> float: ...
+    config: Mapping[str, str]
+    immaterial: tuple[str, ...]
+    gpus: float
+    nodes: float
+
+
+Described: TypeAlias = Point | Named
 
 
 # Units by falling size; the last is also that of whatever is smaller.
@@ -67,7 +61,7 @@ _ELECTRICITY = ((1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh"))  # in kWh, as it is bo
 
 
 # What has a title, by the kind of names.
-_TITLED: dict[str, Callable[[str], _Titled]] = {
+_TITLED: dict[str, Callable[[str], Any]] = {
     "accelerators": catalog.accelerator, "nodes": catalog.node, "fabrics": catalog.fabric,
 }  # fmt: skip
 FORMULA, SILENT, CATALOGUE = "formula", "silent", "catalogue"
@@ -245,18 +239,15 @@ def label(point: Described, axis: str) -> str:
     return point.config.get(axis, "") if matters(point, axis) else ""
 
 
-def titled(axis: str) -> bool:
-    """Whether the values of an axis have names that people use."""
-    return AXES[axis].names in _TITLED
-
-
 def title(axis: str, name: str, identified: bool = False) -> str:
-    """What people call an accelerator, node or fabric; else its identifier.
+    """What people call an accelerator, node or fabric; else its identifier, or the value of another
+    axis as it is.
 
     identified: with the identifier in parentheses.
     """
     kind = AXES[axis].names
-    known = _TITLED[kind](name).title if name in catalog.names(kind) else name
+    named = kind in _TITLED and name in catalog.names(kind)
+    known = _TITLED[kind](name).title if named else name
     return f"{known} ({name})" if identified and known != name else known
 
 
@@ -312,7 +303,7 @@ def phrase(axis: str, value: str) -> str:
     """A value of an axis as people say it: ``on InfiniBand EDR``, ``with 2 network cards per
     node``."""
     row = AXES[axis]
-    called = title(axis, value) if titled(axis) else value
+    called = title(axis, value)
     return row.said.get(value) or (row.phrase or f"with {spoken(axis)} {{}}").format(called)
 
 

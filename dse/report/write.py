@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,13 @@ from dse.report import bills, json_form, page, provenance
 from dse.report.document import RunDocument
 from dse.report.document_files import FLEET, RUN, sealed
 from dse.report.front_columns import csv_text, front_columns
-from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
 if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument
 
 PAGE = "report.html"  # of a fleet's report, too
+PDF = "report.pdf"  # beside the page, unless another name is asked for
 BILLS = "bom.csv"
 SOURCES = "sources.csv"
 STAGING = ".report-"
@@ -44,6 +45,19 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         PAGE: page.render_page(document),
     }
     return _put(contents, folder, earlier_report(folder, document))
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A name to write under, which becomes ``path`` when all is written. Raises
+    :class:`OutputError`."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+            place = Path(folder) / path.name
+            yield place
+            os.replace(place, path)
+    except OSError as cause:
+        raise OutputError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
 
 
 def write_fleet(document: FleetDocument, folder: Path) -> Path:

@@ -130,16 +130,6 @@ def test_cards_shared_where_machines_are_sold_with_more(tmp_path: Path) -> None:
         assert told(tmp_path, text.replace("gpus_per_node: [1, 8]", other), "cards shared") == []
 
 
-def test_a_baseline_that_lacks_memory_is_told(tmp_path: Path) -> None:
-    big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
-    problem = load(studies.written(tmp_path, big))
-    values = problem.study.baseline.values
-    side = Side(values=values, evaluation=problem.point(values), bill=(), computing=anchors.OWN,
-                extrapolated=False)  # fmt: skip
-    answer = Answer(problem=problem, recommended=side, baseline=side)
-    assert "baseline lacks memory" in [one.row.name for one in decision.remarks(problem, answer)]
-
-
 def remark(name: str, **facts: str | float) -> Remark:
     return Remark(BY_NAME[name], facts)
 

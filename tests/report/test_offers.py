@@ -70,8 +70,8 @@ def test_an_offer_tells_its_price_and_speed_against_the_recommended() -> None:
     cheap.update(capital=50_000.0, speedup=2.5)
     fast.update(capital=300_000.0, speedup=15.0)
     found = by_title(read(run))
-    assert found["Cheapest"].against == offers.Against("0.25x", "0.25x")
-    assert found["Fastest"].against == offers.Against("1.5x", "1.5x")
+    assert found["Cheapest"].against == ("0.25x", "0.25x")
+    assert found["Fastest"].against == ("1.5x", "1.5x")
     assert found["Recommended"].against is None
 
 

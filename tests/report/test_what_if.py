@@ -59,8 +59,8 @@ def test_it_is_shown_and_kept(tmp_path: Path) -> None:
     assert parsed(RunDocument, plain(found)) == found
     assert 'id="what-if-table"' in render_page(found)
     assert render_markdown(found).count("(baseline)") == 1
-    assert [row.baseline for row in what_if.rows(found)] == [True, False]
-    assert all(len(row.cells) == 4 for row in what_if.rows(found))
+    assert [baseline for _, baseline, _ in what_if.rows(found, found.what_if)] == [True, False]
+    assert all(len(cells) == 4 for *_, cells in what_if.rows(found, found.what_if))
 
 
 def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> None:

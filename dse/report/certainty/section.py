@@ -33,15 +33,16 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
     found = document.certainty
     if found is None:
         return None
+    cells = [_cells(document, found, one) for one in found.choices[:MOST_ROWS]]
     return {
         "noun": "purchase" if document.buys else "rental",
         "draws": words.count(found.draws),
         "points": found.points,
         "purchases": found.purchases,
         "whole": found.whole,
-        "heads": _heads(document, found),
-        "rows": [(_named(found, one.config), one.role, _cells(document, found, one))
-                 for one in found.choices[:MOST_ROWS]],
+        "heads": [*cells[0]],
+        "rows": [(_named(found, one.config), one.role, [*texts.values()])
+                 for one, texts in zip(found.choices, cells, strict=False)],
         "flips": [_flip(document, one) for one in found.flips[:MOST_ROWS]],
         "farthest": f"{FARTHEST:g}",
         "limits": found.choices[0].missed,
@@ -50,37 +51,24 @@ def facts(document: RunDocument) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _quantities(document: RunDocument, found: Certainty) -> list[str]:
-    """What the study weighs, and the time to its target where that is known."""
-    names = list(document.objectives.names)
-    time = training_runs.TIME.name
-    return [*names, time] if time in {*found.choices[0].bands} - {*names} else names
-
-
-def _heads(document: RunDocument, found: Certainty) -> list[str]:
-    """Of the columns of the table of purchases."""
-    titles = [words.objective(document, name).title for name in _quantities(document, found)]
-    return [
-        "Best choice", "On the front", "Recommended is better", "Expected regret",
-        *map(words.capital, titles), *(f"Meets {text}" for text in found.unsure_limits),
-    ]  # fmt: skip
-
-
-def _cells(document: RunDocument, found: Certainty, one: Choice) -> list[str]:
-    """Of a purchase."""
-    units = {name: words.objective(document, name).unit for name in _quantities(document, found)}
+def _cells(document: RunDocument, found: Certainty, one: Choice) -> dict[str, str]:
+    """Of a purchase, by the headings of the columns: its odds, what the study weighs, the time to
+    its target where that is known, and the odds of each limit that some purchase may miss."""
+    time, own = training_runs.TIME.name, document.objectives.names
+    names = [*own, *([time] if time in {*found.choices[0].bands} - {*own} else [])]
+    aims = {name: words.objective(document, name) for name in names}
     best = words.chance(found.best if one.role == RECOMMENDED else one.best)
     if one.alike and one.role != RECOMMENDED:
         best = "with the recommended"  # in whose probability it is counted
-    return [
-        best,
-        words.chance(one.on_front),
-        "" if one.beaten is None else words.chance(one.beaten),
-        words.percent(one.regret),
-        *(words.interval(one.bands.get(name), unit) or words.UNKNOWN
-          for name, unit in units.items()),
-        *(words.chance(one.met[text]) for text in found.unsure_limits),
-    ]  # fmt: skip
+    return {
+        "Best choice": best,
+        "On the front": words.chance(one.on_front),
+        "Recommended is better": "" if one.beaten is None else words.chance(one.beaten),
+        "Expected regret": words.percent(one.regret),
+        **{words.capital(how.title): words.interval(one.bands.get(name), how.unit) or words.UNKNOWN
+           for name, how in aims.items()},
+        **{f"Meets {text}": words.chance(one.met[text]) for text in found.unsure_limits},
+    }  # fmt: skip
 
 
 def _named(found: Certainty, config: Mapping[str, str]) -> str:
