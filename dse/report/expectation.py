@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -84,16 +85,8 @@ def checked(
 
 def lines(found: Checked) -> list[str]:
     """The verdict, with what it rests on."""
-    said = {"count": words.count, "many": words.many, "four": _four, "span": _span}
+    four = partial(words.significant, digits=4)
+    said = {"count": words.count, "many": words.many, "four": four,
+            "span": lambda bounds: " to ".join(map(four, bounds))}  # fmt: skip
     text = filled("expectation.txt.j2", {**said, "found": found})
     return [line for line in text.splitlines() if line]
-
-
-def _four(value: float) -> str:
-    """A rate in four digits."""
-    return words.significant(value, 4)
-
-
-def _span(bounds: Bounds) -> str:
-    """Both ends of an interval of rates."""
-    return f"{_four(bounds[0])} to {_four(bounds[1])}"

@@ -31,7 +31,6 @@ from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
 UNKNOWN = "unknown"
 FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
-_ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
 _VENDORS = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
 STACK = "stack"  # the axis of the training software
 DEGREES = 3  # of a layout that are always said: TP, PP, DP
@@ -195,17 +194,15 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{scaled(value, COUNTS, digits)} {unit}".strip()
 
 
-def interval(
-    bounds: Sequence[float] | None, unit: str, around: float | None = None, digits: int = 3
-) -> str:
+def interval(bounds: Sequence[float] | None, unit: str, around: float | None = None) -> str:
     """``3.1x to 3.7x``; empty where there is none.
 
-    around: a value of the interval that is shown beside it, with so many digits. Where an end
+    around: a value of the interval that is shown beside it, with three digits. Where an end
     rounds to what that rounds to, it could seem to lie outside: then the ends have more digits, at
     most as many as the value.
     """
     ends: dict[str, None] = {}
-    for some in range(_ENDS_DIGITS, digits + 1):
+    for some in (2, 3):
         ends = dict.fromkeys(shown(end, unit, some) for end in bounds or ())
         if len(ends) > 1 and (around is None or shown(around, unit, some) not in ends):
             break
@@ -251,13 +248,12 @@ def title(axis: str, name: str, identified: bool = False) -> str:
     return f"{known} ({name})" if identified and known != name else known
 
 
-def describe(point: Described, identified: bool = False, beside: Described | None = None) -> str:
+def describe(point: Described, identified: bool = False) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision, software.
 
-    identified: the identifier of the machine follows its title, as at first mention. beside: a
-    point that it is compared with; where their software differs, even the usual one is named.
+    identified: the identifier of the machine follows its title, as at first mention.
     """
-    return ", ".join([*hardware(point, identified), *settings(point, beside)])
+    return ", ".join([*hardware(point, identified), *settings(point)])
 
 
 def hardware(point: Described, identified: bool = False) -> list[str]:
@@ -308,8 +304,8 @@ def phrase(axis: str, value: str) -> str:
 
 
 def settings(point: Described, beside: Described | None = None) -> list[str]:
-    """How it trains, in phrases: aggregation, batch, precision, software. beside: as of
-    :func:`describe`."""
+    """How it trains, in phrases: aggregation, batch, precision, software. beside: a
+    point that it is compared with; where their software differs, even the usual one is named."""
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
     if not laid_out(point.config):
         return _said(point, SOFTWARE, {STACK} if differs else set())

@@ -72,15 +72,6 @@ def test_axes_are_logarithmic_where_the_span_asks_for_it(factor: float, kind: st
     assert json.loads(figures.front_figure(read(run)))["layout"]["xaxis"].get("type") == kind
 
 
-def test_a_front_whose_costs_are_unknown_still_draws() -> None:
-    run = written()
-    named = [run["baseline"], run["recommended"]]
-    for item in [*run["front"], *named]:
-        item["capital"] = item["costs"]["capital"] = None
-    run["sample"] = {"cost": [None], "gain": [1.0], "aggregation": ["ring-mpi"], "gpus": [4]}
-    assert traces(figures.front_figure(read(run)))["Front"]["x"] == []
-
-
 def test_bars_are_thinned_but_keep_the_named_points() -> None:
     run = written()
     front = run["front"]
