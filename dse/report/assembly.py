@@ -84,10 +84,11 @@ def build(
     named = {"fastest": fast, "cheapest within 5 %": cheap, "cheapest": 0}
     draws, likely = drawn_answer(outcome, rule, named)
     front = describe_front(problem, outcome.front, draws.drawn_front)
-    chosen = recommendation.chosen(draws, outcome, rule, likely)
-    values, row = draws.near.points[chosen.position], draws.near.row(chosen.position)
+    position, sure = recommendation.chosen(draws, outcome, rule, likely)
+    values, row = draws.near.points[position], draws.near.row(position)
     best = describe(problem, values) if row is None else front[row]
-    because = "; ".join(filter(None, [because, chosen.because]))
+    limits = recommendation.because(sure)
+    because = "; ".join(filter(None, [because, limits]))
     baseline = Baseline(
         **vars(describe(problem, study.baseline.values)),
         assumed=tuple(study.baseline.assumed),
@@ -140,7 +141,9 @@ def build(
         recommended=Recommended(
             **vars(best),
             rule=rule,
-            why=chosen.instead or why(rule, study.objectives, because, bool(study.owned)),
+            why=limits
+            if sure is not None and not sure.reached
+            else why(rule, study.objectives, because, bool(study.owned)),
         ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
@@ -165,9 +168,7 @@ def build(
             )
             for kind, items in bills(problem, values).items()
         },
-        certainty=certainty(
-            draws, chosen.position, named, recommendation.usually(draws, rule, chosen.position)
-        ),
+        certainty=certainty(draws, position, named, recommendation.usually(draws, rule, position)),
         waterfall=waterfall(problem, values),
         what_if=what_if(problem),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
@@ -180,10 +181,10 @@ def build(
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,
         questions=study.questions or None,
-        confidence=chosen.confidence,
+        confidence=sure,
         ownership=money.of_point(problem, values),
         owned=tuple(stock.titles(study, problem.standing)) or None,
-        repricing=repricing(draws, chosen.position),
+        repricing=repricing(draws, position),
         prices=part_prices(problem),
         none_feasible=none_feasible(outcome),
         layout=layout.of_point(problem.points_at(values)),

@@ -27,6 +27,7 @@ SAMPLES = 1000  # per so many, where steps take different numbers of them
 SHARE = "share"  # the unit of probabilities
 _POINT = 0.005  # probabilities that differ by less are shown as the same
 _SAME = 0.0005  # other numbers that differ by a smaller share are
+_ACCELERATOR = "accelerators."  # begins the name of an accelerator's price
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,9 +188,6 @@ def _parts(mine: Sequence[Item], theirs: Sequence[Item]) -> Iterator[Line]:
                    against=total(other) if other else None)  # fmt: skip
 
 
-_ACCELERATOR = "accelerators."  # begins the name of an accelerator's price
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
     """Two runs, ``a`` and ``b``: their folders. most: what changed most. inputs: what differs of
@@ -263,11 +261,8 @@ def _met(document: RunDocument) -> float | None:
 
 def _odds(document: RunDocument) -> float | None:
     """The probability that what is recommended is the best choice."""
-    if document.certainty is None:
-        return None
-    config = document.recommended.config
-    found = (row.best for row in document.certainty.choices if row.config == config)
-    return next(found, None)
+    known = document.certainty and document.certainty.choice(document.recommended.config)
+    return known.best if known else None
 
 
 def _inputs(a: RunDocument, b: RunDocument) -> Iterator[Line]:

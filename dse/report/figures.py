@@ -48,6 +48,10 @@ _GROUPS = ((SKY, "circle"), (ORANGE, "square"), (GREEN, "diamond"), (PURPLE, "tr
 # What stands behind a point of the front: filled where it was measured.
 _BEHIND = {"measured": "circle", "no communication": "square", "near measured": "circle-dot",
            "far from measured": "circle-open", "not measured": "diamond-open"}  # fmt: skip
+LOG_SPAN = 10.0
+# Little is green, much is dark; no shade is too pale for a thin marker on white.
+SHADES = ((0.0, "#5ec962"), (0.33, "#21918c"), (0.67, "#3b528b"), (1.0, "#440154"))
+PARTS = 4  # of a scale of colours that is not logarithmic
 
 
 def front_figure(document: RunDocument) -> str:
@@ -225,12 +229,6 @@ def _backdrop(document: RunDocument, figure: Any) -> None:
             name=escape(words.cut(name or "none", 28)), hoverinfo="skip", legendrank=1000,
             marker={"color": color, "symbol": symbol, "size": 5, "opacity": 0.45},
         )  # fmt: skip
-
-
-LOG_SPAN = 10.0
-# Little is green, much is dark; no shade is too pale for a thin marker on white.
-SHADES = ((0.0, "#5ec962"), (0.33, "#21918c"), (0.67, "#3b528b"), (1.0, "#440154"))
-PARTS = 4  # of a scale of colours that is not logarithmic
 
 
 def wide(low: float, high: float) -> bool:

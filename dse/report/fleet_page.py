@@ -49,6 +49,8 @@ _WAYS = {
     "gain_throughput": "jobs that train more samples per second",
     "fleet_speedup": "speedup of the fleet, if those move that gain per cNode",
 }
+COLORS = {"data": GREEN, "flops": SKY, "memory": BLUE, "weights": ORANGE}
+PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
 
 
 @dataclass(frozen=True)
@@ -300,10 +302,6 @@ def _inputs(document: FleetDocument) -> Section:
     if rows:
         tables.append(Table(f"{many(len(rows), 'fact')}.", heads, rows, folded=True))
     return Section("inputs", "Inputs", notes, tables)
-
-
-COLORS = {"data": GREEN, "flops": SKY, "memory": BLUE, "weights": ORANGE}
-PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
 
 
 def chart_height(document: FleetDocument) -> int:

@@ -51,6 +51,15 @@ SHARED = {
 }  # fmt: skip
 DEGREES = ("tensor rank", "context rank", "replica", "stage")  # the innermost first
 ALWAYS = ("products", "layers", "batches")
+GIB = 1024.0**3
+_LOOKS = {
+    "weights_bytes": (BLUE, ""), "gradients_bytes": (SKY, "/"), "master_bytes": (PURPLE, "\\"),
+    "optimizer_bytes": (GREEN, ""), "activations_bytes": (ORANGE, ""),
+    "logits_bytes": (YELLOW, "."),
+    "working_bytes": (VERMILION, "-"), "allocator_bytes": (GREY, "x"), "context_bytes": (GREY, ""),
+}  # fmt: skip
+_KINDS = {"F": ("Forward", SKY), "B": ("Backward", BLUE), "W": ("Gradients of weights", GREEN)}
+FORWARD = 1 / 3  # of both passes, as slots have it
 
 
 def of_point(points: Points) -> Layout | None:
@@ -299,17 +308,6 @@ def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
         yield "  ".join(
             f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)
         ).rstrip()
-
-
-GIB = 1024.0**3
-_LOOKS = {
-    "weights_bytes": (BLUE, ""), "gradients_bytes": (SKY, "/"), "master_bytes": (PURPLE, "\\"),
-    "optimizer_bytes": (GREEN, ""), "activations_bytes": (ORANGE, ""),
-    "logits_bytes": (YELLOW, "."),
-    "working_bytes": (VERMILION, "-"), "allocator_bytes": (GREY, "x"), "context_bytes": (GREY, ""),
-}  # fmt: skip
-_KINDS = {"F": ("Forward", SKY), "B": ("Backward", BLUE), "W": ("Gradients of weights", GREEN)}
-FORWARD = 1 / 3  # of both passes, as slots have it
 
 
 def layout_figures(layout: Layout) -> dict[str, str]:

@@ -55,8 +55,10 @@ from dse.study import Value
 from dse.study.axes import ACCUMULATION, AUTO_FORMAT, AXES, GRADIENT
 from dse.study.quantities import COSTS, OF_LAYOUTS, QUANTITIES
 
+Values = Mapping[str, Value | None]
 
-def describe(problem: Problem, values: Mapping[str, Value | None]) -> Point:
+
+def describe(problem: Problem, values: Values) -> Point:
     """Everything the report says of one point."""
     return _described(problem, values, None, _intervals(problem, [values])[0])
 
@@ -77,7 +79,7 @@ def describe_front(
 
 def _described(
     problem: Problem,
-    values: Mapping[str, Value | None],
+    values: Values,
     front: FrontPoint | None,
     interval: Interval | None,
 ) -> Point:
@@ -137,7 +139,7 @@ def _others(evaluation: Evaluation, point: Point, laid_out: bool) -> Mapping[str
     return {name: one for name, one in numbers.items() if one is not None} or None
 
 
-def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained:
+def explained(problem: Problem, values: Values) -> Explained:
     """What `dse explain` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
     checks = constraints.demands(problem.point(values), problem.study)
@@ -174,7 +176,7 @@ def by_name(interval: Interval | None) -> dict[str, Bounds | None]:
     return {**{name: getattr(interval, name, None) for name in named}, **costs}
 
 
-def _searched(problem: Problem, name: str, values: Mapping[str, Value | None]) -> bool:
+def _searched(problem: Problem, name: str, values: Values) -> bool:
     """Whether a search may try a point's value of an axis, by whatever name."""
     value = values[name]
     follows = problem.study.laid_out and (
@@ -301,7 +303,7 @@ def _where(model: Tensorwise) -> str:
 
 def _intervals(
     problem: Problem,
-    points: Sequence[Mapping[str, Value | None]],
+    points: Sequence[Values],
     drawn: Mapping[str, Array] | None = None,
 ) -> list[Interval | None]:
     """90 % intervals of points; None for a point that has none. drawn: see
@@ -349,9 +351,6 @@ def _folded_ranks(points: Points) -> int:
     ):
         return 0
     return int(beyond_power_of_two(scalar(points.gpus)))
-
-
-Values = Mapping[str, Value | None]
 
 
 def decoding(problem: Problem, values: Values) -> str | None:

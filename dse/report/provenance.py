@@ -20,6 +20,10 @@ from dse.report.front_columns import Column
 from dse.study import AggregationName, Wire
 from dse.study.axes import LAYOUT_STACKS, LINKS
 
+FOREMOST = 20
+_PRICES = ("prices.", "accelerators.")  # how facts begin that are prices
+_RATES = ("memory_bandwidth", "intra_node_bandwidth", "bandwidth", "latency.")
+
 
 def mentioned(problem: Problem, axis: str) -> list[str]:
     """Catalogue names an axis or the baseline mentions, each once."""
@@ -168,11 +172,6 @@ def _prices_of(problem: Problem, name: str) -> list[Fact]:
         problem.prices.accelerator_hourly_usd.get(name),
     )
     return [fact for fact in found if fact is not None and not (fact.offer and fact.offer.file)]
-
-
-FOREMOST = 20
-_PRICES = ("prices.", "accelerators.")  # how facts begin that are prices
-_RATES = ("memory_bandwidth", "intra_node_bandwidth", "bandwidth", "latency.")
 
 
 def foremost(document: RunDocument) -> list[Citation]:

@@ -8,7 +8,6 @@ and those near it, since a point that is a little dearer may be much surer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -114,41 +113,30 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     return int(np.argmax(gain))
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The recommended point. position: among those near the front. because: what the confidence did
-    to the choice. instead: why the surest point is taken in place of that of the rule; empty where
-    it is not. confidence: None where none is asked for."""
-
-    position: int
-    because: str = ""
-    instead: str = ""
-    confidence: Confidence | None = None
-
-
-def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chosen:
-    """The point that a rule recommends among those that are sure enough; else the surest.
+def chosen(
+    found: StudyDraws, outcome: Outcome, rule: str, likely: int
+) -> tuple[int, Confidence | None]:
+    """The position of the point that a rule recommends among those that are sure enough, else of
+    the surest; and how sure it is, None where no confidence is asked for.
 
     found: the points near the front in every draw. likely: position of the point that is
     recommended where nobody asks for a confidence.
     """
     asked = outcome.problem.study.confidence
     if asked is None:
-        return Chosen(likely)
+        return likely, None
     met = found.drawn.meets_all.mean(axis=0)
     at, reached = _surely(found, rule, asked)
     alike = found.as_the_library_does(at)
     at = alike if met[alike] >= asked else at
     of_front = {row: float(share) for row, share in zip(found.near.front, met, strict=False)}
-    confidence = Confidence(
+    return at, Confidence(
         asked=asked,
         reached=reached,
         recommended=float(met[at]),
         best_estimate=(found.near.row(likely) or 0) + 1,
         front=tuple(of_front.get(row) for row in range(len(outcome.front))),
     )
-    because = _because(confidence)
-    return Chosen(at, because, "" if reached else because, confidence)
 
 
 def usually(found: StudyDraws, rule: str, at: int) -> int | None:
@@ -192,7 +180,10 @@ def _priced(found: StudyDraws) -> list[FrontPoint]:
     ]
 
 
-def _because(found: Confidence) -> str:
+def because(found: Confidence | None) -> str:
+    """What the confidence that is asked for did to the choice; empty where none is."""
+    if found is None:
+        return ""
     asked = exactly(found.asked)
     if found.reached:
         return f"only points count that meet every limit with at least {asked} probability"

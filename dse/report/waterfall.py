@@ -31,6 +31,10 @@ _LACKS = "its nodes hold fewer accelerators"
 
 Values = Mapping[str, Value | None]
 Group = tuple[str, ...]  # axes that change together
+WIDEST_LABEL = 40
+_SOFTWARE, _HARDWARE, _WHOLE = (
+    ("Software", "#86b58f", ""), ("Hardware", ACCENT, "/"), ("Whole", MARK, ""),
+)  # fmt: skip
 
 
 def waterfall(problem: Problem, recommended: Values) -> tuple[WaterfallStep, ...]:
@@ -211,12 +215,6 @@ def software_factor(document: RunDocument) -> float | None:
     """By which software alone makes the baseline's hardware faster, on the way."""
     factors = [step.factor for step in document.waterfall if step.software]
     return None if None in factors else prod(factor for factor in factors if factor is not None)
-
-
-WIDEST_LABEL = 40
-_SOFTWARE, _HARDWARE, _WHOLE = (
-    ("Software", "#86b58f", ""), ("Hardware", ACCENT, "/"), ("Whole", MARK, ""),
-)  # fmt: skip
 
 
 def waterfall_figure(document: RunDocument) -> str:

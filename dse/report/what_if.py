@@ -19,6 +19,8 @@ from dse.search.run import labels_of
 from dse.study import Value
 
 Values = Mapping[str, Value | None]
+# Costs of a run, and what they are in proportion to.
+_OF_RUN = {"per_run": "hourly", "energy": "power"}
 
 
 def what_if(problem: Problem) -> WhatIf | None:
@@ -85,10 +87,6 @@ def _cells(document: RunDocument, point: WhatIfPoint | None) -> tuple[str, ...]:
              for number, name in zip(numbers, aims, strict=False)]  # fmt: skip
     cells[0] += f" ({'; '.join(why.split(' (')[0] for why in fails)})" * bool(fails)
     return tuple(cells)
-
-
-# Costs of a run, and what they are in proportion to.
-_OF_RUN = {"per_run": "hourly", "energy": "power"}
 
 
 def without_buying(

@@ -177,18 +177,14 @@ def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
 def test_without_a_confidence_the_rule_decides_alone(search: Search) -> None:
     result = search()
     found, likely = drawn_answer(result.outcome, "fastest", {})
-    chosen = recommendation.chosen(found, result.outcome, "fastest", likely)
-    assert chosen.position == likely
-    assert chosen.confidence is None
+    assert recommendation.chosen(found, result.outcome, "fastest", likely) == (likely, None)
 
 
 def test_a_point_near_the_front_may_be_the_answer(
     study: dse.Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The report of one that is not on the front is written, and the front stays as it is."""
-    monkeypatch.setattr(
-        recommendation, "chosen", lambda found, *_: recommendation.Chosen(len(found.near.front))
-    )
+    monkeypatch.setattr(recommendation, "chosen", lambda found, *_: (len(found.near.front), None))
     result = study.search()
     document = result.document
     assert document.recommended.config not in [point.config for point in document.front]

@@ -40,6 +40,7 @@ RIVALS = 6  # listed
 LEAST_MISSED = 0.01  # of the rule's aim, by a choice that might as well be another
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
 LEAST_SHARE = 0.01  # of a variance, by a source that is listed
+_DEVIATIONS = 1.6449  # of a normal distribution, to the ends of its middle 90 %
 
 
 def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple[StudyDraws, int]:
@@ -198,9 +199,6 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
                 fall=turn(flip.fall),
                 known=known_price(found.problem, flip.part),
             )
-
-
-_DEVIATIONS = 1.6449  # of a normal distribution, to the ends of its middle 90 %
 
 
 def known_price(problem: Problem, part: str) -> KnownPrice | None:
