@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from dse import catalog
-from dse.calibration.runners.ps_plan import Message
+from dse.calibration.runners.parameter_servers import Message
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.model import overlap
 from dse.model.aggregation.parameter_server import homes

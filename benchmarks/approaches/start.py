@@ -16,8 +16,7 @@ from benchmarks.approaches.cells import (
 from benchmarks.lab.network import INTERFACE, Lab
 from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse.calibration.runners import grpc_ps, mpi_ps
-from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.mpirun import run_ranks
+from dse.calibration.runners.mpi_library import find_launcher, run_ranks
 from dse.calibration.runners.processes import Record, run_processes, worker_command
 
 WORKER = Path(__file__).with_name("mpi_worker.py")

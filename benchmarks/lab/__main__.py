@@ -26,8 +26,8 @@ from benchmarks.lab.measure import MBPS, RESULTS, Start, measure, measure_start,
 from benchmarks.lab.network import Lab, network, unavailable
 from benchmarks.lab.ray_nodes import measure_ray_inside
 from dse.calibration.experiment import Experiment, read_experiment
+from dse.calibration.runners.parameter_servers import PsPlan
 from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan
-from dse.calibration.runners.ps_plan import PsPlan
 from dse.errors import MeasurementError
 
 TRAINING_MBPS = 200.0  # at 400, eight hosts want more than the two cores of the machine

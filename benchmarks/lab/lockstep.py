@@ -19,7 +19,7 @@ from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from benchmarks.lab.training import rounded
 from dse.calibration.experiment import this_machine, today
 from dse.calibration.files import write_text
-from dse.calibration.runners.mpirun import run_ranks
+from dse.calibration.runners.mpi_library import run_ranks
 
 WORKER = Path(__file__).with_name("lockstep_worker.py")
 FILE = RESULTS / "lockstep.json"

@@ -21,9 +21,8 @@ from dse.calibration.experiment import (
     write_experiment,
 )
 from dse.calibration.runners.mpi import task_of
-from dse.calibration.runners.mpirun import run_ranks
-from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import PING_PONG, MeasurePlan
+from dse.calibration.runners.mpi_library import run_ranks
+from dse.calibration.runners.plan import PING_PONG, MeasurePlan, Placement
 from dse.calibration.runners.records import experiment, samples_of
 
 RESULTS = Path(__file__).parent / "results"

@@ -23,9 +23,9 @@ from benchmarks.lab.measure import (
 from benchmarks.lab.network import INTERFACE, Lab, network
 from dse.calibration.experiment import Experiment, this_machine, today
 from dse.calibration.runners.grpc_ps import measure_ps
+from dse.calibration.runners.parameter_servers import PsPlan
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.processes import Host
-from dse.calibration.runners.ps_plan import PsPlan
 from dse.calibration.runners.request import Request
 from dse.calibration.runners.torch_distributed import measure_torch
 from dse.version import __version__

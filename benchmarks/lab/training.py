@@ -23,7 +23,7 @@ from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse import catalog
 from dse.calibration.experiment import this_machine, today
 from dse.calibration.files import write_text
-from dse.calibration.runners.mpirun import run_ranks
+from dse.calibration.runners.mpi_library import run_ranks
 from dse.calibration.runners.plan import OPENMPI_ALGORITHMS
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.model import overlap

@@ -11,8 +11,7 @@ from benchmarks.approaches import cells, judge, model, results
 from benchmarks.approaches.cells import APPROACHES, FAST_MBPS, LARGE, SMALL, STARTS, Cell
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
 from benchmarks.approaches.start import WORKER, run_start
-from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.mpirun import run_ranks
+from dse.calibration.runners.mpi_library import find_launcher, run_ranks
 from dse.calibration.runners.timing import Floats, WrongSum, pattern
 
 DOCS = Path(__file__).parents[2] / "docs" / "tf-aggregation.md"

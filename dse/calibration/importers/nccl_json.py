@@ -9,8 +9,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import Any
 
-from dse.calibration.importers.nccl_rows import TYPES
-from dse.calibration.importers.nccl_tests import COLLECTIVES
+from dse.calibration.importers.nccl_tests import COLLECTIVES, TYPES
 from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import printable
 from dse.errors import StudyError

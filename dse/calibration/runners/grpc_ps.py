@@ -9,9 +9,8 @@ from typing import Any
 from dse.calibration.experiment import Experiment, Measurement
 from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.hosts import lead_to
-from dse.calibration.runners.parameter_servers import measure_servers, samples_of_starts
+from dse.calibration.runners.parameter_servers import PsPlan, measure_servers, samples_of_starts
 from dse.calibration.runners.processes import HERE, Host, run_processes, worker_command
-from dse.calibration.runners.ps_plan import PsPlan
 from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 

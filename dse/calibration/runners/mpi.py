@@ -8,13 +8,12 @@ from typing import Any
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
 from dse.calibration.runners.budget import Budget, affordable_counts, rank_costs
 from dse.calibration.runners.hosts import check_reachable
-from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.mpirun import run_ranks
-from dse.calibration.runners.placement import Placement
+from dse.calibration.runners.mpi_library import find_launcher, run_ranks
 from dse.calibration.runners.plan import (
     DEFAULT_RANKS,
     MIN_REPETITIONS,
     MeasurePlan,
+    Placement,
     allreduce_plan,
     counts_up_to,
 )

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement
-from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.mpirun import run_ranks
-from dse.calibration.runners.parameter_servers import measure_servers, samples_of_starts
-from dse.calibration.runners.ps_plan import PsPlan
+from dse.calibration.runners.mpi_library import find_launcher, run_ranks
+from dse.calibration.runners.parameter_servers import PsPlan, measure_servers, samples_of_starts
 from dse.calibration.runners.request import Request
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")

@@ -21,14 +21,13 @@ from dse.calibration.runners.budget import (
     run_costs,
     run_text,
 )
-from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MeasurePlan, allreduce_plan
+from dse.calibration.runners.plan import MeasurePlan, Placement, allreduce_plan
 from dse.calibration.runners.processes import PACKAGES
 from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment
 from dse.calibration.runners.request import Request
-from dse.calibration.runners.torch_plan import INSTALL, LOCAL_SHARE, Fleet
+from dse.calibration.runners.torch_distributed import INSTALL, LOCAL_SHARE, Fleet
 from dse.errors import MeasurementError
 
 START_S = 12.0  # guess of the seconds in which Ray starts, and its actors import torch

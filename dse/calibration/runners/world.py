@@ -12,8 +12,7 @@ from dse.calibration.experiment import Experiment, Measurement, this_machine
 from dse.calibration.runners.budget import Budget, rank_costs
 from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import SETTINGS
-from dse.calibration.runners.placement import about
-from dse.calibration.runners.plan import allreduce_plan, counts_up_to
+from dse.calibration.runners.plan import about, allreduce_plan, counts_up_to
 from dse.calibration.runners.records import experiment, samples_of
 from dse.calibration.runners.request import Request
 from dse.calibration.runners.started_rank import Started

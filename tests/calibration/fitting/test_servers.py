@@ -19,7 +19,7 @@ from dse.calibration.fitting.servers import (
     wire_s,
 )
 from dse.calibration.fitting.step_cost import relative_error
-from dse.calibration.runners.ps_plan import messages
+from dse.calibration.runners.parameter_servers import messages
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import WORK_FROM
 

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.importers.trainers import TRAINERS, unit_called
-from dse.calibration.importers.training_log import Training, measured, read_training
+from dse.calibration.importers.training_log import (
+    TRAINERS,
+    Training,
+    measured,
+    read_training,
+    unit_called,
+)
 from dse.errors import StudyError
 
 TERMS = Training(batch=480.0, gpus=8, passes=5, tokens=1024.0)

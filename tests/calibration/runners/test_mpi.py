@@ -11,8 +11,7 @@ from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan, counts_up_to
+from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan, Placement, counts_up_to
 from dse.calibration.runners.records import library_of
 from dse.calibration.runners.request import Request
 from dse.errors import ArgumentError, DseError, MeasurementError, OutputError

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.mpirun import run_ranks
+from dse.calibration.runners.mpi_library import find_launcher, run_ranks
 from dse.errors import MeasurementError
 from tests.processes import children, command, descendants, disturbed, left, until
 

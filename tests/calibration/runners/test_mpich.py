@@ -9,8 +9,7 @@ import pytest
 
 from dse.calibration.experiment import read_experiment
 from dse.calibration.runners.mpi import measure
-from dse.calibration.runners.mpi_library import Mpirun, find_launcher
-from dse.calibration.runners.mpirun import run_ranks
+from dse.calibration.runners.mpi_library import Mpirun, find_launcher, run_ranks
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError

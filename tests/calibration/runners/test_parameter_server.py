@@ -14,8 +14,8 @@ import pytest
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.runners import grpc_ps, mpi_ps
+from dse.calibration.runners.parameter_servers import TENSORS, PsPlan, messages
 from dse.calibration.runners.processes import PACKAGES, Host
-from dse.calibration.runners.ps_plan import TENSORS, PsPlan, messages
 from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import shard_imbalance
@@ -85,13 +85,13 @@ sys.path.append({root!r})
 """
 LYING_GRPC = """
 import numpy
-from dse.calibration.runners import grpc_server, grpc_worker
-honest = grpc_server.Server.pull
+from dse.calibration.runners import grpc_worker
+honest = grpc_worker.Server.pull
 async def pull(self, request, context):
     values = numpy.frombuffer(await honest(self, request, context), dtype=numpy.float32).copy()
     values[-1] += 1
     return values.tobytes()
-grpc_server.Server.pull = pull
+grpc_worker.Server.pull = pull
 grpc_worker.main()
 """
 LYING_MPI = """
@@ -175,7 +175,7 @@ def test_a_killed_process_ends_the_measurement_and_leaves_none(transport: str, w
 def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
     code = (
         f"from dse.calibration.runners import {transport}_ps as runner\n"
-        "from dse.calibration.runners.ps_plan import PsPlan\n"
+        "from dse.calibration.runners.parameter_servers import PsPlan\n"
         "from dse.calibration.runners.request import Request\n"
         f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
         "runner.measure_ps(plan, Request(60.0))"

@@ -13,29 +13,25 @@ import numpy as np
 import pytest
 
 from dse.calibration.runners import (
-    network_interfaces,
     processes,
     timing,
     torch_distributed,
-    torch_plan,
 )
 from dse.calibration.runners.bench import OPERATIONS
-from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.plan import MeasurePlan, Placement
 from dse.calibration.runners.processes import Host
 from dse.calibration.runners.request import Request
-from dse.calibration.runners.torch_distributed import WORKER, measure_torch
-from dse.calibration.runners.torch_plan import Fleet
+from dse.calibration.runners.torch_distributed import WORKER, Fleet, measure_torch
 from dse.errors import MeasurementError
 from tests.processes import children, disturbed, left, until
 
 SIZES = (64, 1024, 16384)
 PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
 LIAR = """
-from dse.calibration.runners import timing, torch_bench, torch_worker
+from dse.calibration.runners import timing, torch_worker
 honest = timing.pattern
 def lying(rank):
-    return honest(rank) + (rank == torch_bench.dist.get_rank() == 1)
+    return honest(rank) + (rank == torch_worker.dist.get_rank() == 1)
 timing.pattern = lying
 torch_worker.main()
 """
@@ -72,14 +68,14 @@ def test_more_ranks_than_the_hosts_hold_are_refused() -> None:
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_plan.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(torch_distributed.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MeasurementError, match="pip install torch"):
         measure_torch(PLAN, Request(60.0))
 
 
 def test_the_interface_that_leads_to_this_host_is_the_loopback() -> None:
-    assert network_interfaces.interface_to("127.0.0.1") == "lo"
-    assert network_interfaces.interface_to("no.such.host.invalid") == ""
+    assert torch_worker.interface_to("127.0.0.1") == "lo"
+    assert torch_worker.interface_to("no.such.host.invalid") == ""
 
 
 # The shared part of all workers that time allreduce.
@@ -153,10 +149,10 @@ def test_real_ranks_are_measured_and_verified() -> None:
 
 
 LACKING = """
-from dse.calibration.runners import torch_bench, torch_worker
+from dse.calibration.runners import torch_worker
 def lacks(*_, **__):
     raise RuntimeError("ProcessGroupGloo does not support this")
-torch_bench.dist.reduce_scatter_tensor = lacks
+torch_worker.dist.reduce_scatter_tensor = lacks
 torch_worker.main()
 """
 
