@@ -195,7 +195,7 @@ class Factory:
             {name: part[0] for name, part in parts.items()},
             leading_axes=1 if self.draws else 0,
         )
-        return model, OfRules(model, {name: part[1] for name, part in parts.items()})
+        return model, OfRules(tuple(parts[name][1] for name in model.algorithms), model)
 
     def _rules(self, library: str, transport: Transport) -> RulesOf:
         """Of a library; NCCL's go by its prices, of the best fit where draws are priced."""

@@ -32,7 +32,7 @@ def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
     if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
         return evidence.profiles
     found = {id(profile) for points in _sampled(problem, name)
-             for part in evidence.taken(points.layout) for profile in part.profiles}  # fmt: skip
+             for part, _ in evidence.taken(points.layout) for profile in part.profiles}  # fmt: skip
     return tuple(profile for profile in evidence.profiles if id(profile) in found)
 
 

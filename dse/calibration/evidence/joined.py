@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.calibration.evidence.base import Evidence, Grade, Surroundings
+from dse.calibration.evidence.base import Evidence, Surroundings
 from dse.calibration.evidence.checks import on_several
 from dse.calibration.evidence.fits import BetweenNodes, OfAlgorithm
 from dse.calibration.profile import Profile
@@ -19,88 +20,22 @@ from dse.model.aggregation.composed import Software
 from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.arrays import Array, Mask
 
-
-@dataclass(frozen=True)
-class OfRules:
-    """An algorithm for every message by a library's rules: the evidence of all that are chosen."""
-
-    aggregation: LibraryRules
-    by_name: Mapping[str, Evidence]
-
-    @property
-    def profile(self) -> Profile | None:
-        """The one of all that may be chosen; None where some were not measured."""
-        profiles = [self.by_name[name].profile for name in self.aggregation.algorithms]
-        return profiles[0] if all(profiles) else None
-
-    @property
-    def profiles(self) -> tuple[Profile, ...]:
-        """Of all that may be chosen."""
-        return tuple(one for name in self.aggregation.algorithms
-                     for one in self.by_name[name].profiles)  # fmt: skip
-
-    @property
-    def parts_measured(self) -> tuple[bool, ...]:
-        """Of all that may be chosen."""
-        return tuple(known for name in self.aggregation.algorithms
-                     for known in self.by_name[name].parts_measured)  # fmt: skip
-
-    def likeness(self, layout: Surroundings) -> Array:
-        """None: rules are no measurement."""
-        del layout
-        return np.zeros(())
-
-    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """Whether profiles price all that is chosen."""
-        names = self.aggregation.names(gradients, layout)
-        return all(self.by_name[name].measured(gradients, layout) for name in names)
-
-    def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
-        """The farthest of all that are chosen at a point."""
-        _, choices = self.aggregation.choice_by_size(gradients, layout)
-        found = np.where((layout.gpus <= 1) | bool(len(choices)), Grade.INSIDE, Grade.FAR)
-        for evidence, used in self._used(gradients, layout):
-            grade = evidence.grade(gradients, layout)
-            found = np.where(used, np.maximum(found, grade), found)
-        return found
-
-    def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
-        """What any of the chosen lacks."""
-        found: dict[str, None] = {}
-        for name in self.aggregation.names(gradients, layout):
-            found.update(dict.fromkeys(self.by_name[name].why_outside(gradients, layout)))
-        return list(found)
-
-    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """The widest of all that are chosen at a point."""
-        found: Array = np.zeros(())
-        for evidence, used in self._used(gradients, layout):
-            spread = evidence.log_spread(gradients, layout)
-            found = np.where(used, np.maximum(found, spread), found)
-        return found
-
-    def _used(self, gradients: Gradients, layout: Surroundings) -> Iterator[tuple[Evidence, Mask]]:
-        """The evidence of every algorithm that is chosen, and at which points it is."""
-        algorithms = self.aggregation.rules.algorithms
-        _, choices = self.aggregation.choice_by_size(gradients, layout)
-        for name in self.aggregation.names(gradients, layout):
-            mine = [at for at, known in enumerate(algorithms) if known.priced_as == name]
-            yield self.by_name[name], np.any(np.isin(choices, mine), axis=0)
+Used: TypeAlias = tuple[Evidence, Mask]  # a part, and which points take it
 
 
 @dataclass(frozen=True)
-class ByLayoutEvidence:
-    """Of an aggregation whose costs are known from several profiles, each for layouts of its own.
-
-    which: position in ``parts`` for every point of a layout.
-    """
+class Joined(ABC):
+    """Evidence that consists of others, each for some of the messages or of the points."""
 
     parts: tuple[Evidence, ...]
-    which: Callable[[Surroundings], NDArray[np.intp]]
+
+    @abstractmethod
+    def used(self, gradients: Gradients, layout: Surroundings) -> Iterator[Used]:
+        """The parts that any of these points takes, and which of them do."""
 
     @property
     def profile(self) -> Profile | None:
-        """The first; None where some points have none."""
+        """The first; None where a part has none."""
         return self.parts[0].profile if all(part.profile for part in self.parts) else None
 
     @property
@@ -115,33 +50,81 @@ class ByLayoutEvidence:
         return tuple(known for part in self.parts for known in part.parts_measured)
 
     def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """Whether profiles price all these points."""
-        return all(part.measured(gradients, layout) for part in self.taken(layout))
-
-    def taken(self, layout: Surroundings) -> tuple[Evidence, ...]:
-        """The parts that these points take."""
-        return tuple(self.parts[at] for at in np.unique(self.which(layout)))
-
-    def likeness(self, layout: Surroundings) -> Array:
-        """The likeness of the part that each point takes."""
-        return self._joined(layout, lambda part: part.likeness(layout))
+        """Whether profiles price all that these points take."""
+        return all(part.measured(gradients, layout) for part, _ in self.used(gradients, layout))
 
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
-        """The grade of the part that each point takes."""
-        found = self._joined(layout, lambda part: part.grade(gradients, layout))
+        """The farthest of all that a point takes."""
+        found = self._widest(gradients, layout, lambda part: part.grade(gradients, layout))
         return found.astype(np.int64)
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
-        """What of a single point lies outside of the measurements of the part that it takes."""
-        (part,) = self.taken(layout)
-        return part.why_outside(gradients, layout)
+        """What any part that the point takes lacks."""
+        used = self.used(gradients, layout)
+        every = (why for part, _ in used for why in part.why_outside(gradients, layout))
+        return list(dict.fromkeys(every))
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """The spread of the part that each point takes."""
-        return self._joined(layout, lambda part: part.log_spread(gradients, layout))
+        """The widest of all that a point takes."""
+        return self._widest(gradients, layout, lambda part: part.log_spread(gradients, layout))
 
-    def _joined(self, layout: Surroundings, read: Callable[[Evidence], Any]) -> Array:
-        return joined(self.which(layout), lambda at: read(self.parts[at]))
+    def _widest(
+        self, gradients: Gradients, layout: Surroundings, read: Callable[[Evidence], Any]
+    ) -> Array:
+        found: Array = np.zeros(())
+        for part, taking in self.used(gradients, layout):
+            found = np.where(taking, np.maximum(found, read(part)), found)
+        return found
+
+
+@dataclass(frozen=True)
+class OfRules(Joined):
+    """An algorithm for every message by a library's rules: the evidence of all that are chosen.
+
+    parts: of the algorithms of the aggregation, in their order.
+    """
+
+    aggregation: LibraryRules
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """None: rules are no measurement."""
+        del layout
+        return np.zeros(())
+
+    def used(self, gradients: Gradients, layout: Surroundings) -> Iterator[Used]:
+        """The algorithms that are chosen for a message."""
+        algorithms = self.aggregation.rules.algorithms
+        _, choices = self.aggregation.choice_by_size(gradients, layout)
+        for name, part in zip(self.aggregation.algorithms, self.parts, strict=True):
+            mine = [at for at, known in enumerate(algorithms) if known.priced_as == name]
+            chosen = np.any(np.isin(choices, mine), axis=0)
+            if np.any(chosen):
+                yield part, chosen
+
+
+@dataclass(frozen=True)
+class ByLayoutEvidence(Joined):
+    """Of an aggregation whose costs are known from several profiles, each for layouts of its own.
+
+    which: position in ``parts`` for every point of a layout.
+    """
+
+    which: Callable[[Surroundings], NDArray[np.intp]]
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """The likeness of the part that each point takes."""
+        return joined(self.which(layout), lambda at: self.parts[at].likeness(layout))
+
+    def used(self, gradients: Gradients, layout: Surroundings) -> Iterator[Used]:
+        """One part at every point."""
+        del gradients
+        return self.taken(layout)
+
+    def taken(self, layout: Surroundings) -> Iterator[Used]:
+        """The same, whatever is summed."""
+        which = self.which(layout)
+        for at in np.unique(which):
+            yield self.parts[at], which == at
 
 
 def of_algorithm(
