@@ -15,7 +15,7 @@ from statistics import median
 
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 
 TABLE = Path(__file__).parent / "data" / "library_choice.csv"
 COLUMNS = ("library", "version", "ranks", "bytes", "algorithm", "median_s")

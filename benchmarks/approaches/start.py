@@ -15,8 +15,8 @@ from benchmarks.approaches.cells import (
 )
 from benchmarks.lab.network import INTERFACE, Lab
 from benchmarks.lab.openmpi import mpirun_inside, on_hosts
-from dse.calibration.runners import grpc_ps, mpi_ps
 from dse.calibration.runners.mpi_library import find_launcher, run_ranks
+from dse.calibration.runners.parameter_servers import GRPC_WORKER, MPI_WORKER
 from dse.calibration.runners.processes import Record, run_processes, worker_command
 
 WORKER = Path(__file__).with_name("mpi_worker.py")
@@ -61,7 +61,7 @@ def _grpc(
     sent: Sequence[tuple[int, int]], hosts: int, rounds: int, limit_s: float, lab: Lab | None
 ) -> list[Record]:
     task = {"workers": hosts, "servers": hosts, **_once(sent, rounds)}
-    command = worker_command(grpc_ps.MODULE, {"GRPC_VERBOSITY": "NONE"})
+    command = worker_command(GRPC_WORKER, {"GRPC_VERBOSITY": "NONE"})
     inputs = [
         {**task, "role": role, "index": index, "address": _address(lab, index)}
         for role in ("server", "worker") for index in range(hosts)
@@ -76,10 +76,10 @@ def _mpi_servers(
     """Ranks 0 to n-1 are the workers of hosts 0 to n-1, the next n the servers there."""
     task = {"workers": hosts, **_once(sent, rounds)}
     if lab is None:
-        return run_ranks(find_launcher(), 2 * hosts, task, limit_s / 3, mpi_ps.WORKER)
+        return run_ranks(find_launcher(), 2 * hosts, task, limit_s / 3, MPI_WORKER)
     with mpirun_inside(lab) as (mpirun, options):
         across = ["node" if word == "slot" else word for word in on_hosts(lab, range(hosts), 2)]
-        return run_ranks(mpirun, 2 * hosts, task, limit_s / 3, mpi_ps.WORKER, [*options, *across])
+        return run_ranks(mpirun, 2 * hosts, task, limit_s / 3, MPI_WORKER, [*options, *across])
 
 
 def _mpi(task: dict[str, Any], hosts: int, limit_s: float, lab: Lab | None) -> list[Record]:

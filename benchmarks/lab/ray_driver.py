@@ -17,7 +17,7 @@ from dse.calibration.experiment import write_experiment
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_cluster import measure_ray
 from dse.calibration.runners.ray_session import ray_session
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.errors import DseError
 
 Task = dict[str, Any]

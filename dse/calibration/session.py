@@ -12,8 +12,7 @@ from dse.calibration.profile_files import check_replaces_profile
 from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.hosts import read_hosts
-from dse.calibration.runners.registry import Runner
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request, Runner
 from dse.calibration.runners.started_rank import Started
 from dse.errors import ArgumentError
 

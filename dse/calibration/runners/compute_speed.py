@@ -16,7 +16,7 @@ from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.records import experiment
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.workload_block import block_of
 from dse.errors import MeasurementError
 

@@ -1,4 +1,4 @@
-"""An MPI that starts ranks, its options for a measurement, and the start that leaves none behind."""
+"""An MPI that starts ranks, its options for a measurement, and a start that leaves none behind."""
 
 from __future__ import annotations
 

@@ -3,10 +3,12 @@ the starts, the experiment."""
 
 from __future__ import annotations
 
+import importlib.util
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,11 +21,13 @@ from dse.calibration.experiment import (
     usable_cores,
 )
 from dse.calibration.runners import compute_speed
-from dse.calibration.runners.budget import server_budget
-from dse.calibration.runners.hosts import check_reachable
+from dse.calibration.runners.budget import limit_s, server_budget
+from dse.calibration.runners.hosts import check_reachable, lead_to
+from dse.calibration.runners.mpi_library import find_launcher, run_ranks
 from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.processes import HERE, Host, run_processes, worker_command
 from dse.calibration.runners.records import experiment, fields_of, library_of
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import ArgumentError, MeasurementError
 from dse.model.aggregation.parameter_server import homes
@@ -172,3 +176,66 @@ def samples_of_starts(
             }
             samples.append(Measurement(**fields_of(Measurement, {**record, **about})))
     return samples
+
+
+MPI_WORKER = Path(__file__).with_name("mpi_ps_worker.py")
+
+
+def run_mpi(request: Request) -> Experiment:
+    """The runner 'mpi-ps': parameter servers on this machine, or with a host for every process."""
+    return measure_servers(request, measure_over_mpi)
+
+
+def measure_over_mpi(plan: PsPlan, request: Request) -> list[Measurement]:
+    """The samples of a plan: every start is one mpirun of M + P ranks, the workers first.
+
+    Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
+    """
+    launcher, hosts = find_launcher(request.mpi), request.hosts
+    extra = hosts.options(launcher.library) if hosts else []
+
+    def start(task: dict[str, Any], share_s: float) -> list[dict[str, Any]]:
+        ranks = task["workers"] + task["servers"]
+        return run_ranks(launcher, ranks, task, share_s, MPI_WORKER, extra)
+
+    there = len(hosts.hosts) if hosts else 1
+    return samples_of_starts(plan, request, start, "mpi", "shared-memory", there)
+
+
+GRPC_WORKER = "dse.calibration.runners.grpc_worker"
+
+
+def run_grpc(request: Request) -> Experiment:
+    """The runner 'grpc': parameter servers on this machine, or with a host for every process."""
+    places = [HERE]
+    if request.hosts is not None:
+        places = [Host(lead_to(host.name), host.name) for host in request.hosts.hosts]
+    return measure_servers(
+        request, lambda plan, asked: measure_over_grpc(plan, asked, places[::-1], places)
+    )
+
+
+def measure_over_grpc(
+    plan: PsPlan,
+    request: Request,
+    server_hosts: Sequence[Host] = (HERE,),
+    worker_hosts: Sequence[Host] = (HERE,),
+) -> list[Measurement]:
+    """The samples of a plan; process i of a role runs on host ``i mod len(hosts)``.
+
+    Raises MeasurementError; no process outlives this call or this process.
+    """
+    if importlib.util.find_spec("grpc") is None:
+        raise MeasurementError("grpcio is not installed; in the clone, pip install -e '.[grpc]'")
+    command = worker_command(GRPC_WORKER, {"GRPC_VERBOSITY": "NONE"})
+
+    def start(task: dict[str, Any], share_s: float) -> list[dict[str, Any]]:
+        commands, inputs = [], []
+        for role, hosts in (("server", server_hosts), ("worker", worker_hosts)):
+            for index in range(task[f"{role}s"]):
+                host = hosts[index % len(hosts)]
+                commands.append([*host.prefix, *command])
+                inputs.append({**task, "role": role, "index": index, "address": host.address})
+        return run_processes(commands, inputs, limit_s(share_s))
+
+    return samples_of_starts(plan, request, start, "grpc", "loopback", len(worker_hosts))

@@ -26,7 +26,7 @@ from dse.calibration.runners.processes import PACKAGES
 from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.torch_distributed import INSTALL, LOCAL_SHARE, Fleet
 from dse.errors import MeasurementError
 

@@ -2,13 +2,13 @@
 
 From the rows follow what ``--runner`` offers and its help, which options go together, what runs,
 and the command that a report gives to measure a profile again. To add a runner, write a module in
-this folder with a function that takes a :class:`~.request.Request` and returns an Experiment, and
+this folder with a function that takes a :class:`Request` and returns an Experiment, and
 add a row to :data:`RUNNERS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,38 @@ from dse.spelling import alternatives, meant
 if TYPE_CHECKING:
     from dse.calibration.experiment import Experiment
     from dse.calibration.profile import Profile
-    from dse.calibration.runners.request import Request
+    from dse.calibration.runners.budget import Progress
+    from dse.calibration.runners.hosts import Hosts
     from dse.calibration.runners.started_rank import Started
+
+
+@dataclass(frozen=True)
+class Request:
+    """A measurement as the user asks for it; None leaves the choice to the runner.
+
+    A runner uses the fields of the options that it takes. budget_s: seconds of wall clock, starts
+    included. name: of the experiment and its profile. ranks: counts of ranks, or of workers.
+    ``progress(done, total, text)`` is called before every run. mpi: see find_launcher. hosts: None
+    is this machine alone. link, link_bytes_per_s: the network between the hosts, by name and in one
+    direction per host. address: of a Ray cluster; None starts Ray here. servers: numbers of
+    parameter servers. device: what is to compute, or holds what is summed: cpu or cuda. workload:
+    of which a block is to be timed, by its name or path. operations: to measure besides allreduce.
+    """
+
+    budget_s: float
+    name: str = "this-machine"
+    ranks: Sequence[int] | None = None
+    progress: Progress | None = None
+    mpi: str | None = None
+    hosts: Hosts | None = None
+    link: str | None = None
+    link_bytes_per_s: float | None = None
+    address: str | None = None
+    servers: Sequence[int] | None = None
+    device: str | None = None
+    workload: str | None = None
+    operations: tuple[str, ...] = ()
+
 
 # Parts of a profile that a runner can measure.
 ALLREDUCE, SERVERS, COMPUTE = "allreduce", "parameter servers", "compute speed"
@@ -91,7 +121,7 @@ class Runner:
 RUNNERS: tuple[Runner, ...] = (
     Runner(
         "mpi", "allreduce over MPI", ALLREDUCE, (*NETWORK, *HOSTS, *MPI, *OTHERS),
-        ".mpi:run", ("mpi",), (MPIRUN, SRUN), ".world:run_as_rank",
+        ".mpi:run", ("mpi",), (MPIRUN, SRUN), ".mpi:run_as_rank",
     ),
     Runner(
         "torch", "allreduce over gloo or NCCL", ALLREDUCE, (*NETWORK, *OTHERS),
@@ -104,11 +134,11 @@ RUNNERS: tuple[Runner, ...] = (
     ),
     Runner(
         "grpc", "parameter servers over gRPC", SERVERS, (*NETWORK, *HOSTS, "--servers"),
-        ".grpc_ps:run", ("grpc",),
+        ".parameter_servers:run_grpc", ("grpc",),
     ),
     Runner(
         "mpi-ps", "parameter servers over MPI", SERVERS, (*NETWORK, *HOSTS, *MPI, "--servers"),
-        ".mpi_ps:run", ("mpi",),
+        ".parameter_servers:run_mpi", ("mpi",),
     ),
     Runner(
         "compute", "compute speed by matrix products and training steps", COMPUTE,

@@ -39,7 +39,7 @@ from dse.calibration.runners.processes import (
     worker_command,
 )
 from dse.calibration.runners.records import experiment, fields_of
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.started_rank import Started
 from dse.errors import MeasurementError
 

@@ -14,8 +14,7 @@ from dse.commands.calibrate.fit import print_fit
 from dse.errors import ArgumentError, DseError
 
 if TYPE_CHECKING:
-    from dse.calibration.runners.registry import Runner
-    from dse.calibration.runners.request import Request
+    from dse.calibration.runners.registry import Request, Runner
 
 INTERRUPTED = 130
 

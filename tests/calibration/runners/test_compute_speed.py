@@ -17,7 +17,7 @@ from dse.calibration.runners.compute_work import (
     matmul_about,
     matmul_error,
 )
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.errors import MeasurementError
 
 

@@ -12,8 +12,7 @@ from dse.calibration.runners import hosts as hosting
 from dse.calibration.runners.hosts import Host, Hosts, check_reachable, read_hosts
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.registry import find_runner
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request, find_runner
 from dse.calibration.session import requested
 from dse.errors import MeasurementError, StudyError
 

@@ -13,7 +13,7 @@ from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan, Placement, counts_up_to
 from dse.calibration.runners.records import library_of
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.errors import ArgumentError, DseError, MeasurementError, OutputError
 
 SMALL = (64, 4096, 262144)

@@ -86,7 +86,7 @@ def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
 DRIVER = """
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 measure(MeasurePlan(ranks=(2,), sizes_bytes=(64, 2**24)), Request(60.0))
 """
 

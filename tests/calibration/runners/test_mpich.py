@@ -11,7 +11,7 @@ from dse.calibration.experiment import read_experiment
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher, run_ranks
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.errors import MeasurementError
 from tests.calibration.runners.test_mpi_faults import ENDING_S, LONG, kill_a_rank, running
 from tests.calibration.runners.test_started_rank import started_by

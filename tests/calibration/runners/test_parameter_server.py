@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners import grpc_ps, mpi_ps
+from dse.calibration.runners import parameter_servers as servers
 from dse.calibration.runners.parameter_servers import TENSORS, PsPlan, messages
 from dse.calibration.runners.processes import PACKAGES, Host
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, left, text, until
 
 ROOT = str(PACKAGES)
-RUNNERS = {"grpc": grpc_ps.measure_ps, "mpi": mpi_ps.measure_ps}
+RUNNERS = {"grpc": servers.measure_over_grpc, "mpi": servers.measure_over_mpi}
 NEEDS_GRPC = pytest.mark.skipif(
     importlib.util.find_spec("grpc") is None, reason="grpcio is not installed"
 )
@@ -51,7 +51,7 @@ def test_a_bad_plan_is_refused(bad: dict[str, tuple[int, ...]]) -> None:
 @pytest.mark.parametrize("budget_s", [0.5, 0.0, -1.0, float("nan")])
 def test_a_hopeless_budget_is_refused_before_anything_starts(budget_s: float) -> None:
     with pytest.raises(MeasurementError, match="budget_s"):
-        mpi_ps.measure_ps(PsPlan(), Request(budget_s))
+        servers.measure_over_mpi(PsPlan(), Request(budget_s))
 
 
 @pytest.mark.slow
@@ -114,23 +114,23 @@ def liar(folder: Path, lie: str) -> Path:
 def test_a_wrong_sum_over_grpc_is_an_error_and_is_named(tmp_path: Path) -> None:
     hosts = [Host((sys.executable, str(liar(tmp_path, LYING_GRPC))))]
     with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes, 2 workers"):
-        grpc_ps.measure_ps(LONG, Request(20.0), server_hosts=hosts)
+        servers.measure_over_grpc(LONG, Request(20.0), server_hosts=hosts)
 
 
 @pytest.mark.slow
 def test_a_wrong_sum_over_mpi_is_an_error_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mpi_ps, "WORKER", liar(tmp_path, LYING_MPI))
+    monkeypatch.setattr(servers, "MPI_WORKER", liar(tmp_path, LYING_MPI))
     with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes"):
-        mpi_ps.measure_ps(LONG, Request(20.0))
+        servers.measure_over_mpi(LONG, Request(20.0))
 
 
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_an_address_that_is_not_of_this_host_is_named() -> None:
     with pytest.raises(MeasurementError, match=r"cannot listen on 192\.0\.2\.1"):
-        grpc_ps.measure_ps(LONG, Request(20.0), server_hosts=[Host(address="192.0.2.1")])
+        servers.measure_over_grpc(LONG, Request(20.0), server_hosts=[Host(address="192.0.2.1")])
 
 
 def is_ours(pid: int) -> bool:
@@ -174,11 +174,11 @@ def test_a_killed_process_ends_the_measurement_and_leaves_none(transport: str, w
 @BOTH
 def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
     code = (
-        f"from dse.calibration.runners import {transport}_ps as runner\n"
+        "from dse.calibration.runners import parameter_servers as runner\n"
         "from dse.calibration.runners.parameter_servers import PsPlan\n"
-        "from dse.calibration.runners.request import Request\n"
+        "from dse.calibration.runners.registry import Request\n"
         f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
-        "runner.measure_ps(plan, Request(60.0))"
+        f"runner.measure_over_{transport}(plan, Request(60.0))"
     )
     driver = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ROOT})
     try:

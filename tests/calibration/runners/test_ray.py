@@ -12,7 +12,7 @@ import pytest
 
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_cluster import measure_ray
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.errors import MeasurementError
 from tests.processes import command, disturbed
 from tests.ray_head import beside_a_head
@@ -77,7 +77,7 @@ def test_a_running_cluster_is_joined_by_its_address() -> None:
     code = (
         "import sys; from dse.calibration.runners.plan import MeasurePlan; "
         "from dse.calibration.runners.ray_cluster import measure_ray; "
-        "from dse.calibration.runners.request import Request; "
+        "from dse.calibration.runners.registry import Request; "
         "plan = MeasurePlan(ranks=(2,), sizes_bytes=(64,)); "
         "found = measure_ray(plan, Request(14.0, address=sys.argv[1])); "
         "print(len(found.samples), found.samples[0].transport)"

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import read_experiment
+from dse.calibration.runners.mpi import stride
 from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.started_rank import Started, started
 from dse.calibration.runners.torch_distributed import run_as_rank
-from dse.calibration.runners.world import stride
 from dse.errors import MeasurementError
 
 OPENMPI = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"}

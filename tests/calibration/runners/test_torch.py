@@ -20,7 +20,7 @@ from dse.calibration.runners import (
 from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.plan import MeasurePlan, Placement
 from dse.calibration.runners.processes import Host
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.torch_distributed import WORKER, Fleet, measure_torch
 from dse.errors import MeasurementError
 from tests.processes import children, disturbed, left, until
@@ -74,6 +74,7 @@ def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_interface_that_leads_to_this_host_is_the_loopback() -> None:
+    torch_worker = pytest.importorskip("dse.calibration.runners.torch_worker")
     assert torch_worker.interface_to("127.0.0.1") == "lo"
     assert torch_worker.interface_to("no.such.host.invalid") == ""
 

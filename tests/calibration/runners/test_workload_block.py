@@ -9,7 +9,7 @@ import pytest
 from dse import catalog
 from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.runners.compute_speed import run
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import Request
 from dse.calibration.runners.workload_block import block_of, usual_batch
 from dse.catalog.rows_of_work import CAUSAL_ATTENTION
 from dse.errors import ArgumentError, DseError

@@ -13,8 +13,7 @@ import dse
 from dse.calibration import read_profile
 from dse.calibration.experiment import Experiment
 from dse.calibration.runners import registry
-from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Runner
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Request, Runner
 from dse.commands import app
 from dse.commands.app import run_command
 from tests.calibration import synthetic
