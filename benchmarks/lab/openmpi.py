@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.lab.network import INTERFACE, NAMESPACES, Lab
-from dse.calibration.runners.hosts import Host, Hosts
+from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.mpi_library import OPENMPI, Mpirun, find_launcher
 
 
@@ -42,7 +42,7 @@ def agent_options(agent: str) -> list[str]:
 
 def on_hosts(lab: Lab, hosts: Sequence[int], ranks_per_host: int) -> list[str]:
     """Options of mpirun to put ``ranks_per_host`` ranks on each host, and to keep to the lab."""
-    chosen = tuple(Host(lab.name(host), ranks_per_host) for host in hosts)
+    chosen = tuple(map(lab.name, hosts))
     return Hosts(chosen, ranks_per_host, INTERFACE).options(OPENMPI)
 
 

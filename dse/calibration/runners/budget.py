@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dse.calibration.runners.plan import MeasurePlan
@@ -37,18 +36,6 @@ def limit_s(share_s: float, grace_s: float | None = None) -> float:
     return 3 * share_s + (GRACE_S if grace_s is None else grace_s)
 
 
-@dataclass(frozen=True)
-class Costs(Generic[Turn]):
-    """The estimated start-up seconds of a turn, and its weight when the budget is shared out.
-
-    least_slowness: the least factor by which quick starts lower the estimates for later ones.
-    """
-
-    start_s: Callable[[Turn], float]
-    weight: Callable[[Turn], float]
-    least_slowness: float = 0.5
-
-
 class Budget(Generic[Turn]):
     """Shares the seconds that are left among the turns that are left."""
 
@@ -57,18 +44,24 @@ class Budget(Generic[Turn]):
         turns: Sequence[Turn],
         passes: int,
         budget_s: float,
-        costs: Costs[Turn],
         text: Callable[[int, Turn], str],
         progress: Progress | None = None,
         began: float | None = None,
+        start_s: Callable[[Turn], float] = lambda _: 0.0,
+        weight: Callable[[Turn], float] = lambda _: 1.0,
+        least_slowness: float = 0.5,
     ) -> None:
         """text: says which turn of which pass is next. began: time.monotonic() then; now if None.
+        start_s: the estimated start-up seconds of a turn; none where its ranks run already. weight:
+        of a turn when the budget is shared out. least_slowness: the least factor by which quick
+        starts lower the estimates for later ones.
 
         ``progress`` is called before every turn and at the end.
         """
         self.end = (time.monotonic() if began is None else began) + budget_s
-        self._costs, self._text = costs, text
+        self._text, self._start_s, self._weight = text, start_s, weight
         self._tell: Progress = progress or (lambda *_: None)
+        self._least_slowness = least_slowness
         self._slowness = 1.0
         self._all = [(run, one) for run in range(1, passes + 1) for one in turns]
 
@@ -77,17 +70,17 @@ class Budget(Generic[Turn]):
         for done, (run, turn) in enumerate(self._all):
             self._tell(done, len(self._all), self._text(run, turn))
             left = [one for _, one in self._all[done:]]
-            lost = self._slowness * sum(map(self._costs.start_s, left))
+            lost = self._slowness * sum(map(self._start_s, left))
             spare = max(0.0, self.end - time.monotonic() - lost)
-            yield run, turn, spare * self._costs.weight(turn) / sum(map(self._costs.weight, left))
+            yield run, turn, spare * self._weight(turn) / sum(map(self._weight, left))
         self._tell(len(self._all), len(self._all), "done")
 
     def spent(self, turn: Turn, wall_s: float, records: Sequence[dict[str, Any]]) -> None:
         """Correct the estimates for later turns by how long this one took to start."""
         inside_s = next((float(r["seconds"]) for r in records if r["kind"] == "end"), wall_s)
-        ratio = (wall_s - inside_s) / self._costs.start_s(turn)
+        ratio = (wall_s - inside_s) / self._start_s(turn)
         slowness = 0.5 * self._slowness + 0.5 * ratio
-        self._slowness = min(max(slowness, self._costs.least_slowness), 10.0)
+        self._slowness = min(max(slowness, self._least_slowness), 10.0)
 
 
 def start_s(ranks: int, cores: int) -> float:
@@ -100,24 +93,6 @@ def weight(ranks: int, cores: int) -> float:
     return max(1.0, ranks / cores)
 
 
-def rank_costs(cores: int, started: bool = False) -> Costs[int]:
-    """Costs of rank counts that mpirun starts; ``started``: the ranks run already."""
-    return Costs(
-        (lambda _: 0.0) if started else (lambda ranks: start_s(ranks, cores)),
-        lambda ranks: weight(ranks, cores),
-    )
-
-
-def run_costs() -> Costs[tuple[int, ...]]:
-    """Costs of runs of all rank counts at once, by ranks that run already: all equal."""
-    return Costs(lambda _: 0.0, lambda _: 1.0)
-
-
-def run_text(runs: int) -> Callable[[int, tuple[int, ...]], str]:
-    """The text printed before each of ``runs`` such runs."""
-    return lambda run, counts: f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
-
-
 def server_budget(
     turns: Sequence[Servers],
     budget_s: float,
@@ -128,8 +103,11 @@ def server_budget(
 
     Raises MeasurementError if ``budget_s`` does not even hold each of the ``turns`` once.
     """
-    costs: Costs[Servers] = Costs(lambda turn: 1.0 + sum(turn) / cores, sum, least_slowness=0.3)
-    once = sum(map(costs.start_s, turns))
+
+    def start_s(turn: Servers) -> float:
+        return 1.0 + sum(turn) / cores
+
+    once = sum(map(start_s, turns))
     if not once <= LEAST_SHARE * budget_s < math.inf:
         problem = f"{budget_s:g} s is too short to start the processes {len(turns)} times"
         needed = math.ceil(once / LEAST_SHARE)
@@ -139,9 +117,11 @@ def server_budget(
         turns,
         passes,
         budget_s,
-        costs,
         lambda run, turn: f"workers: {turn[0]}, servers: {turn[1]}, run {run} of {passes}",
         progress,
+        start_s=start_s,
+        weight=sum,
+        least_slowness=0.3,
     )
 
 

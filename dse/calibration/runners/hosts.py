@@ -28,22 +28,14 @@ _NAME = re.compile(r"^(?:[A-Za-z_][\w.-]*@)?[A-Za-z0-9][\w.:-]*$")
 
 
 @dataclass(frozen=True)
-class Host:
-    """A host by name, and how many ranks it takes."""
-
-    name: str
-    slots: int
-
-
-@dataclass(frozen=True)
 class Hosts:
-    """Hosts that take ``ranks_per_node`` ranks each, filled one after the other.
+    """Hosts, by their names, that take ``ranks_per_node`` ranks each, filled one after the other.
 
     interface: the network interfaces or subnets that TCP keeps to, as Open MPI's
     btl_tcp_if_include; None leaves the choice to the library.
     """
 
-    hosts: tuple[Host, ...]
+    hosts: tuple[str, ...]
     ranks_per_node: int
     interface: str | None = None
 
@@ -54,7 +46,7 @@ class Hosts:
 
     def options(self, library: str) -> list[str]:
         """The options that name the hosts to Open MPI's mpirun, or to MPICH's mpiexec."""
-        names = ",".join(f"{host.name}:{self.ranks_per_node}" for host in self.hosts)
+        names = ",".join(f"{host}:{self.ranks_per_node}" for host in self.hosts)
         if library == MPICH:
             interface = ["-iface", self.interface] if self.interface else []
             return ["-hosts", names, "-ppn", str(self.ranks_per_node), *interface]
@@ -86,30 +78,29 @@ def read_hosts(
         name, *words = line.partition("#")[0].split() or [""]
         if name:
             slots[name] = slots.get(name, 0) + _slots(str(path), number, line, name, words)
-    hosts = tuple(Host(name, count) for name, count in slots.items())
-    if not hosts:
+    if not slots:
         raise StudyError(str(path), 0, 0, "names no host", EXAMPLE)
     if ranks_per_node is not None and ranks_per_node < 1:
         problem = f"{ranks_per_node} is not a number of ranks"
         raise ArgumentError("--ranks-per-node", problem, "give 1 or more")
-    small = min(hosts, key=lambda host: host.slots)
-    if ranks_per_node is None and small.slots < max(slots.values()):
-        problem = f"the hosts have different numbers of slots ({small.name} has {small.slots})"
+    small, least = min(slots.items(), key=lambda host: host[1])
+    if ranks_per_node is None and least < max(slots.values()):
+        problem = f"the hosts have different numbers of slots ({small} has {least})"
         raise ArgumentError(str(path), problem, "give --ranks-per-node")
-    each = ranks_per_node or small.slots
-    if each > small.slots:
-        problem = f"{small.name} has slots for {small.slots} ranks, not for {each}"
+    each = ranks_per_node or least
+    if each > least:
+        problem = f"{small} has slots for {least} ranks, not for {each}"
         raise ArgumentError(str(path), problem, "give fewer --ranks-per-node, or more slots")
     if interface is not None:
         _check_interface(interface)
-    return Hosts(hosts, each, interface)
+    return Hosts(tuple(slots), each, interface)
 
 
 def check_reachable(hosts: Hosts, environment: Mapping[str, str] | None = None) -> None:
     """Run ``true`` on every other host as the launcher would; MeasurementError names those where
     it fails, after ANSWER_S seconds at the latest."""
     agent = _agent(os.environ if environment is None else environment)
-    others = [host.name for host in hosts.hosts if host.name not in _here()]
+    others = [host for host in hosts.hosts if host not in _here()]
     if others and shutil.which(agent[0]) is None:
         problem = f"{agent[0]}, which starts ranks on {others[0]}, was not found"
         raise MeasurementError(f"{problem}; install it, or put it on the PATH")

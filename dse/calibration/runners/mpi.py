@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
-from dse.calibration.runners.budget import Budget, affordable_counts, rank_costs
+from dse.calibration.runners.budget import Budget, affordable_counts, start_s, weight
 from dse.calibration.runners.hosts import check_reachable
 from dse.calibration.runners.mpi_library import SETTINGS, find_launcher, run_ranks
 from dse.calibration.runners.plan import (
@@ -60,10 +60,11 @@ def measure(plan: MeasurePlan, request: Request) -> Experiment:
         counts,
         passes,
         request.budget_s,
-        rank_costs(cores),
         lambda run, ranks: f"{ranks} ranks, run {run} of {passes}",
         request.progress,
         began,
+        lambda ranks: start_s(ranks, cores),
+        lambda ranks: weight(ranks, cores),
     )
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []
@@ -121,10 +122,10 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
         counts,
         1,
         request.budget_s,
-        rank_costs(machine.cores, started=True),
         lambda _, ranks: f"{ranks} of {me.ranks} ranks",
         request.progress if me.rank == 0 else None,
         began,
+        weight=lambda ranks: weight(ranks, machine.cores),
     )
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []

@@ -51,13 +51,6 @@ class PsPlan:
     servers: tuple[int, ...] = (1, 2)
     sizes_bytes: tuple[int, ...] = DEFAULT_SIZES
 
-    def __post_init__(self) -> None:
-        for name, counts in (("worker", self.workers), ("server", self.servers)):
-            if not counts or min(counts) < 1:
-                raise MeasurementError(f"every number of {name}s must be at least 1")
-        if any(size < FLOAT_BYTES or size % FLOAT_BYTES for size in self.sizes_bytes):
-            raise MeasurementError("every size must be a positive multiple of 4 bytes")
-
     def starts(self) -> list[tuple[int, int]]:
         """(workers, servers) of every start of the processes, the fewest first."""
         return sorted(
@@ -209,7 +202,7 @@ def run_grpc(request: Request) -> Experiment:
     """The runner 'grpc': parameter servers on this machine, or with a host for every process."""
     places = [HERE]
     if request.hosts is not None:
-        places = [Host(lead_to(host.name), host.name) for host in request.hosts.hosts]
+        places = [Host(lead_to(host), host) for host in request.hosts.hosts]
     return measure_servers(
         request, lambda plan, asked: measure_over_grpc(plan, asked, places[::-1], places)
     )

@@ -18,8 +18,6 @@ from dse.calibration.runners.budget import (
     Budget,
     affordable_groups,
     limit_s,
-    run_costs,
-    run_text,
 )
 from dse.calibration.runners.plan import MeasurePlan, Placement, allreduce_plan
 from dse.calibration.runners.processes import PACKAGES
@@ -27,7 +25,7 @@ from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment
 from dse.calibration.runners.registry import Request
-from dse.calibration.runners.torch_distributed import INSTALL, LOCAL_SHARE, Fleet
+from dse.calibration.runners.torch_distributed import INSTALL, LOCAL_SHARE, Fleet, run_text
 from dse.errors import MeasurementError
 
 START_S = 12.0  # guess of the seconds in which Ray starts, and its actors import torch
@@ -71,7 +69,9 @@ def measure_ray(
                 task |= {"local_ranks": 1, "local_rank": 0}
             records: list[TASK] = []
             turns = [tuple(counts)]
-            budget = Budget(turns, runs, budget_s, run_costs(), run_text(runs), progress, began)
+            budget = Budget(
+                turns, runs, budget_s, lambda run, _: run_text(counts, run, runs), progress, began
+            )
             for run, _, left_s in budget.turns():
                 share_s = max(left_s, LEAST_GROUP_S * len(counts) if run == 1 else 0.0)
                 task |= {"run": run, "seconds": share_s, "timeout_s": limit_s(share_s)}

@@ -20,8 +20,6 @@ from dse.calibration.runners.budget import (
     Budget,
     affordable_groups,
     limit_s,
-    run_costs,
-    run_text,
 )
 from dse.calibration.runners.plan import (
     MIN_REPETITIONS,
@@ -110,6 +108,11 @@ class Fleet:
         return found
 
 
+def run_text(counts: Sequence[int], run: int, runs: int) -> str:
+    """The text printed before each run of all rank counts at once."""
+    return f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
+
+
 def need_torch() -> None:
     """Raise MeasurementError unless this Python has torch."""
     if importlib.util.find_spec("torch") is None:
@@ -168,8 +171,7 @@ def measure_torch(
 
     def heard(record: Record) -> None:
         if record["kind"] == PASS_ON:
-            done, text = record["run"] - 1, ", ".join(map(str, counts))
-            tell(done, runs, f"{text} ranks, run {done + 1} of {runs}")
+            tell(record["run"] - 1, runs, run_text(counts, record["run"], runs))
 
     records = run_processes(
         [[*host.prefix, *command] for host in hosts[: len(shares)]],
@@ -212,7 +214,9 @@ def measure_as_rank(plan: MeasurePlan, request: Request, me: Started) -> Experim
     task |= {"timeout_s": limit_s(budget_s), "rank": me.rank, "local_rank": me.local_rank}
     records = []
     told = request.progress if me.rank == 0 else None
-    budget = Budget([tuple(counts)], runs, budget_s, run_costs(), run_text(runs), told, began)
+    budget = Budget(
+        [tuple(counts)], runs, budget_s, lambda run, _: run_text(counts, run, runs), told, began
+    )
     try:
         store = torch_worker.launcher_store(task)
         for run, _, left_s in budget.turns():

@@ -9,8 +9,8 @@ from dse.calibration.runners.budget import (
     Budget,
     affordable_counts,
     affordable_groups,
-    rank_costs,
     server_budget,
+    weight,
 )
 from dse.calibration.runners.plan import MeasurePlan
 from dse.errors import MeasurementError
@@ -46,9 +46,9 @@ def test_what_is_left_is_shared_by_weight_and_told() -> None:
         (2, 4),
         1,
         30.0,
-        rank_costs(cores=2, started=True),
         lambda run, ranks: f"{ranks} ranks, run {run}",
         lambda *what: told.append(what),
+        weight=lambda ranks: weight(ranks, 2),
     )
     shares = [(run, ranks, share_s) for run, ranks, share_s in budget.turns()]
     assert [turn[:2] for turn in shares] == [(1, 2), (1, 4)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.runners import hosts as hosting
-from dse.calibration.runners.hosts import Host, Hosts, check_reachable, read_hosts
+from dse.calibration.runners.hosts import Hosts, check_reachable, read_hosts
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.registry import Request, find_runner
@@ -32,7 +32,7 @@ def script(path: Path, *lines: str) -> str:
 def test_a_host_file_says_who_and_how_many(tmp_path: Path) -> None:
     text = "# ours\nnode1 slots=2  # fast\n\nuser@node2.lan slots=1 max_slots=4\nuser@node2.lan\n"
     found = read_hosts(written(tmp_path, text))
-    assert found.hosts == (Host("node1", 2), Host("user@node2.lan", 2))
+    assert found.hosts == ("node1", "user@node2.lan")
     assert (found.ranks_per_node, found.ranks) == (2, 4)
     assert read_hosts(written(tmp_path, text), 1).ranks == 2
 
@@ -90,7 +90,7 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
 
 
 def test_each_library_is_told_the_hosts_in_its_own_way() -> None:
-    two = Hosts((Host("a", 4), Host("b", 4)), 2, "eth1")
+    two = Hosts(("a", "b"), 2, "eth1")
     assert two.options("mpich") == ["-hosts", "a:2,b:2", "-ppn", "2", "-iface", "eth1"]
     assert two.options("openmpi")[:2] == ["--host", "a:2,b:2"]
     assert "btl_tcp_if_include" in two.options("openmpi")
@@ -103,8 +103,8 @@ def test_hosts_that_do_not_answer_are_named(
         tmp_path / "agent", 'if [ "$1" = good ]; then exit 0; fi', 'echo "no $1" >&2; exit 255'
     )
     reached = {"PRTE_MCA_plm_ssh_agent": agent}
-    check_reachable(Hosts((Host("good", 1), Host("localhost", 1)), 1), reached)
-    mixed = Hosts((Host("good", 1), Host("bad", 1), Host("worse", 1)), 1)
+    check_reachable(Hosts(("good", "localhost"), 1), reached)
+    mixed = Hosts(("good", "bad", "worse"), 1)
     with pytest.raises(MeasurementError, match=r"cannot start ranks on bad \(no bad\) and 1 more"):
         check_reachable(mixed, reached)
     with pytest.raises(MeasurementError, match=r"nowhere, which starts ranks on .*, was not found"):
@@ -116,7 +116,7 @@ def test_hosts_that_do_not_answer_are_named(
 
 
 def test_a_host_that_does_not_exist_stops_the_measurement() -> None:
-    gone = Hosts((Host("no-such-host.invalid", 1), Host("localhost", 1)), 1)
+    gone = Hosts(("no-such-host.invalid", "localhost"), 1)
     with pytest.raises(MeasurementError, match=r"no-such-host\.invalid"):
         measure(MeasurePlan(ranks=(2,)), Request(20.0, hosts=gone))
 

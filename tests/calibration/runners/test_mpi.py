@@ -24,22 +24,6 @@ def test_a_hopeless_budget_is_refused_before_anything_starts() -> None:
         measure(MeasurePlan(), Request(2.0))
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"ranks": (1, 2)},
-        {"ranks": ()},
-        {"sizes_bytes": (6,)},
-        {"algorithms": ("magic",)},
-        {"primitives": ("shout",)},
-        {"algorithms": (), "primitives": ()},
-    ],
-)
-def test_a_bad_plan_is_refused(bad: dict[str, tuple[object, ...]]) -> None:
-    with pytest.raises(MeasurementError):
-        MeasurePlan(**bad)
-
-
 def test_sizes_the_library_would_run_with_another_algorithm_are_left_out() -> None:
     cells = MeasurePlan(sizes_bytes=(8, 32), primitives=()).cells(8)
     assert [(name, size) for name, _, size in cells] == [

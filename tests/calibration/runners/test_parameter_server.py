@@ -42,12 +42,6 @@ def test_tensors_go_where_the_model_assumes(servers: int) -> None:
         assert max(shards) * servers / size == pytest.approx(shard_imbalance(tensors, servers))
 
 
-@pytest.mark.parametrize("bad", [{"workers": ()}, {"servers": (0, 1)}, {"sizes_bytes": (6,)}])
-def test_a_bad_plan_is_refused(bad: dict[str, tuple[int, ...]]) -> None:
-    with pytest.raises(MeasurementError):
-        PsPlan(**bad)
-
-
 @pytest.mark.parametrize("budget_s", [0.5, 0.0, -1.0, float("nan")])
 def test_a_hopeless_budget_is_refused_before_anything_starts(budget_s: float) -> None:
     with pytest.raises(MeasurementError, match="budget_s"):
