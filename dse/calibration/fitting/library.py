@@ -6,7 +6,7 @@ See :mod:`dse.model.aggregation.measured_library`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,8 +14,13 @@ from scipy.optimize import nnls
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
-from dse.calibration.fitting.design_matrix import Rows, over_runs
-from dse.calibration.fitting.step_cost import HUBER, relative_error
+from dse.calibration.fitting.step_cost import (
+    HUBER,
+    Rows,
+    error_quantiles,
+    over_runs,
+    relative_error,
+)
 from dse.calibration.library_part import LibraryFit
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE
 from dse.errors import MeasurementError
@@ -46,24 +51,6 @@ NOTHING_S = 1e-18  # a solver's noise: less than a second per exabyte
 # Devices whose NVSwitch adds (NVLink SHARP); four such GPUs without a switch do not reach it.
 ADDING_SWITCHES = ("h100", "h200", "b200", "b300")
 NO_SWITCH = ("gh200", "pcie", "nvl")
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A fitted library cost, and seconds of the rows as it and held-out fits predict them.
-
-    low, high: 5 % and 95 % of every coefficient over the draws, (columns,). held_out_sizes: rows as
-    predicted without every other size; held_out_ranks: without their rank count, NaN where there is
-    one only. All (rows,).
-    """
-
-    rows: Rows
-    cost: LibraryCost
-    low: Array
-    high: Array
-    fitted: Array
-    held_out_sizes: Array
-    held_out_ranks: Array
 
 
 def edges_for(message_bytes: Array) -> tuple[float, ...]:
@@ -233,35 +220,17 @@ def held_out(rows: Rows, masks: Iterable[Mask], family: str, nvls: bool) -> Arra
     return result
 
 
-def fit_library(rows: Rows, family: str, nvls: bool) -> Fitted:
-    """Fit the rows of one library on one system, one per (ranks, ranks per node, bytes).
-
-    family: mpi or nccl. nvls: whether a switch inside the node adds.
-    """
-    cost = best_cost(rows, family, nvls)
-    matrix = design(rows, cost.composition, cost.edges_bytes)
+def _interval(rows: Rows, cost: LibraryCost) -> tuple[Array, Array]:
+    """5 % and 95 % of every coefficient over refits of rows drawn anew, (columns,) each."""
+    matrix, edges = design(rows, cost.composition, cost.edges_bytes), len(cost.edges_bytes)
     random = np.random.default_rng(SEED)
     drawn = []
     for _ in range(DRAWS):
         index = random.choice(rows.ranks.size, rows.ranks.size)
         noise = np.exp(NOISE * random.standard_normal(index.size))
-        drawn.append(solve(matrix[index], rows.seconds[index] * noise, len(cost.edges_bytes)))
-    draws = np.array(drawn)
-    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
-    order = np.unique(rows.message_bytes, return_inverse=True)[1]
-    inner = (order > 0) & (order < order.max())
-    folds = [inner & (order % SIZE_FOLDS == fold) for fold in range(SIZE_FOLDS)]
-    counts = np.unique(rows.ranks)
-    groups = [rows.ranks == count for count in counts] if counts.size > 1 else []
-    return Fitted(
-        rows,
-        cost,
-        low,
-        high,
-        np.asarray(matrix @ np.array(cost.coefficients)),
-        held_out(rows, folds, family, nvls),
-        held_out(rows, groups, family, nvls),
-    )
+        drawn.append(solve(matrix[index], rows.seconds[index] * noise, edges))
+    low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
+    return np.minimum(low, cost.coefficients), np.maximum(high, cost.coefficients)
 
 
 def adds_in_switch(devices: Sequence[str]) -> bool:
@@ -273,9 +242,11 @@ def adds_in_switch(devices: Sequence[str]) -> bool:
     )
 
 
-def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFit, Fitted]:
+def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFit, Rows, Array]:
     """Fit the rows of ``samples``, all of one library on one system.
 
+    Also returns what was fitted, one row per (ranks, ranks per node, bytes), and these as predicted
+    by fits without their rank count; without every other size, where there is one rank count.
     Raises MeasurementError for fewer than LEAST_SIZES sizes, and for links of several speeds.
     """
     typical = over_runs(rows)
@@ -294,58 +265,60 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
         )
     family: Literal["mpi", "nccl"] = "nccl" if samples[0].transport == "nccl" else "mpi"
     nvls = family == "nccl" and adds_in_switch([sample.device for sample in samples])
-    fitted = fit_library(typical, family, nvls)
-    by_ranks = bool(np.any(np.isfinite(fitted.held_out_ranks)))
-    held_out = fitted.held_out_ranks if by_ranks else fitted.held_out_sizes
-    error, size_error = _errors(held_out, typical), _errors(fitted.held_out_sizes, typical)
-    textbook = _errors(_textbook(typical, by_ranks), typical)
-    composition = fitted.cost.composition
-    per_octave, per_octave_local = _per_octave(fitted)
-    local = typical.ranks_per_node
-    return LibraryFit(
+    cost = best_cost(typical, family, nvls)
+    low, high = _interval(typical, cost)
+    order = np.unique(typical.message_bytes, return_inverse=True)[1]
+    inner = (order > 0) & (order < order.max())
+    folds = [inner & (order % SIZE_FOLDS == fold) for fold in range(SIZE_FOLDS)]
+    without_size = held_out(typical, folds, family, nvls)
+    counts = np.unique(typical.ranks)
+    groups = [typical.ranks == count for count in counts] if counts.size > 1 else []
+    without_count = held_out(typical, groups, family, nvls)
+    by_ranks = bool(np.any(np.isfinite(without_count)))
+    left_out = without_count if by_ranks else without_size
+    seconds = typical.seconds
+    error = error_quantiles(left_out, seconds)
+    textbook = error_quantiles(_textbook(typical, by_ranks), seconds)
+    per_octave, per_octave_local = _per_octave(typical, without_count)
+    composition, local = cost.composition, typical.ranks_per_node
+    fitted = design(typical, composition, cost.edges_bytes) @ np.array(cost.coefficients)
+    fit = LibraryFit(
         family=family,
         chunk_bytes=composition.chunk_bytes,
         ring_from_bytes=composition.ring_from_bytes,
         sharing=composition.sharing,
         nvls=composition.nvls,
         rails=composition.rails,
-        edges_bytes=fitted.cost.edges_bytes,
-        coefficients=_rounded(fitted.cost.coefficients),
-        low=_rounded(np.minimum(fitted.low, fitted.cost.coefficients)),
-        high=_rounded(np.maximum(fitted.high, fitted.cost.coefficients)),
-        anchors=fitted.cost.anchors,
+        edges_bytes=cost.edges_bytes,
+        coefficients=_rounded(cost.coefficients),
+        low=_rounded(low),
+        high=_rounded(high),
+        anchors=cost.anchors,
         ranks_per_node=(int(local.min()), int(local.max())),
         held_out="ranks" if by_ranks else "sizes",
         error=error[0],
         error_p90=error[1],
-        size_error_p90=size_error[1],
+        size_error_p90=error_quantiles(without_size, seconds)[1],
         textbook_error=textbook[0],
         textbook_error_p90=textbook[1],
-        residual=_errors(fitted.fitted, typical)[0],
+        residual=error_quantiles(fitted, seconds)[0],
         per_octave=per_octave,
         per_octave_local=per_octave_local,
-    ), fitted
+    )
+    return fit, typical, left_out
 
 
 def _rounded(values: Sequence[float] | Array) -> tuple[float, ...]:
     return tuple(rounded(float(v), 5) if v > NOTHING_S else 0.0 for v in values)
 
 
-def _errors(predicted: Array, rows: Rows) -> tuple[float, float]:
-    errors = relative_error(predicted, rows.seconds)
-    known = errors[np.isfinite(errors)]
-    if not known.size:
-        return 0.0, 0.0
-    return rounded(float(np.median(known)), 4), rounded(float(np.quantile(known, 0.9)), 4)
-
-
-def _per_octave(fitted: Fitted) -> tuple[float, float]:
+def _per_octave(rows: Rows, predicted: Array) -> tuple[float, float]:
     """Spread per doubling of nodes, and of ranks per node, where the others foretell the ends.
 
     The layouts of the least and of the largest rank count, each against the nearest layout of
     another count, which decides which of the two it tells about. PER_OCTAVE where none does.
+    predicted: seconds without the row's rank count, NaN where there is none, (rows,).
     """
-    rows, predicted = fitted.rows, fitted.held_out_ranks
     layout = np.log2(np.stack([rows.nodes, np.minimum(rows.ranks, rows.ranks_per_node)]))
     found: tuple[list[float], list[float]] = ([], [])
     for end in (rows.ranks.min(), rows.ranks.max()):

@@ -19,9 +19,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.calibration.files import rounded
-from dse.calibration.fitting.design_matrix import Designed, Rows, over_runs
-from dse.calibration.fitting.step_cost import error_quantiles, held_out_s, robust_nnls
+from dse.calibration.fitting.step_cost import (
+    Designed,
+    Rows,
+    error_quantiles,
+    fitted_s,
+    forward_edges,
+    held_out_logs,
+    held_out_s,
+    over_runs,
+    robust_nnls,
+    significant,
+)
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.node_cost import unit_costs
 from dse.errors import MeasurementError
@@ -30,7 +39,6 @@ from dse.model.arrays import Array
 from dse.model.links import FREE, Link, Network, StepCost
 
 CANDIDATES = tuple(4.0**k for k in range(6, 12))  # 4 KiB .. 4 MiB
-MAX_EDGES = 3
 SIZE_FOLDS = 3
 MIN_GAIN = 0.03  # an edge must cut the cross-validated error by this share
 
@@ -93,14 +101,6 @@ def _price(rows: Rows, network: Network) -> Array:
     return price(rows.ranks, rows.ranks_per_node, rows.message_bytes, network)
 
 
-def fitted_s(train: Designed, test: Designed, edges: tuple[float, ...]) -> Array:
-    """Seconds of the rows of ``test`` as predicted by a fit on ``train``: (rows,)."""
-    matrix, known = train.design(edges)
-    coefficients = robust_nnls(matrix, train.rows.seconds, known, train.rows.noise)
-    matrix, known = test.design(edges)
-    return np.asarray(matrix @ coefficients + known)
-
-
 def choose_edges(designed: Designed) -> tuple[float, ...]:
     """The edges by forward selection, which decides by the error in log of held-out sizes.
 
@@ -111,21 +111,9 @@ def choose_edges(designed: Designed) -> tuple[float, ...]:
     folds = _size_folds(designed.rows)
 
     def error(edges: tuple[float, ...]) -> float:
-        predicted = held_out_s(designed, folds, lambda a, b: fitted_s(a, b, edges))
-        missed = np.abs(np.log(np.maximum(predicted, 1e-12) / designed.rows.seconds))
-        return float(np.mean(np.minimum(missed, 1.0)))
+        return float(np.mean(np.minimum(held_out_logs(designed, folds, edges), 1.0)))
 
-    known_edges: tuple[float, ...] = ()
-    best = error(known_edges)
-    while len(known_edges) < MAX_EDGES:
-        options = [
-            tuple(sorted((*known_edges, edge))) for edge in CANDIDATES if edge not in known_edges
-        ]
-        found, edges = min((error(option), option) for option in options)
-        if found > (1 - MIN_GAIN) * best:
-            break
-        best, known_edges = found, edges
-    return known_edges
+    return forward_edges(CANDIDATES, error, MIN_GAIN)
 
 
 def _size_folds(rows: Rows) -> Array:
@@ -160,17 +148,17 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
     textbook = held_out_s(designed, groups, _textbook)
     error = error_quantiles(held_out, typical.seconds)
     plain = error_quantiles(textbook, typical.seconds)
-    numbers = [rounded(float(value), 5) for value in values]
+    numbers = significant(values)
     local = np.minimum(typical.ranks, typical.ranks_per_node)
     own = 1.0 if np.any(np.isfinite(typical.link_bytes_per_s)) else 0.0
     speeds = typical.link_bytes_per_s[np.isfinite(typical.link_bytes_per_s)]
     fit = NetworkFit(
         latency_s=numbers[0],
-        s_per_byte=tuple(numbers[1 : 1 + slopes]),
+        s_per_byte=numbers[1 : 1 + slopes],
         edges_bytes=edges,
-        jump_s=tuple(numbers[1 + slopes : 2 * slopes]),
+        jump_s=numbers[1 + slopes : 2 * slopes],
         wire_factor=tuple(own + beyond for beyond in numbers[2 * slopes : 3 * slopes]),
-        wire_jump_bytes=tuple(numbers[3 * slopes :]),
+        wire_jump_bytes=numbers[3 * slopes :],
         link_bytes_per_s=(float(speeds.min(initial=np.inf)), float(speeds.max(initial=0.0)))
         if speeds.size
         else (0.0, 0.0),

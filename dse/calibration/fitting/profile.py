@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.calibration.compute_part import ComputeFit, compute_parts
+from dse.calibration.compute_part import compute_parts
 from dse.calibration.experiment import (
     ALLREDUCE,
     Experiment,
@@ -20,12 +20,11 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.files import rounded
 from dse.calibration.fitting.agreement import RUNS_OF_A_FILE, check_agreement
-from dse.calibration.fitting.design_matrix import Rows, rows_of, step_bytes
 from dse.calibration.fitting.exchanges import OPERATIONS, fit_exchanges
-from dse.calibration.fitting.library import Fitted, fit_automatic
+from dse.calibration.fitting.library import fit_automatic
 from dse.calibration.fitting.network import Known, fit_network
 from dse.calibration.fitting.servers import server_parts
-from dse.calibration.fitting.step_cost import StepFit, fit_step, relative_error, textbook_held_out_s
+from dse.calibration.fitting.step_cost import Rows, fit_step, rows_of, step_bytes
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import NO_TRANSPORT, POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServersFit
@@ -72,7 +71,6 @@ def fit_experiments(
     ]
     samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
     ps, compute = server_parts(experiments), compute_parts(experiments)
-    blocks = block_rates(experiments)
     exchanges = fit_exchanges(every)
     if not (samples or ps or compute or exchanges):
         raise MeasurementError(f"{where}: {_nothing_to_fit(every)}")
@@ -81,14 +79,26 @@ def fit_experiments(
     published = all(e.machine is None for e in experiments)
     servers = [s for s in every if s.servers and s.verified]
     noted = check_agreement(samples, where, published) + check_agreement(servers, where, False)
+    about = _about(experiments, name, digest)
     if samples:
-        profile = replace(
-            _profile(experiments, samples, name, digest), ps=ps, compute=compute, throughput=blocks
-        )
+        profile = _profile(experiments, samples, about)
+    elif ps:
+        profile = _of_servers(about, *next(iter(ps.items())))
+    elif sent:
+        profile = _of_operations(about, sent)
     else:
-        about = _about(experiments, name, digest)
-        profile = replace(bare_profile(experiments, about, ps, compute, sent), throughput=blocks)
-    return replace(profile, exchanges=exchanges, assumed=(*profile.assumed, *noted))
+        first = compute[0]
+        made_by = {"library": first.library, "version": first.version, "device": first.device}
+        profile = silent_profile(**about, **made_by)
+    return replace(
+        profile,
+        ps=ps,
+        compute=compute,
+        throughput=block_rates(experiments),
+        exchanges=exchanges,
+        assumed=(*profile.assumed, *noted),
+        system=profile.system or experiments[0].name,
+    )
 
 
 def _nothing_to_fit(every: Sequence[Measurement]) -> str:
@@ -151,10 +161,10 @@ def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measu
 
 
 def _profile(
-    experiments: Sequence[Experiment], samples: Sequence[Measurement], name: str, digest: str
+    experiments: Sequence[Experiment], samples: Sequence[Measurement], about: Mapping[str, Any]
 ) -> Profile:
-    first, sample = experiments[0], samples[0]
-    about = _about(experiments, name, digest)
+    """A profile of allreduce."""
+    sample = samples[0]
     told = any(e.machine is not None for e in experiments)
     cores = about["cores"] if told else max(s.ranks_per_node for s in samples)
     gamma = about["gamma_s_per_byte"]
@@ -165,8 +175,9 @@ def _profile(
     fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
     automatic = None
     if automatic_samples:
-        automatic, fitted = fit_automatic(automatic_samples, rows_of(automatic_samples, cores))
-        points += _points(AUTO, fitted.rows, _held_out(fitted))
+        mine = rows_of(automatic_samples, cores)
+        automatic, typical, held_out = fit_automatic(automatic_samples, mine)
+        points += _points(AUTO, typical, held_out)
     network = {}
     shared = about["cores"] if any(e.shared_cores for e in experiments) else None
     for algorithm in sorted({s.algorithm for s in between}):
@@ -205,7 +216,7 @@ def _profile(
         points=tuple(points),
         auto=automatic,
         network=network,
-        system=sample.system or first.name,
+        system=sample.system,
         device=sample.device,
         link_bytes_per_s=links.pop() if len(links) == 1 else None,
     )  # fmt: skip
@@ -219,15 +230,13 @@ def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
         mine = rows.take(rows.algorithm == algorithm)
         if np.unique(mine.ranks).size < 2 or np.unique(mine.message_bytes).size < 3:
             continue  # it is priced by the pool, like one that was not measured
-        fitted = fit_step(mine, gamma)
-        fits[algorithm] = _fit_record(fitted, gamma)
-        points += _points(algorithm, fitted.rows, fitted.held_out)
+        fits[algorithm], typical, held_out = fit_step(mine, gamma)
+        points += _points(algorithm, typical, held_out)
     if not fits:
         needs = "no algorithm was measured at two or more rank counts and three or more sizes"
         raise MeasurementError(f"{needs}; give more logs, or measure with a larger --budget")
     several = np.unique(rows.algorithm).size > 1
-    pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")
-    fits[POOLED] = _fit_record(pooled, gamma)
+    fits[POOLED], *_ = fit_step(rows, gamma, group="algorithm" if several else "ranks")
     return fits, points
 
 
@@ -244,37 +253,6 @@ def _machine(machine: Machine | None) -> dict[str, str]:
     }
 
 
-def _held_out(fitted: Fitted) -> Array:
-    """By rank count where several were measured, else by size."""
-    by_ranks = fitted.held_out_ranks
-    return by_ranks if np.any(np.isfinite(by_ranks)) else fitted.held_out_sizes
-
-
-def _fit_record(fitted: StepFit, gamma: float) -> Fit:
-    rows = fitted.rows
-    held_out = relative_error(fitted.held_out, rows.seconds)
-    textbook = relative_error(textbook_held_out_s(rows, gamma), rows.seconds)
-    values = [rounded(float(value), 5) for value in fitted.coefficients]
-    slopes = 2 + len(fitted.edges_bytes)
-    return Fit(
-        latency_s=values[0],
-        s_per_byte=tuple(values[1:slopes]),
-        edges_bytes=fitted.edges_bytes,
-        jump_s=tuple(values[slopes:-1]),
-        switch_s=values[-1],
-        error=_quantile(held_out, 0.5),
-        error_p90=_quantile(held_out, 0.9),
-        textbook_error=_quantile(textbook, 0.5),
-        textbook_error_p90=_quantile(textbook, 0.9),
-        residual=_quantile(relative_error(fitted.fitted, rows.seconds), 0.5),
-        draws=tuple(tuple(rounded(float(x), 4) for x in draw) for draw in fitted.draws),
-    )
-
-
-def _quantile(errors: Array, level: float) -> float:
-    return rounded(float(np.quantile(errors, level)), 4)
-
-
 def _points(algorithm: str, rows: Rows, held_out: Array) -> list[Point]:
     columns = zip(
         rows.ranks, rows.message_bytes, rows.seconds, held_out, rows.ranks_per_node, strict=True
@@ -286,48 +264,31 @@ def _points(algorithm: str, rows: Rows, held_out: Array) -> list[Point]:
     ]  # fmt: skip
 
 
-def bare_profile(
-    experiments: Sequence[Experiment],
-    about: Mapping[str, Any],
-    ps: Mapping[str, ServersFit],
-    compute: Sequence[ComputeFit],
-    sent: Sequence[Measurement] = (),
-) -> Profile:
-    """A profile without allreduce, of parameter servers, compute speed or other operations.
+def _of_operations(about: Mapping[str, Any], sent: Sequence[Measurement]) -> Profile:
+    """A profile of other operations of ranks alone."""
+    first, sizes = max(sent, key=lambda s: s.nodes), [float(s.bytes) for s in sent]
+    ends, counts = (min(sizes), max(sizes)), [s.ranks for s in sent]
+    return Profile(
+        **about, transport=first.transport, library=first.library, version=first.version,
+        link=first.link, ranks=(min(counts), max(counts)), message_bytes=ends, step_bytes=ends,
+        max_nodes=first.nodes, split="assumed", split_reason=ONE_LINK_REASON, fits={},
+        points=(), system=first.system, device=first.device,
+        link_bytes_per_s=first.link_bytes_per_s,
+    )  # fmt: skip
 
-    about: the fields that every profile takes from its experiments. Ranks are the workers, messages
-    their gradients; all 1 where nothing was sent. sent: measurements of other operations.
-    """
-    parts = list(ps.items())
-    if sent and not parts:
-        first, sizes = max(sent, key=lambda s: s.nodes), [float(s.bytes) for s in sent]
-        ends, counts = (min(sizes), max(sizes)), [s.ranks for s in sent]
-        return Profile(
-            **about, transport=first.transport, library=first.library, version=first.version,
-            link=first.link, ranks=(min(counts), max(counts)), message_bytes=ends, step_bytes=ends,
-            max_nodes=first.nodes, split="assumed", split_reason=ONE_LINK_REASON, fits={},
-            points=(), compute=tuple(compute), system=first.system or experiments[0].name,
-            device=first.device, link_bytes_per_s=first.link_bytes_per_s,
-        )  # fmt: skip
-    if not parts:
-        fastest = compute[0]
-        return silent_profile(
-            **about, library=fastest.library, version=fastest.version, compute=tuple(compute),
-            system=experiments[0].name, device=fastest.device,
-        )  # fmt: skip
-    transport, part = parts[0]
+
+def _of_servers(about: Mapping[str, Any], transport: str, part: ServersFit) -> Profile:
+    """A profile without allreduce: ranks are the workers, messages their gradients."""
     low, high = part.message_bytes
-    slowest, fastest_link = part.link_bytes_per_s
-    several = 0 < slowest < fastest_link
+    slowest, fastest = part.link_bytes_per_s
+    several = 0 < slowest < fastest
     return Profile(
         **about, transport=transport, library=part.library, version=part.version, link=part.link,
         ranks=part.workers, message_bytes=part.message_bytes,
         step_bytes=(max(low / part.servers[1], 1.0), high), max_nodes=part.max_nodes,
         split="measured" if several else "assumed",
         split_reason=SERVERS_ON_SEVERAL_LINKS if several else SERVERS_ON_ONE_LINK,
-        fits={}, points=(), ps=ps,
-        compute=tuple(compute), system=experiments[0].name,
-        link_bytes_per_s=slowest if slowest and slowest == fastest_link else None,
+        fits={}, points=(), link_bytes_per_s=slowest if slowest and slowest == fastest else None,
     )  # fmt: skip
 
 

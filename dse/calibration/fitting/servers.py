@@ -7,7 +7,7 @@ bottleneck.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -18,8 +18,10 @@ from dse.calibration.fitting.step_cost import (
     DRAWS,
     SEED,
     error_quantiles,
+    held_out_s,
     relative_error,
     robust_nnls,
+    significant,
 )
 from dse.calibration.ps_part import PS, ServerPoint, ServersFit
 from dse.errors import MeasurementError
@@ -141,7 +143,7 @@ def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
         edge = choose_edge(train, cores)
         return predict_ps(test, edge, cores, solve_ps(train, edge, cores))
 
-    held_out = np.stack([left_out_s(rows, counts, whole) for counts in kinds])
+    held_out = np.stack([held_out_s(rows, counts, whole) for counts in kinds])
     edge = choose_edge(rows, cores)
     return PsFit(rows, cores, edge, solve_ps(rows, edge, cores), held_out)
 
@@ -149,17 +151,6 @@ def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
 def counts_of(rows: PsRows) -> list[Array]:
     """The columns of workers and of servers that hold more than one number, each (rows,)."""
     return [counts for counts in (rows.workers, rows.servers) if np.unique(counts).size > 1]
-
-
-def left_out_s(
-    rows: PsRows, counts: Array, fit_and_predict: Callable[[PsRows, PsRows], Array]
-) -> Array:
-    """Seconds of the rows of every count as a fit on all others predicts them, (rows,)."""
-    predicted = np.empty_like(rows.seconds)
-    for count in np.unique(counts):
-        test = counts == count
-        predicted[test] = fit_and_predict(rows.take(~test), rows.take(test))
-    return predicted
 
 
 def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
@@ -239,12 +230,12 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
     rows, held_out = fitted.rows, fitted.held_out_s
     speeds = [s.link_bytes_per_s or 0.0 for s in samples]
     first = max(samples, key=lambda s: s.nodes)
-    plain = np.stack([left_out_s(rows, counts, _textbook) for counts in counts_of(rows)])
+    plain = np.stack([held_out_s(rows, counts, _textbook) for counts in counts_of(rows)])
     errors = [error_quantiles(found, rows.seconds) for found in (held_out, plain)]
     return ServersFit(
         library=first.library,
         version=first.version,
-        costs=_rounded(fitted.coefficients),
+        costs=significant(fitted.coefficients),
         edge_bytes=None if np.isinf(fitted.edge_bytes) else fitted.edge_bytes,
         cores=cores,
         workers=(int(rows.workers.min()), int(rows.workers.max())),
@@ -258,7 +249,7 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
         textbook_error=errors[1][0],
         textbook_error_p90=errors[1][1],
         residual=error_quantiles(fitted.predict_s(rows), rows.seconds)[0],
-        draws=tuple(_rounded(draw) for draw in bootstrap(fitted)),
+        draws=tuple(significant(draw) for draw in bootstrap(fitted)),
         points=tuple(_points(rows, held_out[0])),
     )
 
@@ -311,7 +302,3 @@ def _points(rows: PsRows, held_out: Array) -> list[ServerPoint]:
                     rounded(1.0 / float(wire)) if wire > 0 else None)
         for m, p, size, t, h, wire in columns
     ]  # fmt: skip
-
-
-def _rounded(costs: Array) -> tuple[float, ...]:
-    return tuple(rounded(float(cost), 5) for cost in costs)

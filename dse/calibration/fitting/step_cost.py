@@ -1,17 +1,183 @@
-"""Fits the cost of one step to measurements, with its uncertainty and its held-out error."""
+"""Fits the cost of one step to measurements, with its uncertainty and its held-out error.
+
+Allreduce times are linear functions of that cost. Their matrix is built by pricing unit step costs
+with the functions of :mod:`dse.model.aggregation.algorithms`, so the code that predicts is the code
+that was fitted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
-from dse.calibration.fitting.design_matrix import Designed, Rows, designed, over_runs
-from dse.model.arrays import Array
+from dse.calibration.node_cost import allreduce_s, contention, switches, unit_costs
+from dse.calibration.profile import Fit
+from dse.model.aggregation.algorithms import ALGORITHMS, node_count
+from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.links import FREE
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Measurements as columns, all of shape (rows,).
+
+    algorithm: names. run: which start of the ranks. ranks, ranks_per_node, message_bytes, seconds
+    (median). noise: standard error of the median over the median. contention: see
+    :func:`contention`. link_bytes_per_s: of a node's link to others, NaN where unknown.
+    """
+
+    algorithm: np.ndarray[tuple[int], np.dtype[np.str_]]
+    run: Array
+    ranks: Array
+    ranks_per_node: Array
+    message_bytes: Array
+    seconds: Array
+    noise: Array
+    contention: Array
+    link_bytes_per_s: Array
+
+    @property
+    def nodes(self) -> Array:
+        """Nodes of each row."""
+        return node_count(self.ranks, self.ranks_per_node)
+
+    def take(self, index: ArrayLike) -> Rows:
+        """The rows of a mask or an index array."""
+        return Rows(*(getattr(self, column.name)[index] for column in fields(self)))
+
+
+def rows_of(samples: Sequence[Measurement], cores: int) -> Rows:
+    """The verified samples as columns, one row per run."""
+    kept = [s for s in samples if s.verified]
+
+    def column(values: Iterable[float]) -> Array:
+        return np.array(list(values), dtype=np.float64)
+
+    local = column(s.ranks_per_node for s in kept)
+    return Rows(
+        algorithm=np.array([s.algorithm for s in kept]),
+        run=column(s.run for s in kept),
+        ranks=column(s.ranks for s in kept),
+        ranks_per_node=local,
+        message_bytes=column(s.bytes for s in kept),
+        seconds=column(s.median_s for s in kept),
+        noise=column((s.median_error_s or 0.0) / s.median_s for s in kept),
+        contention=contention(local, cores),
+        link_bytes_per_s=column(s.link_bytes_per_s or np.nan for s in kept),
+    )
+
+
+def over_runs(rows: Rows) -> Rows:
+    """One row per (algorithm, ranks, bytes): the median over its runs.
+
+    noise: standard error of that median over it. Of several runs it is the larger of the noise
+    inside them and their spread (in logs, over the root of their number), because two starts of
+    the same thing differ more than the repetitions of one.
+    """
+    # By key, then by time: the median of a group is then at its middle.
+    link = np.nan_to_num(rows.link_bytes_per_s)
+    names = np.unique(rows.algorithm, return_inverse=True)[1]
+    keys = np.stack([rows.message_bytes, link, rows.ranks_per_node, rows.ranks, names])
+    order = np.lexsort((rows.seconds, *keys))
+    rows, keys = rows.take(order), keys[:, order]
+    new = np.ones(rows.ranks.size, dtype=bool)
+    new[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+    first = np.flatnonzero(new)
+    count = np.diff(first, append=rows.ranks.size)
+    median = (rows.seconds[first + (count - 1) // 2] + rows.seconds[first + count // 2]) / 2
+    log = np.log(rows.seconds)
+    mean = np.add.reduceat(log, first) / count
+    square = np.add.reduceat((log - np.repeat(mean, count)) ** 2, first) / count
+    inside = np.sqrt(np.add.reduceat(rows.noise**2, first)) / count
+    kept = rows.take(first)
+    return replace(kept, seconds=median, noise=np.maximum(inside, np.sqrt(square / count)))
+
+
+@dataclass(frozen=True)
+class Designed:
+    """Rows to be fitted, with their part of a design that is computed once for all.
+
+    designs: of all rows, for some edges: seconds per unit of every coefficient, (rows, columns),
+    and seconds that need no fit, (rows,). at: positions of these rows among all, (rows,).
+    """
+
+    rows: Rows
+    designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
+    at: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls, rows: Rows, designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
+    ) -> Designed:
+        """All rows; however often some edges are tried, their design is computed once."""
+        return cls(rows, cache(designs), np.arange(rows.ranks.size))
+
+    def take(self, which: Mask) -> Designed:
+        """Some of these rows."""
+        return Designed(self.rows.take(which), self.designs, self.at[which])
+
+    def design(self, edges: tuple[float, ...]) -> tuple[Array, Array]:
+        """Of these rows."""
+        matrix, known = self.designs(edges)
+        return matrix[self.at], known[self.at]
+
+
+def design_matrix(rows: Rows, edges_bytes: Sequence[float]) -> Array:
+    """Seconds of every row per unit of every coefficient, contention included.
+
+    edges_bytes: where the cost of a step changes its slope.
+
+    Shape (rows, columns + 1): the columns of :func:`unit_costs`, then seconds per switch.
+    """
+    basis, cut = unit_costs(edges_bytes), 2 + 2 * len(edges_bytes)
+    matrix = np.empty((rows.ranks.size, cut + 1))
+    for name in np.unique(rows.algorithm):
+        mine = rows.algorithm == name
+        seconds = allreduce_s(name, rows.ranks[mine], rows.message_bytes[mine], basis, 0.0)
+        matrix[mine, :cut] = seconds.T
+    steps = matrix[:, 0].copy()  # a unit of latency counts the steps
+    matrix[:, :cut] *= rows.contention[:, None]
+    matrix[:, cut] = steps * switches(rows.contention)
+    return matrix
+
+
+def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
+    """Seconds of every row that go into the reduction itself, contention included: (rows,)."""
+    seconds = np.empty(rows.ranks.size)
+    for name in np.unique(rows.algorithm):
+        mine = rows.algorithm == name
+        n, m = rows.ranks[mine], rows.message_bytes[mine]
+        seconds[mine] = allreduce_s(name, n, m, FREE, gamma_s_per_byte)
+    return seconds * rows.contention
+
+
+def designed(rows: Rows, gamma_s_per_byte: float) -> Designed:
+    """The rows with their :func:`design_matrix` and :func:`reduction_s`."""
+    known = reduction_s(rows, gamma_s_per_byte)
+    return Designed.of(rows, lambda edges: (design_matrix(rows, edges), known))
+
+
+def step_bytes(rows: Rows) -> Array:
+    """Bytes of the smallest and largest step of each row: (2, rows).
+
+    Of an algorithm that the library chose itself, which is unknown: halving-doubling's, the widest.
+    """
+    found = np.zeros((2, len(rows.ranks)))
+    for name in np.unique(rows.algorithm):
+        mine = rows.algorithm == name
+        n, m = rows.ranks[mine], rows.message_bytes[mine]
+        ran = ALGORITHMS.get(str(name), ALGORITHMS["halving-doubling"])
+        found[:, mine] = ran.step_bytes(n, m)
+    return found
+
 
 CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
 MAX_EDGES = 3
@@ -20,23 +186,6 @@ HUBER = 1.345  # residuals beyond this many scales lose weight (95 % efficient: 
 ROUNDS = 20
 DRAWS = 100
 SEED = 20240
-
-
-@dataclass(frozen=True)
-class StepFit:
-    """A fitted step cost: coefficients as design_matrix orders them, all >= 0.
-
-    rows: what was fitted, one per (algorithm, ranks, bytes).
-    draws: (DRAWS, columns), bootstrap replicas. fitted, held_out: seconds of every row as the
-    whole fit and as the fit without the row's group predict it, (rows,).
-    """
-
-    rows: Rows
-    edges_bytes: tuple[float, ...]
-    coefficients: Array
-    draws: Array
-    fitted: Array
-    held_out: Array
 
 
 def relative_nnls(given: Designed, edges_bytes: tuple[float, ...]) -> Array:
@@ -87,20 +236,39 @@ def predict_rows(given: Designed, coefficients: Array, edges_bytes: tuple[float,
     return np.asarray(matrix @ coefficients + known)
 
 
-def held_out_s(
-    given: Designed, groups: Array, fit_and_predict: Callable[[Designed, Designed], Array]
-) -> Array:
-    """Seconds of every group as a fit on all others predicts them: (rows,), NaN for a lone group.
+def fitted_s(train: Designed, test: Designed, edges_bytes: tuple[float, ...]) -> Array:
+    """Seconds of the rows of ``test`` as predicted by a fit on ``train``: (rows,)."""
+    return predict_rows(test, relative_nnls(train, edges_bytes), edges_bytes)
 
-    groups: the group of each row, (rows,). fit_and_predict: fits the rows of its first argument,
-    and predicts the seconds of those of its second.
+
+class Columns(Protocol):
+    """Rows to be fitted."""
+
+    def take(self, which: Mask) -> Self: ...
+
+
+Kept = TypeVar("Kept", bound=Columns)
+
+
+def held_out_s(given: Kept, groups: Array, fit_and_predict: Callable[[Kept, Kept], Array]) -> Array:
+    """Seconds of every group as a fit on all others predicts them: (rows,).
+
+    A lone group is predicted by its own fit. groups: the group of each row, (rows,).
+    fit_and_predict: fits the rows of its first argument, and predicts the seconds of those of its
+    second.
     """
-    result = np.full(groups.size, np.nan)
-    names = np.unique(groups)
-    for name in names if names.size > 1 else ():
+    result, names = np.empty(groups.size), np.unique(groups)
+    for name in names:
         test = groups == name
-        result[test] = fit_and_predict(given.take(~test), given.take(test))
+        train = ~test if names.size > 1 else test
+        result[test] = fit_and_predict(given.take(train), given.take(test))
     return result
+
+
+def held_out_logs(given: Designed, groups: Array, edges_bytes: tuple[float, ...]) -> Array:
+    """Absolute log ratios of held-out groups, symmetric in over- and under-shooting: (rows,)."""
+    predicted = held_out_s(given, groups, lambda a, b: fitted_s(a, b, edges_bytes))
+    return np.asarray(np.abs(np.log(np.maximum(predicted, 1e-12) / given.rows.seconds)))
 
 
 def relative_error(predicted: Array, measured: Array) -> Array:
@@ -110,9 +278,15 @@ def relative_error(predicted: Array, measured: Array) -> Array:
 
 def error_quantiles(predicted: Array, measured: Array) -> tuple[float, float]:
     """The median of the relative errors and the one below which nine of ten lie, as files have
-    them."""
+    them; 0 where nothing was predicted."""
     errors = relative_error(predicted, measured)
-    return rounded(float(np.median(errors)), 4), rounded(float(np.quantile(errors, 0.9)), 4)
+    known = errors[np.isfinite(errors)] if np.any(np.isfinite(errors)) else np.zeros(1)
+    return rounded(float(np.median(known)), 4), rounded(float(np.quantile(known, 0.9)), 4)
+
+
+def significant(values: Array, digits: int = 5) -> tuple[float, ...]:
+    """Fitted values as files have them."""
+    return tuple(rounded(float(value), digits) for value in values)
 
 
 def choose_edges(given: Designed) -> tuple[float, ...]:
@@ -121,57 +295,64 @@ def choose_edges(given: Designed) -> tuple[float, ...]:
     An edge is added only if it cuts that error by MIN_GAIN, so never where all steps lie on one
     side of it. The error that decides is also the one that is reported.
     """
-    known_edges: tuple[float, ...] = ()
-    best = _cross_validated(given, known_edges)
-    while len(known_edges) < MAX_EDGES:
-        trials = [
-            (_cross_validated(given, edges), edges)
-            for edge in CANDIDATE_EDGES_BYTES
-            if edge not in known_edges
-            for edges in [tuple(sorted((*known_edges, edge)))]
-        ]
-        error, edges = min(trials)
-        if not error < (1.0 - MIN_GAIN) * best:
+
+    def error(edges: tuple[float, ...]) -> float:
+        return float(np.mean(held_out_logs(given, given.rows.ranks, edges)))
+
+    return forward_edges(CANDIDATE_EDGES_BYTES, error, MIN_GAIN)
+
+
+def forward_edges(
+    candidates: Sequence[float], error: Callable[[tuple[float, ...]], float], min_gain: float
+) -> tuple[float, ...]:
+    """At most MAX_EDGES of the candidates, each the one that cuts the error the most, by
+    ``min_gain`` of it at least."""
+    known: tuple[float, ...] = ()
+    best = error(known)
+    while len(known) < MAX_EDGES:
+        more = [tuple(sorted((*known, edge))) for edge in candidates if edge not in known]
+        found, edges = min((error(option), option) for option in more)
+        if not found < (1.0 - min_gain) * best:
             break
-        best, known_edges = error, edges
-    return known_edges
+        best, known = found, edges
+    return known
 
 
-def _cross_validated(given: Designed, edges: tuple[float, ...]) -> float:
-    """Mean absolute log ratio over held-out rank counts, symmetric in over- and under-shooting."""
-    rows, (matrix, known) = given.rows, given.design(edges)
-    counts = np.unique(rows.ranks)
-    predicted = np.empty_like(rows.seconds)
-    for count in counts:
-        test = rows.ranks == count
-        train = ~test if counts.size > 1 else test
-        solved = robust_nnls(matrix[train], rows.seconds[train], known[train], rows.noise[train])
-        predicted[test] = matrix[test] @ solved + known[test]
-    return float(np.mean(np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))))
-
-
-def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> StepFit:
+def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> tuple[Fit, Rows, Array]:
     """Fit one step cost on ``rows`` (one per run); held-out errors by ``group`` (a column of Rows).
 
-    The edges are chosen anew for every held-out group, so that its error is not flattered.
+    Also returns what was fitted, one row per (algorithm, ranks, bytes), and these as predicted by
+    a fit without their group, (rows,). The edges are chosen anew for every held-out group, so that
+    its error is not flattered.
     """
 
     def whole(train: Designed, test: Designed) -> Array:
-        edges = choose_edges(train)
-        return predict_rows(test, relative_nnls(train, edges), edges)
+        return fitted_s(train, test, choose_edges(train))
 
     typical = over_runs(rows)
     given = designed(typical, gamma_s_per_byte)
     edges = choose_edges(given)
-    coefficients = relative_nnls(given, edges)
-    return StepFit(
-        rows=typical,
+    found = relative_nnls(given, edges)
+    held_out = held_out_s(given, getattr(typical, group), whole)
+    error = error_quantiles(held_out, typical.seconds)
+    textbook = error_quantiles(textbook_held_out_s(typical, gamma_s_per_byte), typical.seconds)
+    values, slopes = significant(found), 2 + len(edges)
+    fit = Fit(
+        latency_s=values[0],
+        s_per_byte=values[1:slopes],
         edges_bytes=edges,
-        coefficients=coefficients,
-        draws=bootstrap(designed(rows, gamma_s_per_byte), edges),
-        fitted=predict_rows(given, coefficients, edges),
-        held_out=held_out_s(given, getattr(typical, group), whole),
+        jump_s=values[slopes:-1],
+        switch_s=values[-1],
+        error=error[0],
+        error_p90=error[1],
+        textbook_error=textbook[0],
+        textbook_error_p90=textbook[1],
+        residual=error_quantiles(predict_rows(given, found, edges), typical.seconds)[0],
+        draws=tuple(
+            significant(draw, 4) for draw in bootstrap(designed(rows, gamma_s_per_byte), edges)
+        ),
     )
+    return fit, typical, held_out
 
 
 def bootstrap(given: Designed, edges: tuple[float, ...]) -> Array:

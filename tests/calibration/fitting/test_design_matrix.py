@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.calibration.fitting.design_matrix import (
+from dse.calibration.fitting.step_cost import (
     design_matrix,
     over_runs,
     reduction_s,

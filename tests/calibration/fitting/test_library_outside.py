@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.calibration.fitting.design_matrix import Rows, rows_of
 from dse.calibration.fitting.library import NEVER, mended_s
+from dse.calibration.fitting.step_cost import Rows, rows_of
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
