@@ -18,12 +18,11 @@ from dse.calibration.compute_part import ComputeFit
 from dse.calibration.exchanges_part import ExchangeFit
 from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
 from dse.calibration.files import Doubt, read_checked, write_text
-from dse.calibration.layouts_part import LayoutRate
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
 from dse.calibration.ps_part import PS, ServersFit
-from dse.calibration.throughput_part import Throughput
+from dse.calibration.throughput_part import LayoutRate, Throughput
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import StepCost
 

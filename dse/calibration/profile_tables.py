@@ -10,14 +10,13 @@ import numpy as np
 
 from dse.calibration.compute_part import compute_text
 from dse.calibration.exchanges_part import exchange_text
-from dse.calibration.layouts_part import LayoutRate
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import gbps, percent, short, size_text, span_text
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServerPoint, ServersFit
-from dse.calibration.throughput_part import Throughput
+from dse.calibration.throughput_part import LayoutRate, Throughput
 from dse.calibration.verdict import LEFT_OUT, verdict
 from dse.console_table import Column, Columns, console_table, numbers
 from dse.model.arrays import Array

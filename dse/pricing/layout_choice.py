@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.calibration.layouts_part import LayoutRate
+from dse.calibration.throughput_part import LayoutRate
 from dse.model.parallel import enumeration
 from dse.model.parallel.enumeration import Table
 from dse.model.parallel.layouts import FULL, NONE

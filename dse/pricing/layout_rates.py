@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.fitting.layouts import Run, adjusted, fitted, stalled
-from dse.calibration.layouts_part import LayoutRate
 from dse.calibration.spread import NORMAL_90
-from dse.calibration.throughput_part import aggregation_names
+from dse.calibration.throughput_part import LayoutRate, aggregation_names
 from dse.catalog import Workload
 from dse.errors import DseError
 from dse.model.arrays import Array, ArrayLike

@@ -1,4 +1,4 @@
-"""dse.calibration.measured_system: `calibrate predict` asks the evidence that a study asks."""
+"""dse.calibration.prediction: `calibrate predict` asks the evidence that a study asks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from dse import catalog
 from dse.calibration import Profile, prediction, read_profile
 from dse.calibration.evidence import ByLayoutEvidence, Grade
 from dse.calibration.measured_range import usual_ranks_per_node
-from dse.calibration.measured_system import MeasuredSystem, one_message
-from dse.calibration.prediction import predict, rules_of, why_outside
+from dse.calibration.prediction import MeasuredSystem, one_message, predict, rules_of, why_outside
 from dse.calibration.spread import NORMAL_90, UNLIKE
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.base import Gradients

@@ -15,7 +15,7 @@ from dse import catalog
 from dse.calibration import Profile, profile_data, read_profile, write_profile
 from dse.calibration.fitting.layouts import SPREADS, adjusted
 from dse.calibration.importers.throughput import read_throughput, throughput_profile
-from dse.calibration.layouts_part import RATES, LayoutRate
+from dse.calibration.throughput_part import RATES, LayoutRate
 from dse.commands.calibrate.import_throughput import import_throughput
 from dse.commands.calibrate.show import show
 from dse.commands.calibrate.suggest import suggest

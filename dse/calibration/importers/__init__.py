@@ -11,11 +11,10 @@ from dse.calibration.importers import (
     csv_table,
     gloo,
     horovod_timeline,
-    imb,
     kineto,
+    mpi_tables,
     nccl_json,
     nccl_tests,
-    osu,
 )
 from dse.calibration.importers.records import Log, Row, Table
 from dse.calibration.importers.text import clean_lines, failure_in
@@ -25,7 +24,8 @@ from dse.errors import MeasurementError, StudyError
 __all__ = ["COLLECTIVES", "Log", "Row", "Table", "read_log"]
 
 COLLECTIVES = tuple(sorted({
-    *nccl_tests.COLLECTIVES.values(), *imb.COLLECTIVES.values(), *osu.COLLECTIVES.values(),
+    *nccl_tests.COLLECTIVES.values(), *mpi_tables.IMB_COLLECTIVES.values(),
+    *mpi_tables.OSU_COLLECTIVES.values(),
     *gloo.COLLECTIVES.values(),
 }))  # fmt: skip
 KNOWN = (
@@ -84,8 +84,8 @@ def _read_output(text: str, path: str, collective: str | None) -> Log:
     lines = clean_lines(text)
     for log in (
         nccl_tests.parse(lines, path, collective),
-        osu.parse(lines),
-        imb.parse(lines),
+        mpi_tables.parse_osu(lines),
+        mpi_tables.parse_imb(lines),
         gloo.parse(lines),
     ):
         if log is not None:

@@ -11,9 +11,8 @@ from dse import catalog
 from dse.calibration.experiment import sha256_of, today
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.importers.text import read_text
-from dse.calibration.layouts_part import RATES, LayoutRate
 from dse.calibration.profile import Profile
-from dse.calibration.throughput_part import Throughput, aggregation_names
+from dse.calibration.throughput_part import RATES, LayoutRate, Throughput, aggregation_names
 from dse.catalog.stacks import layout_stacks
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each

@@ -1,0 +1,225 @@
+"""OSU micro-benchmarks, plain or with -f, and tables of Intel MPI Benchmarks since IMB 4.
+
+Of OSU the rank count is in no table; it is taken from the command where the log shows it.
+osu_latency's time is one way, osu_bw's the size over its bandwidth; of the non-blocking benchmarks
+the pure communication time is taken. IMB's time is t_avg, the average over the ranks, as OSU also
+prints; its t_min and t_max are over ranks, not over repetitions, so they are no quantiles. The time
+of a PingPong is one way. The sizes of allgather and alltoall are those of one rank's share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from dse.calibration.importers.command_line import Launch, launch_of
+from dse.calibration.importers.records import PAIRS, SHARED, STREAM, UNKNOWN, Log, Row, Table
+from dse.calibration.importers.text import Line, decimal, integer
+
+OSU, IMB = "OSU", "IMB"
+OSU_COLLECTIVES = {
+    "allreduce": "allreduce", "allgather": "all_gather", "allgatherv": "all_gatherv",
+    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
+    "all-to-all": "alltoall", "all-to-all personalized exchange": "alltoall",
+    "all-to-allv personalized exchange": "alltoallv", "alltoall": "alltoall",
+    "broadcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
+    "": "ping-pong", "bandwidth": STREAM,
+}  # fmt: skip
+IMB_COLLECTIVES = {
+    "pingpong": "ping-pong", "pingping": "ping-ping", "sendrecv": "sendrecv",
+    "exchange": "exchange", "allreduce": "allreduce", "reduce": "reduce",
+    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
+    "allgather": "all_gather", "allgatherv": "all_gatherv", "alltoall": "alltoall",
+    "alltoallv": "alltoallv", "bcast": "broadcast", "gather": "gather", "scatter": "scatter",
+}  # fmt: skip
+
+_TYPES = {"FLOAT": "float32", "BYTE": "uint8", "CHAR": "int8", "DOUBLE": "float64", "INT": "int32"}
+_REDUCING = ("allreduce", "reduce", "reduce_scatter")
+MEGA = 1e6
+# OSU
+_TITLE = re.compile(r"^#?\s*OSU (\S+?)(-CUDA|-ROCM|-OPENACC)? (.*?)\s*(?:Test )?v(\d[\w.]*)\s*$")
+_SIZES = re.compile(r"^#?\s*Size\s{2,}\S")
+_DATATYPE = re.compile(r"^#\s*Datatype:\s*MPI_(\w+)")
+# IMB
+_BANNER = re.compile(r"Intel ?\(R\) MPI Benchmarks? ([\w. ]+?),")
+_NAME = re.compile(r"^#?\s*Benchmarking\s+(\w+)")
+_PROCESSES = re.compile(r"#processes\s*=\s*(\d{1,9})\b")
+_GROUPS = re.compile(r"groups of (\d{1,9}) processes")
+_BYTES = re.compile(r"^\s*#bytes\s+#repetitions\s")
+_DATE = re.compile(r"^#\s*Date\s*:\s*\w{3} (\w{3} +\d+ [\d:]+ \d{4})\s*$")
+_DATATYPES = re.compile(r"^#\s*MPI_Datatype( for reductions)?\s*:\s*MPI_(\w+)")
+
+
+@dataclass
+class _Section:
+    """One table while it is read. columns: their names in lower case; time: that of the latency,
+    '' until it is known."""
+
+    line: int
+    collective: str
+    launch: Launch = field(default_factory=Launch)
+    dtype: str = "float32"
+    device: str = "cpu"
+    ranks: int | None = None
+    columns: list[str] = field(default_factory=list)
+    time: str = ""
+    rows: list[Row] = field(default_factory=list)
+    dropped: int = 0
+
+    def name_columns(self, names: Sequence[str], times: Sequence[str]) -> None:
+        """Name the columns; the first of ``times`` that one begins with is that of the latency."""
+        self.columns = [name.lower() for name in names]
+        found = (name for time in times for name in self.columns if name.startswith(time))
+        self.time = next(found, "")
+
+    def read_row(self, number: int, tokens: Sequence[str]) -> None:
+        """A row has a size and as many values as there are columns; warnings lie between rows, and
+        one of 0 bytes is a no-op."""
+        size = integer(tokens[0]) if tokens else None
+        if size is None:
+            return
+        whole = len(tokens) == len(self.columns)
+        values = dict(zip(self.columns, tokens, strict=True)) if whole else {}
+        value = decimal(values.get(self.time, ""))
+        repetitions = integer(values.get("iterations", values.get("#repetitions", "1")))
+        if not value or not repetitions:
+            self.dropped += 1
+        elif size:
+            self.rows.append(
+                Row(
+                    line=number,
+                    bytes=size,
+                    seconds=size / value / MEGA if self.collective == STREAM else value / MEGA,
+                    repetitions=repetitions,
+                    verified=values.get("validation", "pass").lower() != "fail",
+                    dtype=self.dtype,
+                )
+            )
+
+    def table(self, ranks: Mapping[int, str], nodes: int | None) -> Table:
+        """The rows as a table. ranks: see :class:`Table`."""
+        known = self.launch.library != UNKNOWN
+        return Table(
+            collective=self.collective,
+            rows=tuple(self.rows),
+            line=self.line,
+            transport="mpi",
+            library=self.launch.library,
+            version=self.launch.version if known else UNKNOWN,
+            algorithm=self.launch.algorithm,
+            ranks=ranks,
+            nodes=nodes,
+            device=self.device,
+            shares=self.collective in SHARED,
+        )
+
+
+def parse_osu(lines: Sequence[Line]) -> Log | None:
+    """The log, or None where this is not one; a log without any row gives no tables."""
+    section: _Section | None = None
+    found: list[_Section] = []
+    left_out: dict[str, None] = {}
+    launch, latest_line = Launch(), 0
+    for number, text in lines:
+        if started := launch_of(text):
+            launch, latest_line = started, number
+            section = None
+        elif title := _TITLE.match(text):
+            # a launch tells of the next table only
+            section = _begin(number, title, launch if latest_line else Launch())
+            latest_line = 0
+            if section is None:
+                left_out[title[3]] = None
+            else:
+                found.append(section)
+        elif section is None:
+            continue
+        elif datatype := _DATATYPE.match(text):
+            section.dtype = _TYPES.get(datatype[1], datatype[1].lower())
+        elif _SIZES.match(text):
+            names = re.split(r"\s{2,}", text.strip("# \t"))
+            section.name_columns(names, ("pure comm", "avg latency", "latency", "bandwidth"))
+        elif section.time:
+            section.read_row(number, text.split())
+    if not found and not left_out:
+        return None
+    tables = []
+    for part in (part for part in found if part.rows):
+        counts = {part.launch.ranks: "the command"} if part.launch.ranks else {}
+        pair = part.collective in PAIRS
+        tables.append(part.table({2: "a pair"} if pair else counts, part.launch.nodes))
+    notes = tuple(f"'{title}' has no latency per size and is left out" for title in left_out)
+    return Log(OSU, tuple(tables), sum(part.dropped for part in found), notes)
+
+
+def _begin(number: int, title: re.Match[str], launch: Launch) -> _Section | None:
+    name = title[3].lower().removesuffix("test").strip()
+    prefix = "i" if name.startswith("non-blocking ") else ""
+    name = name.removeprefix("non-blocking ")
+    if not name.endswith("latency") and name != "bandwidth":
+        return None
+    collective = OSU_COLLECTIVES.get(name.removesuffix("latency").strip())
+    if collective is None:
+        return None
+    device = (title[2] or "-cpu").removeprefix("-").lower()
+    dtype = "float32" if collective in _REDUCING else "int8"
+    return _Section(number, prefix + collective, launch, dtype, device)
+
+
+def parse_imb(lines: Sequence[Line]) -> Log | None:
+    """The log, or None where this is not one; a log without any row gives no tables."""
+    section: _Section | None = None
+    found: list[_Section] = []
+    launch, date, notes = Launch(), "", dict[str, None]()
+    types, known = {"": "uint8", " for reductions": "float32"}, False
+    for number, text in lines:
+        if name := _NAME.match(text):
+            collective = IMB_COLLECTIVES.get(name[1].lower(), "")
+            reducing = " for reductions" if "reduce" in collective else ""
+            section = _Section(number, collective, dtype=types[reducing])
+            found.append(section)
+            if not collective:
+                notes[f"'{name[1]}' is not a known collective and is left out"] = None
+        elif _BANNER.search(text):
+            known = True
+        elif match := _DATE.match(text):
+            date = _day(match[1])
+        elif match := _DATATYPES.match(text):
+            types[match[1] or ""] = _TYPES.get(match[2], match[2].lower())
+        elif started := launch_of(text):
+            launch = _merged(launch, started)
+        elif section is None:
+            continue
+        elif match := _PROCESSES.search(text) or _GROUPS.search(text):
+            section.ranks = int(match[1]) or None
+        elif _BYTES.match(text):
+            section.name_columns(text.split(), ("t_avg[usec]", "t[usec]"))
+        elif section.columns:
+            section.read_row(number, text.split())
+    if not known and not any(part.columns or part.ranks for part in found):
+        return None
+    tables = []
+    for part in (part for part in found if part.collective and part.rows):
+        part.launch = launch
+        ranks = 2 if part.ranks is None and part.collective in PAIRS else part.ranks
+        placed = launch.nodes if launch.ranks == ranks else None
+        tables.append(part.table({ranks: "#processes"} if ranks else {}, placed))
+    return Log(IMB, tuple(tables), sum(part.dropped for part in found), tuple(notes), date=date)
+
+
+def _merged(launch: Launch, other: Launch) -> Launch:
+    """The calling sequence names the library, the command before it the ranks."""
+    named = other if other.library != Launch.library else launch
+    placed = other if other.ranks else launch
+    forced = other if other.algorithm != Launch.algorithm else launch
+    return Launch(placed.ranks, placed.nodes, named.library, named.version, forced.algorithm)
+
+
+def _day(text: str) -> str:
+    """'Jul 20 16:27:27 2023' -> '2023-07-20'; '' where it is no date."""
+    try:
+        return datetime.strptime(" ".join(text.split()), "%b %d %H:%M:%S %Y").strftime("%Y-%m-%d")
+    except ValueError:
+        return ""
