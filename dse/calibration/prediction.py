@@ -366,7 +366,7 @@ def _between_nodes(profile: Profile, fit: NetworkFit, algorithm: str, at: _Point
     return fit.seconds(
         algorithm, at.ranks, at.message_bytes, at.link_bytes_per_s, profile.gamma_s_per_byte,
         ranks_per_node=at.ranks_per_node,
-        inside=profile.software(algorithm) if profile.fits else None,
+        inside=profile.fit(algorithm).step() if profile.fits else None,
     )  # fmt: skip
 
 

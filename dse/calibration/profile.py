@@ -187,17 +187,6 @@ class Profile:
         """The algorithm's own fit, or the pooled one where it was not measured."""
         return self.fits.get(algorithm, self.fits[POOLED])
 
-    def software(self, algorithm: str) -> StepCost:
-        """Seconds of software for one message of the algorithm."""
-        return self.fit(algorithm).step()
-
-    def draws(self, algorithm: str, replicas: NDArray[np.intp] | None = None) -> StepCost:
-        """The same with coefficients of shape (draws, 1), to carry the uncertainty through.
-
-        replicas: see :meth:`Fit.step_draws`.
-        """
-        return self.fit(algorithm).step_draws(replicas)
-
     def error(self, algorithm: str) -> float:
         """Median absolute relative error on what was held out."""
         return self._judged(algorithm).error

@@ -314,9 +314,9 @@ class Factory:
     def _step_cost(self, algorithm: str, profile: Profile) -> StepCost:
         """The software's part as it was fitted, or as many draws of it as are priced."""
         if not self.draws:
-            return profile.software(algorithm)
+            return profile.fit(algorithm).step()
         available = len(profile.fit(algorithm).draws)
-        return profile.draws(algorithm, replicas(available, self.draws))
+        return profile.fit(algorithm).step_draws(replicas(available, self.draws))
 
     def _kept(self, model: Bucketed, algorithm: str, transport: Transport) -> Bucketed:
         if self.remember is None:

@@ -36,15 +36,15 @@ def test_every_algorithm_has_held_out_errors(profile: Profile) -> None:
 
 
 def test_unmeasured_algorithms_get_the_pooled_cost(profile: Profile) -> None:
-    assert profile.software("tree") == profile.software("hierarchical")
-    assert profile.software("ring") != profile.software("tree")
+    assert profile.fit("tree").step() == profile.fit("hierarchical").step()
+    assert profile.fit("ring").step() != profile.fit("tree").step()
 
 
 def test_draws_broadcast_against_sizes(profile: Profile) -> None:
     sizes = np.array([1e3, 1e5, 1e7])
-    drawn = profile.draws("ring")(sizes)
+    drawn = profile.fit("ring").step_draws()(sizes)
     assert drawn.shape == (100, 3)
-    assert np.median(drawn, axis=0) == pytest.approx(profile.software("ring")(sizes), rel=0.2)
+    assert np.median(drawn, axis=0) == pytest.approx(profile.fit("ring").step()(sizes), rel=0.2)
 
 
 @pytest.mark.parametrize("algorithm", synthetic.ALGORITHMS)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from dse.calibration.importers.chrome_trace import Event, Trace
@@ -38,19 +37,6 @@ _ANNOTATION = re.compile(r"(gloo|nccl|mpi|ucc):_?([a-z_]+)")
 _NCCL_KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
 _VARIANT = re.compile(r"(?:base|coalesced|into|tensor)+$")
 _ALGORITHMS = {"RING": "ring", "TREE": "tree"}
-
-
-@dataclass(frozen=True)
-class Collective:
-    """One collective of one rank. ranks: None where the trace does not tell."""
-
-    event: Event
-    name: str
-    bytes: int
-    dtype: str
-    ranks: int | None
-    transport: str
-    algorithm: str
 
 
 def is_kineto(trace: Trace) -> bool:
@@ -83,14 +69,8 @@ def _communication(trace: Trace) -> list[Event]:
     ]
 
 
-def collectives(trace: Trace) -> Iterator[Collective | None]:
-    """Every collective; None for one of which size or kind is not told."""
-    _, ranks, backend = world(trace)
-    for event in _communication(trace):
-        yield _collective(event, ranks, backend)
-
-
-def _collective(event: Event, ranks: int | None, backend: str) -> Collective | None:
+def _call(event: Event, ranks: int | None, backend: str) -> Call | None:
+    """What was called; None where its size or its kind is not told."""
     annotated, kernel = _ANNOTATION.match(event.name), _NCCL_KERNEL.match(event.name)
     words = kernel[1].upper().split("_") if kernel else [""]
     said = event.args.get("Collective name") or (annotated[2] if annotated else words[0])
@@ -99,10 +79,11 @@ def _collective(event: Event, ranks: int | None, backend: str) -> Collective | N
     dtype = _TYPES.get(kind.lower())
     if name is None or dtype is None or elements is None or event.duration_s <= 0:
         return None
-    return Collective(
-        event, name, elements * dtype[1], dtype[0], _count(event.args.get("Group size", ranks)),
+    return Call(
+        name, _count(event.args.get("Group size", ranks)) or 0,
         annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
         next((_ALGORITHMS[word] for word in words if word in _ALGORITHMS), "auto"),
+        elements * dtype[1], dtype[0],
     )  # fmt: skip
 
 
@@ -132,16 +113,14 @@ def parse(trace: Trace) -> Log:
     """The times of collectives by size, as a benchmark would have them."""
     times: dict[Call, list[float]] = defaultdict(list)
     began, ended, dropped = math.inf, -math.inf, trace.damaged
-    for found in collectives(trace):
-        if found is None:
+    rank, ranks, backend = world(trace)
+    for event in _communication(trace):
+        call = _call(event, ranks, backend)
+        if call is None:
             dropped += 1
             continue
-        call = Call(
-            found.name, found.ranks or 0, found.transport, found.algorithm, found.bytes, found.dtype
-        )
-        times[call].append(found.event.duration_s)
-        began, ended = min(began, found.event.start_s), max(ended, found.event.end_s)
-    rank, ranks, _ = world(trace)
+        times[call].append(event.duration_s)
+        began, ended = min(began, event.start_s), max(ended, event.end_s)
     device = "cuda" if any(e.category == "kernel" for e in trace.events) else "cpu"
     base_s = (_count(trace.about.get("baseTimeNanoseconds")) or 0) * 1e-9  # of the trace's clock
     traced = Traced(rank, ranks, device, (base_s + began, base_s + ended), times)

@@ -27,7 +27,10 @@ GPU_SHAPES = (*SHAPES, (8192, 8192, 8192))
 DROPOUT = 0.1
 BATCHES = (4, 16, 64)
 GPU_BATCHES = (*BATCHES, 256, 1024)
-WIDTH, HEADS, TOKENS = 128, 4, 64  # of the transformer block
+SMALL = TransformerShape(
+    tokens=64, hidden=128, heads=4, head_size=32, kv=128, ffn=512, gated=False, causal=False,
+    bias=True, fused=False,
+)  # fmt: skip
 PIXELS, CLASSES = 32, 10
 TYPES = {
     "fp32": torch.float32,
@@ -102,29 +105,49 @@ def _matmul(shape: tuple[int, int, int], precision: str, device: torch.device) -
     return Work(matmul_about(shape, precision), prepare)
 
 
-class TransformerBlock(nn.Module):  # type: ignore[misc]  # torch may be absent
-    """Attention and a feed-forward layer, each with a residual; then one class per sequence."""
+class WorkloadTransformer(nn.Module):  # type: ignore[misc]  # torch may be absent
+    """A block of a workload's own sizes, see :class:`.workload_block.TransformerShape`."""
 
-    def __init__(self) -> None:
+    def __init__(self, shape: TransformerShape, dropout: float = DROPOUT) -> None:
         super().__init__()
-        self.query_key_value = nn.Linear(WIDTH, 3 * WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
-        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.feed = nn.Sequential(
-            nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
-        )
-        self.head = nn.Linear(WIDTH, CLASSES)
+        self.shape, self.dropout, bias = shape, dropout, shape.bias
+        width = shape.heads * shape.head_size
+        self.queries = nn.Linear(shape.hidden, width, bias)
+        self.keys = nn.Linear(shape.hidden, shape.kv, bias)
+        self.values = nn.Linear(shape.hidden, shape.kv, bias)
+        self.out = nn.Linear(width, shape.hidden, bias)
+        self.before, self.between = nn.LayerNorm(shape.hidden), nn.LayerNorm(shape.hidden)
+        self.up = nn.Linear(shape.hidden, shape.ffn, bias)
+        self.gate = nn.Linear(shape.hidden, shape.ffn, bias) if shape.gated else None
+        self.down = nn.Linear(shape.ffn, shape.hidden, bias)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """tokens: (batch, TOKENS, WIDTH) -> (batch, CLASSES)."""
-        batch = tokens.shape[0]
-        heads = self.query_key_value(self.before(tokens)).view(batch, TOKENS, 3, HEADS, -1)
-        query, key, value = heads.permute(2, 0, 3, 1, 4)
-        weights = torch.softmax(query @ key.transpose(-1, -2) / math.sqrt(WIDTH / HEADS), dim=-1)
-        mixed = (weights @ value).transpose(1, 2).reshape(batch, TOKENS, WIDTH)
-        tokens = tokens + self.out(mixed)
-        tokens = tokens + self.feed(self.between(tokens))
-        return torch.as_tensor(self.head(tokens.mean(dim=1)))
+        """tokens: (batch, tokens, hidden), and so is the result."""
+        normal = self.before(tokens)
+        query, key, value = (
+            layer(normal).unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+            for layer in (self.queries, self.keys, self.values)
+        )
+        shared = query.shape[1] // key.shape[1]  # heads that share keys and values
+        key, value = (each.repeat_interleave(shared, dim=1) for each in (key, value))
+        mixed = self._attention(query, key, value).transpose(1, 2).flatten(2)
+        tokens = tokens + nn.functional.dropout(self.out(mixed), self.dropout)
+        normal = self.between(tokens)
+        inner = nn.functional.gelu(self.up(normal))
+        inner = inner if self.gate is None else inner * self.gate(normal)
+        return tokens + nn.functional.dropout(self.down(inner), self.dropout)
+
+    def _attention(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
+    ) -> torch.Tensor:
+        if self.shape.fused:
+            causal = self.shape.causal
+            return nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(self.shape.head_size)
+        if self.shape.causal:
+            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
+            scores = scores.masked_fill(ones.triu(1), -math.inf)
+        return nn.functional.dropout(torch.softmax(scores, dim=-1), self.dropout) @ value
 
 
 def small_cnn() -> nn.Module:
@@ -137,9 +160,16 @@ def small_cnn() -> nn.Module:
     )
 
 
+def small_transformer() -> nn.Module:
+    """A block of attention and a feed-forward layer; then one class per sequence."""
+    tokens = nn.AvgPool2d((SMALL.tokens, 1))
+    head = nn.Linear(SMALL.hidden, CLASSES)
+    return nn.Sequential(WorkloadTransformer(SMALL, dropout=0.0), tokens, nn.Flatten(), head)
+
+
 NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "small-cnn": (small_cnn, (3, PIXELS, PIXELS)),
-    "transformer-block": (TransformerBlock, (TOKENS, WIDTH)),
+    "transformer-block": (small_transformer, (SMALL.tokens, SMALL.hidden)),
 }
 
 
@@ -187,51 +217,6 @@ def _training_step(name: str, batch: int, precision: str, device: torch.device) 
         "flops": batch * sample_flops(name),
     }
     return Work(about, prepare)
-
-
-class WorkloadTransformer(nn.Module):  # type: ignore[misc]  # torch may be absent
-    """A block of a workload's own sizes, see :class:`.workload_block.TransformerShape`."""
-
-    def __init__(self, shape: TransformerShape) -> None:
-        super().__init__()
-        self.shape, bias = shape, shape.bias
-        width = shape.heads * shape.head_size
-        self.queries = nn.Linear(shape.hidden, width, bias)
-        self.keys = nn.Linear(shape.hidden, shape.kv, bias)
-        self.values = nn.Linear(shape.hidden, shape.kv, bias)
-        self.out = nn.Linear(width, shape.hidden, bias)
-        self.before, self.between = nn.LayerNorm(shape.hidden), nn.LayerNorm(shape.hidden)
-        self.up = nn.Linear(shape.hidden, shape.ffn, bias)
-        self.gate = nn.Linear(shape.hidden, shape.ffn, bias) if shape.gated else None
-        self.down = nn.Linear(shape.ffn, shape.hidden, bias)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """tokens: (batch, tokens, hidden), and so is the result."""
-        normal = self.before(tokens)
-        query, key, value = (
-            layer(normal).unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
-            for layer in (self.queries, self.keys, self.values)
-        )
-        shared = query.shape[1] // key.shape[1]  # heads that share keys and values
-        key, value = (each.repeat_interleave(shared, dim=1) for each in (key, value))
-        mixed = self._attention(query, key, value).transpose(1, 2).flatten(2)
-        tokens = tokens + nn.functional.dropout(self.out(mixed), DROPOUT)
-        normal = self.between(tokens)
-        inner = nn.functional.gelu(self.up(normal))
-        inner = inner if self.gate is None else inner * self.gate(normal)
-        return tokens + nn.functional.dropout(self.down(inner), DROPOUT)
-
-    def _attention(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
-    ) -> torch.Tensor:
-        if self.shape.fused:
-            causal = self.shape.causal
-            return nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
-        scores = query @ key.transpose(-1, -2) / math.sqrt(self.shape.head_size)
-        if self.shape.causal:
-            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
-            scores = scores.masked_fill(ones.triu(1), -math.inf)
-        return nn.functional.dropout(torch.softmax(scores, dim=-1), DROPOUT) @ value
 
 
 Passes = tuple[nn.ModuleList, list[torch.Tensor]]  # networks, each with an input of its own
