@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
+from math import exp, hypot, log
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +14,17 @@ import numpy as np
 from dse.calibration.arguments import algorithms
 from dse.calibration.measured_range import local_ranks, usual_ranks_per_node
 from dse.calibration.number_text import short, size_text, time_text
-from dse.calibration.prediction import predict, why_outside
+from dse.calibration.prediction_table import Record, prediction_records
 from dse.calibration.profile import Profile
 from dse.console_table import Columns, console_table, numbers
 from dse.errors import ArgumentError, OutsideCalibration
-from dse.model.arrays import Array
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 SIZE_RATIO = 4  # between the sizes that are compared unless some are given
+LEAST_S = 1e-30  # keeps logarithms finite
 UNKNOWN = ""  # the faster one, where that is undecided
 
 
@@ -95,27 +97,24 @@ def compare(
         raise ArgumentError("--ranks", problem, "compare at 2 ranks or more")
     if replace(a, name="") == replace(b, name=""):
         raise ArgumentError("B", f"{b.name} is the same profile as {a.name}", "give another")
-    rows, locals_of = list[Compared](), list[tuple[int, ...]]()
+    rows, differing = list[Compared](), list[tuple[int, int, int]]()
     refused = dict[int, OutsideCalibration]()
     for n in counts:
-        local = tuple(
+        mine, other = (
             min(n, ranks_per_node or _measured_ranks_per_node(profile, n)) for profile in (a, b)
         )
-        locals_of.append(local)
+        differing += [(n, mine, other)] * (mine != other)
         try:
-            mine, other = (
-                _best(profile, algorithm, n, g, sizes)
-                for profile, g in zip((a, b), local, strict=True)
-            )
+            found = (_best(a, algorithm, n, mine, sizes), _best(b, algorithm, n, other, sizes))
         except OutsideCalibration as cause:
             refused[n] = cause
             continue
-        rows += _rows(a, b, n, (local[0], local[1]), sizes, mine, other)
+        rows += [_compared(*pair) for pair in zip(*found, strict=True)]
     if not rows:
         raise next(iter(refused.values()))
     left_out = tuple(f"{n:,} ranks are left out: {cause}" for n, cause in refused.items())
     names = (a.name, b.name) if a.name != b.name else (f"{a.name} (A)", f"{b.name} (B)")
-    warnings = left_out + _warnings(a, b, names, counts, locals_of)
+    warnings = left_out + _warnings(a, b, names, differing)
     return Comparison(names, tuple(rows), warnings)
 
 
@@ -148,58 +147,46 @@ def _measured_ranks_per_node(profile: Profile, ranks: int) -> int:
 
 def _best(
     profile: Profile, algorithm: str | None, n: int, g: int, sizes: Sequence[int]
-) -> tuple[Array, Array, list[str]]:
-    """Seconds, and half the logarithm of high over low, of the fastest algorithm: (sizes,) each."""
+) -> list[Record]:
+    """The prediction by the fastest algorithm at each size."""
     names = algorithms(profile, algorithm)
-    message = np.array(sizes, dtype=np.float64)
-    found = [predict(profile, name, n, message, g)[:3] for name in names]
-    seconds = np.array([one[0] for one in found])
-    least = 1e-30  # seconds; keeps the logarithm finite
-    width = np.array([np.log(np.maximum(t[2], least) / np.maximum(t[1], least)) / 2 for t in found])
-    best = np.argmin(seconds, axis=0)
-    at = np.arange(message.size)
-    return seconds[best, at], width[best, at], [names[k] for k in best]
+    records = prediction_records(profile, names, (n,), g, sizes)
+    return [
+        min((r for r in records if r["bytes"] == size and not r["why"]), key=itemgetter("seconds"))
+        for size in sizes
+    ]
 
 
-def _rows(
-    a: Profile, b: Profile, n: int, local: tuple[int, int], sizes: Sequence[int],
-    mine: tuple[Array, Array, list[str]], other: tuple[Array, Array, list[str]],
-) -> list[Compared]:  # fmt: skip
-    rows = []
-    for at, size in enumerate(sizes):
-        ratio = float(other[0][at] / max(mine[0][at], 1e-30))
-        factor = float(np.exp(np.hypot(mine[1][at], other[1][at])))
-        low, high = ratio / factor, ratio * factor
-        faster = "A" if low > 1 else "B" if high < 1 else UNKNOWN
-        outside = [
-            why_outside(profile, names[at], n, size, g)
-            for profile, names, g in ((a, mine[2], local[0]), (b, other[2], local[1]))
-        ]
-        rows.append(
-            Compared(n, local, size, float(mine[0][at]), float(other[0][at]), ratio, low, high,
-                     faster, mine[2][at], other[2][at], outside[0], outside[1])
-        )  # fmt: skip
-    return rows
+def _compared(a: Record, b: Record) -> Compared:
+    ratio = b["seconds"] / max(a["seconds"], LEAST_S)
+    factor = exp(hypot(_half_width(a), _half_width(b)))
+    low, high = ratio / factor, ratio * factor
+    return Compared(
+        a["ranks"], (a["ranks_per_node"], b["ranks_per_node"]), a["bytes"], a["seconds"],
+        b["seconds"], ratio, low, high, "A" if low > 1 else "B" if high < 1 else UNKNOWN,
+        a["algorithm"], b["algorithm"], a["why_outside"], b["why_outside"],
+    )  # fmt: skip
+
+
+def _half_width(record: Record) -> float:
+    """Half the logarithm of high over low."""
+    return log(max(record["high"], LEAST_S) / max(record["low"], LEAST_S)) / 2
 
 
 def _warnings(
-    a: Profile,
-    b: Profile,
-    names: tuple[str, str],
-    counts: Sequence[int],
-    locals_of: Sequence[tuple[int, ...]],
+    a: Profile, b: Profile, names: tuple[str, str], differing: Sequence[tuple[int, int, int]]
 ) -> tuple[str, ...]:
+    """differing: rank counts with the ranks per node of A and of B, where these differ."""
     found = []
     if a.device != b.device:
         found.append(
             f"the devices differ ({names[0]}: {a.device}, {names[1]}: {b.device}), so the fabric "
             "is not the only difference"
         )
-    differing = [(n, pair) for n, pair in zip(counts, locals_of, strict=True) if len(set(pair)) > 1]
     if differing:
-        n, pair = differing[-1]
+        n, mine, other = differing[-1]
         found.append(
-            f"the ranks per node differ (at {n:,} ranks: {pair[0]:,} and {pair[1]:,}), so the "
+            f"the ranks per node differ (at {n:,} ranks: {mine:,} and {other:,}), so the "
             "fabric is not the only difference; give --ranks-per-node to compare equal layouts"
         )
     return tuple(found)

@@ -112,14 +112,15 @@ def rank_check(
     return Check(octaves_outside(counts, (few, most)), np.asarray(False), text)
 
 
-def count_check(what: str, counts: Array, limits: tuple[int, int]) -> Check:
+def count_check(
+    what: str, counts: Array, limits: tuple[int, int], where: str = "", measured_where: str = ""
+) -> Check:
     """As many of something as measured."""
-    few, many = limits
-    return Check(
-        octaves_outside(counts, limits),
-        np.asarray(False),
-        lambda: f"{counted(counts, what)} (measured: {span_text(few, many)})",
-    )
+
+    def text() -> str:
+        return f"{counted(counts, what)}{where} (measured: {span_text(*limits)}{measured_where})"
+
+    return Check(octaves_outside(counts, limits), np.asarray(False), text)
 
 
 def speed_check(

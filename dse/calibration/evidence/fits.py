@@ -26,11 +26,11 @@ from dse.calibration.evidence.checks import (
     size_check,
     speed_check,
 )
+from dse.calibration.library_part import LibraryFit
 from dse.calibration.network_part import NetworkFit
-from dse.calibration.number_text import span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.spread import octaves_of_speed, octaves_outside
+from dse.calibration.spread import octaves_of_speed
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients
 from dse.model.aggregation.composed import Software
@@ -154,15 +154,8 @@ class BetweenNodes(Checked):
         yield size_check(gradients, self.profile.message_bytes)
         yield rank_check(layout.gpus, self.profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
-        few, most = self.fit.ranks_per_node
-        yield Check(
-            octaves_outside(local, (few, most)),
-            np.asarray(False),
-            lambda: (
-                f"{counted(local, 'rank')} per node "
-                f"(measured: {span_text(few, most)} between nodes)"
-            ),
-        )
+        limits = self.fit.ranks_per_node
+        yield count_check("rank", local, limits, " per node", " between nodes")
         yield self._speed(layout)
 
     def _speed(self, layout: Surroundings) -> Check:
@@ -180,16 +173,20 @@ class OfLibraryChoice(Checked):
 
     aggregation: MeasuredLibrary
 
+    @property
+    def auto(self) -> LibraryFit:
+        """That choice."""
+        assert self.profile.auto is not None
+        return self.profile.auto
+
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        assert self.profile.auto is not None
         several = on_several(layout)
         device = np.asarray(not self.aggregation.reaches_device) | layout.has_device(
             self.profile.device
         )
-        anchors = self.profile.auto.anchors
-        alone = any(anchor.nodes <= 1 for anchor in anchors)
-        apart = any(anchor.nodes > 1 for anchor in anchors)
+        alone = any(anchor.nodes <= 1 for anchor in self.auto.anchors)
+        apart = any(anchor.nodes > 1 for anchor in self.auto.anchors)
         return likeness(
             device, self._link(layout).passed, np.where(several, apart, alone),
             ~several | layout.has_link(self.profile.link),
@@ -197,8 +194,7 @@ class OfLibraryChoice(Checked):
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Nodes, full ones, ranks, ranks per node; elements, sizes, links and device."""
-        profile, auto = self.profile, self.profile.auto
-        assert auto is not None
+        profile, auto = self.profile, self.auto
         priced = self.aggregation.priced(layout)
         yield kind_check(priced | on_several(layout), lambda: "one node (measured: several)")
         yield node_check(layout, (auto.fewest_nodes, profile.max_nodes))
@@ -209,13 +205,12 @@ class OfLibraryChoice(Checked):
 
     def _filling(self, layout: Surroundings) -> Check:
         """A last node as full as the others, unless that very layout was measured."""
-        assert self.profile.auto is not None
         full, several = layout.gpus_per_node, on_several(layout)
         left = np.mod(layout.gpus, full)
         last = np.where(several & (left > 0), left, full)
         octaves = np.log2(full / last)
         measured: dict[str, None] = {}
-        for ranks, local in ((a.ranks, a.ranks_per_node) for a in self.profile.auto.anchors):
+        for ranks, local in ((a.ranks, a.ranks_per_node) for a in self.auto.anchors):
             octaves = np.where((layout.gpus == ranks) & (full == local), 0.0, octaves)
             part_filled = ranks > local and ranks % local > 0
             named = f"{ranks:,.0f} ranks with {local:,.0f} per node"
@@ -268,12 +263,9 @@ class OfLibraryChoice(Checked):
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """By nodes and ranks per node as the fit knows them, and by the checks of all else."""
-        assert self.profile.auto is not None
         octaves, unlike = distance(self._besides_layout(gradients, layout))
         largest = gradients.message_bytes.max(axis=0, initial=0.0)
-        return self.profile.auto.log_spread(
-            layout.gpus, layout.gpus_per_node, octaves, largest, unlike
-        )
+        return self.auto.log_spread(layout.gpus, layout.gpus_per_node, octaves, largest, unlike)
 
 
 @dataclass(frozen=True)
@@ -312,11 +304,7 @@ class OfServers(Checked):
             lambda: "servers on the workers' machines (measured: on their own)",
         )
         local = np.minimum(layout.gpus, layout.gpus_per_node)
-        yield Check(
-            octaves_outside(local, (1, 1)),
-            np.asarray(False),
-            lambda: f"{counted(local, 'accelerator')} per worker (measured: 1)",
-        )
+        yield count_check("accelerator", local, (1, 1), " per worker")
         yield self._speed(layout)
 
     def sums_nothing(self, layout: Surroundings) -> Mask:
