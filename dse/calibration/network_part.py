@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dse.calibration import spread
 from dse.calibration.experiment import STRICT, Count, NonNegative
 from dse.model.aggregation.algorithms import ALGORITHMS
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.arrays import Array, ArrayLike
 from dse.model.links import Link, Network, StepCost
 
 
@@ -102,10 +101,6 @@ class NetworkFit:
             self.edges_bytes,
             tuple(busy * jump for jump in self.jump_s),
         )
-
-    def log_spread(self, octaves: ArrayLike, unlike: bool | Mask = False) -> Array:
-        """See :func:`.spread.log_spread`."""
-        return spread.log_spread(self.error, self.error_p90, octaves, unlike)
 
 
 def host_contention(ranks: ArrayLike, shared_cores: int | None) -> Array:

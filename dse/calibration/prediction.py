@@ -13,14 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dse import catalog
-from dse.calibration.evidence import (
-    MEASURED_ELEMENT_BYTES,
-    Evidence,
-    Grade,
-    OfLibraryChoice,
-    OfServers,
-    of_algorithm,
-)
+from dse.calibration.evidence import Evidence, Grade
+from dse.calibration.evidence.checks import MEASURED_ELEMENT_BYTES
+from dse.calibration.evidence.fits import OfLibraryChoice, OfServers
+from dse.calibration.evidence.joined import of_algorithm
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.measured_range import usual_node
 from dse.calibration.network_part import NetworkFit
@@ -90,7 +86,7 @@ def evidence_of(profile: Profile, algorithm: str) -> Evidence:
             problem = f"profile {profile.name} was measured with forced algorithms"
             raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
         choice = MeasuredLibrary(profile.auto.cost(), profile.link_bytes_per_s, 1.0, True)
-        return OfLibraryChoice(profile, choice, same_system=True)
+        return OfLibraryChoice(profile, profile.auto, choice, same_system=True)
     if not profile.fits and algorithm not in profile.network:
         known = ", ".join(profile.measured_algorithms)
         problem = f"profile {profile.name} was not measured with '{algorithm}'"

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dse.calibration import spread
 from dse.calibration.compute_part import ComputeFit
 from dse.calibration.exchanges_part import ExchangeFit
 from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
@@ -23,7 +22,7 @@ from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.throughput_part import LayoutRate, Throughput
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.arrays import Array
 from dse.model.links import StepCost
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
@@ -78,10 +77,6 @@ class Fit:
         if replicas is not None:
             draws = np.vstack([draws, self.coefficients])[replicas]
         return step_cost(draws[:, :-1], self.edges_bytes)
-
-    def log_spread(self, octaves: ArrayLike, unlike: bool | Mask = False) -> Array:
-        """See :func:`.spread.log_spread`; the draws' own comes on top."""
-        return spread.log_spread(self.error, self.error_p90, octaves, unlike)
 
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.calibration import spread
 from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
 from dse.model.aggregation.parameter_server import MEASURED_COSTS, MeasuredServers, wire_bytes
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.arrays import Array, ArrayLike
 
 PS = "ps"
 
@@ -113,10 +112,6 @@ class ServersFit:
         cost = self.drawn(np.arange(len(self.draws)), workers.ndim)
         drawn = _of(cost, workers, servers, message_bytes, link_bytes_per_s)
         return np.asarray(np.std(np.log(np.maximum(drawn, 1e-30)), axis=0))
-
-    def log_spread(self, octaves: ArrayLike, unlike: bool | Mask = False) -> Array:
-        """See :func:`.spread.log_spread`; the draws' own comes on top."""
-        return spread.log_spread(self.error, self.error_p90, octaves, unlike)
 
 
 def _of(

@@ -14,15 +14,9 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.calibration.evidence import (
-    ByLayoutEvidence,
-    Evidence,
-    OfLibraryChoice,
-    OfRules,
-    OfServers,
-    Unmeasured,
-    of_algorithm,
-)
+from dse.calibration.evidence import Evidence, Unmeasured
+from dse.calibration.evidence.fits import OfLibraryChoice, OfServers
+from dse.calibration.evidence.joined import ByLayoutEvidence, OfRules, of_algorithm
 from dse.calibration.ps_part import ServersFit
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
@@ -252,7 +246,7 @@ class Factory:
                 profile.auto.cost(), profile.link_bytes_per_s, transport.across.link_efficiency,
                 transport.reaches_device, few_nodes(profile),
             )  # fmt: skip
-            return choice, OfLibraryChoice(profile, choice)
+            return choice, OfLibraryChoice(profile, profile.auto, choice)
         software = self._software(algorithm, transport, profile)
         leading = 1 if self.draws else 0
         fit = _servers(profile, algorithm, transport)

@@ -8,7 +8,8 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.calibration.evidence import ByLayoutEvidence, Grade
+from dse.calibration.evidence import Grade
+from dse.calibration.evidence.joined import ByLayoutEvidence
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.pricing import hardware, throughput

@@ -12,7 +12,8 @@ import pytest
 
 from dse import catalog
 from dse.calibration import Profile, prediction, read_profile
-from dse.calibration.evidence import ByLayoutEvidence, Grade
+from dse.calibration.evidence import Grade
+from dse.calibration.evidence.joined import ByLayoutEvidence
 from dse.calibration.measured_range import usual_ranks_per_node
 from dse.calibration.prediction import MeasuredSystem, one_message, predict, rules_of, why_outside
 from dse.calibration.spread import NORMAL_90, UNLIKE

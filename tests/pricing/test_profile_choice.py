@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.calibration.evidence import ByLayoutEvidence
+from dse.calibration.evidence.joined import ByLayoutEvidence
 from dse.errors import StudyError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem

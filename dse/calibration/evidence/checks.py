@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.calibration.evidence.base import SAME_KIND, Surroundings
+from dse.calibration.evidence import SAME_KIND, Surroundings
 from dse.calibration.number_text import gbps, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.spread import octaves_of_speed, octaves_outside

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.calibration.evidence.base import Grade, Surroundings
+from dse.calibration.evidence import Grade, Surroundings
 from dse.calibration.evidence.checks import (
     Check,
     count_check,
@@ -28,9 +28,9 @@ from dse.calibration.evidence.checks import (
 )
 from dse.calibration.library_part import LibraryFit
 from dse.calibration.network_part import NetworkFit
-from dse.calibration.profile import Profile
+from dse.calibration.profile import Fit, Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.spread import octaves_of_speed
+from dse.calibration.spread import log_spread, octaves_of_speed
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients
 from dse.model.aggregation.composed import Software
@@ -44,11 +44,13 @@ NEAR_OCTAVES = 1.0  # doublings beyond the measured range that still count as ne
 class Checked(ABC):
     """Evidence of one profile, that consists of checks each of which a point inside passes.
 
-    same_system: the points are layouts of the very system that was measured, whose ranks share its
-    cores; else of a cluster with a core for every rank and a machine for every server.
+    fit: of the profile, by which it is priced. same_system: the points are layouts of the very
+    system that was measured, whose ranks share its cores; else of a cluster with a core for every
+    rank and a machine for every server.
     """
 
     profile: Profile
+    fit: Fit | LibraryFit | NetworkFit | ServersFit
     same_system: bool = field(default=False, kw_only=True)
 
     @property
@@ -94,9 +96,11 @@ class Checked(ABC):
         """Where nothing is sent, so that no measurement is needed."""
         return np.asarray(layout.gpus <= 1)
 
-    def distance(self, gradients: Gradients, layout: Surroundings) -> tuple[Array, Mask]:
-        """What widens a spread: doublings of all checks together, and whether any is unlike."""
-        return distance(self.checks(gradients, layout))
+    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
+        """By what its fit is off, doublings of all checks together, and whether any is unlike; the
+        fit's draws come on top."""
+        octaves, unlike = distance(self.checks(gradients, layout))
+        return log_spread(self.fit.error, self.fit.error_p90, octaves, unlike)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class OfAlgorithm(Checked):
     reaches_device: whether messages start in accelerator memory.
     """
 
+    fit: Fit
     algorithm: str
     reaches_device: bool = False
 
@@ -125,10 +130,6 @@ class OfAlgorithm(Checked):
         known = ", ".join(profile.measured_algorithms)
         what = f"{self.algorithm} was not measured; its steps are priced as those of {known}"
         yield kind_check(np.asarray(self.algorithm in profile.measured_algorithms), lambda: what)
-
-    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """See :class:`Evidence`."""
-        return self.profile.fit(self.algorithm).log_spread(*self.distance(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -162,22 +163,13 @@ class BetweenNodes(Checked):
         limits = self.fit.link_bytes_per_s
         return speed_check(self.software, layout, limits, on_several(layout), self.same_system)
 
-    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """See :class:`Evidence`."""
-        return self.fit.log_spread(*self.distance(gradients, layout))
-
 
 @dataclass(frozen=True)
 class OfLibraryChoice(Checked):
     """What a library chose by itself, as a profile measured it."""
 
+    fit: LibraryFit
     aggregation: MeasuredLibrary
-
-    @property
-    def auto(self) -> LibraryFit:
-        """That choice."""
-        assert self.profile.auto is not None
-        return self.profile.auto
 
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
@@ -185,8 +177,8 @@ class OfLibraryChoice(Checked):
         device = np.asarray(not self.aggregation.reaches_device) | layout.has_device(
             self.profile.device
         )
-        alone = any(anchor.nodes <= 1 for anchor in self.auto.anchors)
-        apart = any(anchor.nodes > 1 for anchor in self.auto.anchors)
+        alone = any(anchor.nodes <= 1 for anchor in self.fit.anchors)
+        apart = any(anchor.nodes > 1 for anchor in self.fit.anchors)
         return likeness(
             device, self._link(layout).passed, np.where(several, apart, alone),
             ~several | layout.has_link(self.profile.link),
@@ -194,13 +186,13 @@ class OfLibraryChoice(Checked):
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Nodes, full ones, ranks, ranks per node; elements, sizes, links and device."""
-        profile, auto = self.profile, self.auto
+        profile, fit = self.profile, self.fit
         priced = self.aggregation.priced(layout)
         yield kind_check(priced | on_several(layout), lambda: "one node (measured: several)")
-        yield node_check(layout, (auto.fewest_nodes, profile.max_nodes))
+        yield node_check(layout, (fit.fewest_nodes, profile.max_nodes))
         yield rank_check(layout.gpus, profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
-        yield rank_check(local, auto.ranks_per_node, " per node", self.own_cores)
+        yield rank_check(local, fit.ranks_per_node, " per node", self.own_cores)
         yield from self._besides_layout(gradients, layout)
 
     def _filling(self, layout: Surroundings) -> Check:
@@ -210,7 +202,7 @@ class OfLibraryChoice(Checked):
         last = np.where(several & (left > 0), left, full)
         octaves = np.log2(full / last)
         measured: dict[str, None] = {}
-        for ranks, local in ((a.ranks, a.ranks_per_node) for a in self.auto.anchors):
+        for ranks, local in ((a.ranks, a.ranks_per_node) for a in self.fit.anchors):
             octaves = np.where((layout.gpus == ranks) & (full == local), 0.0, octaves)
             part_filled = ranks > local and ranks % local > 0
             named = f"{ranks:,.0f} ranks with {local:,.0f} per node"
@@ -265,7 +257,7 @@ class OfLibraryChoice(Checked):
         """By nodes and ranks per node as the fit knows them, and by the checks of all else."""
         octaves, unlike = distance(self._besides_layout(gradients, layout))
         largest = gradients.message_bytes.max(axis=0, initial=0.0)
-        return self.auto.log_spread(layout.gpus, layout.gpus_per_node, octaves, largest, unlike)
+        return self.fit.log_spread(layout.gpus, layout.gpus_per_node, octaves, largest, unlike)
 
 
 @dataclass(frozen=True)
@@ -315,7 +307,3 @@ class OfServers(Checked):
         crossed = on_several(layout) | self.same_system
         limits = self.fit.link_bytes_per_s
         return speed_check(self.software, layout, limits, crossed, self.same_system)
-
-    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """See :class:`Evidence`."""
-        return self.fit.log_spread(*self.distance(gradients, layout))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.calibration.evidence.base import Evidence, Surroundings
+from dse.calibration.evidence import Evidence, Surroundings
 from dse.calibration.evidence.checks import on_several
 from dse.calibration.evidence.fits import BetweenNodes, OfAlgorithm
 from dse.calibration.profile import Profile
@@ -131,12 +131,13 @@ def of_algorithm(
     profile: Profile, algorithm: str, software: Software, same_system: bool = False
 ) -> Evidence:
     """A named algorithm by all that a profile measured of it: on one node, on several, or both."""
-    alone = OfAlgorithm(profile, algorithm, software.reaches_device, same_system=same_system)
-    between = profile.network.get(algorithm)
-    if between is None:
-        return alone
-    apart = BetweenNodes(profile, between, software, same_system=same_system)
-    return by_nodes(alone, apart) if profile.fits else apart
+    between, parts = profile.network.get(algorithm), list[Evidence]()
+    if profile.fits or between is None:
+        fit, reaches = profile.fit(algorithm), software.reaches_device
+        parts.append(OfAlgorithm(profile, fit, algorithm, reaches, same_system=same_system))
+    if between is not None:
+        parts.append(BetweenNodes(profile, between, software, same_system=same_system))
+    return by_nodes(parts[0], parts[1]) if len(parts) > 1 else parts[0]
 
 
 def by_nodes(alone: Evidence, apart: Evidence) -> ByLayoutEvidence:
