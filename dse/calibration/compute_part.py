@@ -44,9 +44,10 @@ class ComputeFit:
     sustained: bool = False
     shape: tuple[Count, Count, Count] | None = None
 
-    def ordered(self) -> bool:
-        """Whether the value lies in its interval."""
-        return self.low <= self.flop_per_s <= self.high
+    def wrong(self) -> str:
+        """What is wrong with it that no single value shows; empty if nothing."""
+        ordered = self.low <= self.flop_per_s <= self.high
+        return "" if ordered else f"{self.flop_per_s:g} FLOP/s is outside of its low and high"
 
 
 def compute_text(part: ComputeFit) -> str:

@@ -65,10 +65,10 @@ class LibraryFit:
         """Of the layouts that were measured."""
         return round(min((anchor.nodes for anchor in self.anchors), default=1))
 
-    def shape_is_right(self) -> bool:
-        """Whether the lists fit together and the edges ascend."""
+    def wrong(self) -> str:
+        """What is wrong with it that no single value shows; empty if nothing."""
         columns = 5 + 5 * len(self.edges_bytes)
-        return (
+        fitting = (
             len(self.coefficients) == len(self.low) == len(self.high) == columns
             and list(self.edges_bytes) == sorted(set(self.edges_bytes))
             and all(
@@ -77,6 +77,7 @@ class LibraryFit:
                 for a in self.anchors
             )
         )
+        return "" if fitting else "edges, coefficients and anchors do not fit together"
 
     def log_spread(
         self,

@@ -56,14 +56,15 @@ class NetworkFit:
         """Bytes of wire time of an exchange, of ranks that do not start in lockstep."""
         return StepCost(0.0, self.wire_factor, self.edges_bytes, self.wire_jump_bytes)
 
-    def shape_is_right(self) -> bool:
-        """Whether the lists fit together and the edges ascend."""
+    def wrong(self) -> str:
+        """What is wrong with it that no single value shows; empty if nothing."""
         edges = len(self.edges_bytes)
-        return (
+        fitting = (
             len(self.s_per_byte) == len(self.wire_factor) == edges + 1
             and len(self.jump_s) == len(self.wire_jump_bytes) == edges
             and list(self.edges_bytes) == sorted(set(self.edges_bytes))
         )
+        return "" if fitting else "edges, slopes, jumps and factors do not fit together"
 
     def seconds(
         self,

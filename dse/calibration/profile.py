@@ -24,6 +24,7 @@ from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.throughput_part import LayoutRate, Throughput
 from dse.model.arrays import Array
 from dse.model.links import StepCost
+from dse.yaml_source import Loc
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
 POOLED = "any"
@@ -78,16 +79,20 @@ class Fit:
             draws = np.vstack([draws, self.coefficients])[replicas]
         return step_cost(draws[:, :-1], self.edges_bytes)
 
-    def shape_is_right(self) -> bool:
-        """Whether the lists fit together and the edges ascend."""
+    def wrong(self) -> str:
+        """What is wrong with it that no single value shows; empty if nothing."""
         edges = len(self.edges_bytes)
-        return (
+        fitting = (
             len(self.s_per_byte) == edges + 1
             and len(self.jump_s) == edges
             and list(self.edges_bytes) == sorted(set(self.edges_bytes))
             and len(self.draws) > 0
             and all(len(draw) == 3 + 2 * edges for draw in self.draws)
         )
+        return "" if fitting else "edges, slopes, jumps and draws do not fit together"
+
+
+Part = Fit | LibraryFit | NetworkFit | ServersFit | ComputeFit
 
 
 @dataclass(frozen=True)
@@ -223,27 +228,17 @@ def _doubts(profile: Profile) -> Iterator[Doubt]:
         if low > high:
             problem = f"{name}: the range {low:g} .. {high:g} is inverted"
             yield Doubt((name,), problem, "write the smaller first")
-    if profile.auto is not None and not profile.auto.shape_is_right():
-        yield Doubt(("auto",), "auto: edges, coefficients and anchors do not fit together")
-    for algorithm, network in profile.network.items():
-        if not network.shape_is_right():
-            problem = f"network.{algorithm}: edges, slopes, jumps and factors do not fit together"
-            yield Doubt(("network", algorithm), problem)
-    for transport, servers in profile.ps.items():
-        if wrong := servers.wrong():
-            yield Doubt(("ps", transport), f"ps.{transport}: {wrong}")
-    for at, speed in enumerate(profile.compute):
-        if not speed.ordered():
-            problem = f"compute.{at}: {speed.flop_per_s:g} FLOP/s is outside of its low and high"
-            yield Doubt(("compute", at), problem)
+    of = (("network", profile.network.items()), ("ps", profile.ps.items()),
+          ("fits", profile.fits.items()), ("compute", enumerate(profile.compute)))  # fmt: skip
+    parts: list[tuple[Loc, Part]] = [(("auto",), profile.auto)] if profile.auto else []
+    parts += [((kind, key), part) for kind, every in of for key, part in every]
+    for place, part in parts:
+        if wrong := part.wrong():
+            yield Doubt(place, f"{'.'.join(map(str, place))}: {wrong}")
     others = profile.auto or profile.network or profile.ps or profile.compute
     rates = profile.throughput or profile.layouts or profile.exchanges
     if POOLED not in profile.fits and (profile.fits or not (others or rates)):
         yield Doubt(("fits",), f"has no fit '{POOLED}'")
-    for algorithm, fit in profile.fits.items():
-        if not fit.shape_is_right():
-            problem = f"fits.{algorithm}: edges, slopes, jumps and draws do not fit together"
-            yield Doubt(("fits", algorithm), problem)
 
 
 def write_profile(profile: Profile, path: str | Path) -> None:

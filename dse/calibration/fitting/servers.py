@@ -7,7 +7,7 @@ bottleneck.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -62,26 +62,6 @@ class PsRows:
         return PsRows(*(getattr(self, column.name)[index] for column in fields(self)))
 
 
-@dataclass(frozen=True)
-class PsFit:
-    """Fitted costs: coefficients (10,) in the order of MeasuredServers, all >= 0.
-
-    cores: C of the fitted samples; infinite where every process had a machine of its own.
-    held_out_s: seconds of the rows, (kinds, rows), with every number of workers predicted from the
-    others, and likewise every number of servers; a kind with one number is left out.
-    """
-
-    rows: PsRows
-    cores: float
-    edge_bytes: float
-    coefficients: Array
-    held_out_s: Array
-
-    def predict_s(self, rows: PsRows) -> Array:
-        """Seconds of each row, (rows,)."""
-        return predict_ps(rows, self.edge_bytes, self.cores, self.coefficients)
-
-
 def ps_rows(samples: Sequence[Measurement]) -> PsRows:
     """The verified samples of shards pushed whole, one row per layout: the median over its runs.
 
@@ -121,17 +101,19 @@ def wire_s(rows: PsRows) -> Array:
     return np.asarray(carried * rows.wire_s_per_byte)
 
 
-def predict_ps(rows: PsRows, edge_bytes: float, cores: float, coefficients: Array) -> Array:
+def predict_ps(rows: PsRows, cost: MeasuredServers) -> Array:
     """Seconds of every row by these costs, (rows,)."""
-    cost = MeasuredServers(tuple(coefficients), edge_bytes, cores)
     return cost(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, wire_s(rows))
 
 
-def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
+def fit_ps(samples: Sequence[Measurement], cores: float) -> tuple[PsRows, MeasuredServers, Array]:
     """Fit the costs by robust relative non-negative least squares, with held-out predictions.
 
-    cores: C, shared by all processes of the samples, or infinite. The edge is the one with the
-    least error when every (workers, servers) is predicted from the others, none unless it pays.
+    Returns what was fitted, the costs, all >= 0, and seconds of the rows, (kinds, rows), with every
+    number of workers predicted from the others, and likewise every number of servers; a kind with
+    one number is left out. cores: C, shared by all processes of the samples; infinite where each
+    had a machine of its own. The edge is the one with the least error when every (workers, servers)
+    is predicted from the others, none unless it pays.
     Raises MeasurementError where the samples have one number of workers and one of servers.
     """
     rows = ps_rows(samples)
@@ -140,12 +122,10 @@ def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
         raise MeasurementError("too few measurements; measure two numbers of workers or servers")
 
     def whole(train: PsRows, test: PsRows) -> Array:
-        edge = choose_edge(train, cores)
-        return predict_ps(test, edge, cores, solve_ps(train, edge, cores))
+        return predict_ps(test, solve_ps(train, choose_edge(train, cores), cores))
 
     held_out = np.stack([held_out_s(rows, counts, whole) for counts in kinds])
-    edge = choose_edge(rows, cores)
-    return PsFit(rows, cores, edge, solve_ps(rows, edge, cores), held_out)
+    return rows, solve_ps(rows, choose_edge(rows, cores), cores), held_out
 
 
 def counts_of(rows: PsRows) -> list[Array]:
@@ -153,24 +133,24 @@ def counts_of(rows: PsRows) -> list[Array]:
     return [counts for counts in (rows.workers, rows.servers) if np.unique(counts).size > 1]
 
 
-def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
-    """The costs for a given edge, (10,): the best fit of all rounds.
+def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> MeasuredServers:
+    """The costs for a given edge: the best fit of all rounds.
 
     The equation is linear once it is known in which rows the wire is the bottleneck. These are
     guessed, the equation is solved, and they follow from the solution until nothing changes.
     """
     matrix, wire = ps_matrix(rows, edge_bytes, cores), wire_s(rows)
     wire_paces = wire > 0.5 * rows.seconds
-    best, least = np.zeros(matrix.shape[1]), np.inf
+    best, least = MeasuredServers((0.0,) * MEASURED_COSTS, edge_bytes, cores), np.inf
     for _ in range(ROUNDS):
         free = matrix.copy()
         free[wire_paces, WORK_FROM:] = 0.0
         known = np.where(wire_paces, wire, 0.0)
         found = robust_nnls(free, rows.seconds, known, rows.noise)
-        predicted = predict_ps(rows, edge_bytes, cores, found)
-        error = float(np.mean(relative_error(predicted, rows.seconds)))
+        cost = MeasuredServers(tuple(found), edge_bytes, cores)
+        error = float(np.mean(relative_error(predict_ps(rows, cost), rows.seconds)))
         if error < least:
-            best, least = found, error
+            best, least = cost, error
         now = wire > matrix[:, WORK_FROM:] @ found[WORK_FROM:]
         if np.array_equal(now, wire_paces):
             break
@@ -188,14 +168,8 @@ def choose_edge(rows: PsRows, cores: float) -> float:
 def _cross_validated(rows: PsRows, edge_bytes: float, cores: float) -> float:
     """Mean relative error of every (workers, servers) predicted from the others."""
     groups = rows.workers + 1j * rows.servers
-    errors = []
-    for group in np.unique(groups):
-        test = groups == group
-        train = rows.take(~test) if not test.all() else rows
-        costs = solve_ps(train, edge_bytes, cores)
-        predicted = predict_ps(rows.take(test), edge_bytes, cores, costs)
-        errors.append(relative_error(predicted, rows.seconds[test]))
-    return float(np.mean(np.concatenate(errors)))
+    predicted = held_out_s(rows, groups, lambda a, b: predict_ps(b, solve_ps(a, edge_bytes, cores)))
+    return float(np.mean(relative_error(predicted, rows.seconds)))
 
 
 def server_parts(experiments: Sequence[Experiment]) -> dict[str, ServersFit]:
@@ -226,8 +200,7 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
         problem += "shared another number of cores"
         raise MeasurementError(f"{problem}; fit each separately")
     cores = places.pop()
-    fitted = fit_ps(samples, np.inf if cores is None else cores)
-    rows, held_out = fitted.rows, fitted.held_out_s
+    rows, cost, held_out = fit_ps(samples, np.inf if cores is None else cores)
     speeds = [s.link_bytes_per_s or 0.0 for s in samples]
     first = max(samples, key=lambda s: s.nodes)
     plain = np.stack([held_out_s(rows, counts, _textbook) for counts in counts_of(rows)])
@@ -235,8 +208,8 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
     return ServersFit(
         library=first.library,
         version=first.version,
-        costs=significant(fitted.coefficients),
-        edge_bytes=None if np.isinf(fitted.edge_bytes) else fitted.edge_bytes,
+        costs=significant(cost.costs),
+        edge_bytes=None if np.isinf(cost.edge_bytes) else cost.edge_bytes,
         cores=cores,
         workers=(int(rows.workers.min()), int(rows.workers.max())),
         servers=(int(rows.servers.min()), int(rows.servers.max())),
@@ -248,8 +221,8 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
         error_p90=errors[0][1],
         textbook_error=errors[1][0],
         textbook_error_p90=errors[1][1],
-        residual=error_quantiles(fitted.predict_s(rows), rows.seconds)[0],
-        draws=tuple(significant(draw) for draw in bootstrap(fitted)),
+        residual=error_quantiles(predict_ps(rows, cost), rows.seconds)[0],
+        draws=tuple(significant(draw.costs) for draw in bootstrap(rows, cost)),
         points=tuple(_points(rows, held_out[0])),
     )
 
@@ -264,23 +237,20 @@ def _cores(experiment: Experiment, samples: Sequence[Measurement]) -> float | No
     return float(experiment.machine.cores)
 
 
-def bootstrap(fitted: PsFit) -> Array:
-    """Costs refitted on rows drawn with replacement within (workers, servers), (DRAWS, 10).
+def bootstrap(rows: PsRows, cost: MeasuredServers) -> Iterator[MeasuredServers]:
+    """Costs refitted DRAWS times on rows drawn with replacement within (workers, servers).
 
     Every time is moved by its own noise, which holds the spread between runs.
     """
     random = np.random.default_rng(SEED)
-    rows = fitted.rows
     pairs = rows.workers + 1j * rows.servers
     members = [np.flatnonzero(pairs == pair) for pair in np.unique(pairs)]
-    result = np.empty((DRAWS, MEASURED_COSTS))
-    for draw in range(DRAWS):
+    for _ in range(DRAWS):
         index = np.concatenate([random.choice(mine, mine.size) for mine in members])
         drawn = rows.take(index)
         moved = np.minimum(drawn.noise, MOST_NOISE) * random.standard_normal(index.size)
         drawn = replace(drawn, seconds=drawn.seconds * np.exp(moved))
-        result[draw] = solve_ps(drawn, fitted.edge_bytes, fitted.cores)
-    return result
+        yield solve_ps(drawn, cost.edge_bytes, cost.cores)
 
 
 def _textbook(train: PsRows, test: PsRows) -> Array:

@@ -284,7 +284,7 @@ def error_quantiles(predicted: Array, measured: Array) -> tuple[float, float]:
     return rounded(float(np.median(known)), 4), rounded(float(np.quantile(known, 0.9)), 4)
 
 
-def significant(values: Array, digits: int = 5) -> tuple[float, ...]:
+def significant(values: Iterable[Any], digits: int = 5) -> tuple[float, ...]:
     """Fitted values as files have them."""
     return tuple(rounded(float(value), digits) for value in values)
 
