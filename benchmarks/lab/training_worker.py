@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from dse.calibration.runners.mpi_force import forced
+from dse.calibration.runners.mpi_worker import forced
 from dse.calibration.runners.timing import Cell, Floats
 
 WRONG_SUM_STATUS = 3

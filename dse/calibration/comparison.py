@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.calibration.arguments import algorithms
-from dse.calibration.measured_range import local_ranks, usual_ranks_per_node
 from dse.calibration.number_text import short, size_text, time_text
 from dse.calibration.prediction_table import Record, prediction_records
-from dse.calibration.profile import Profile
+from dse.calibration.profile import Profile, local_ranks, usual_ranks_per_node
 from dse.console_table import Columns, console_table, numbers
 from dse.errors import ArgumentError, OutsideCalibration
 

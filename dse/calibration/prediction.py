@@ -18,10 +18,9 @@ from dse.calibration.evidence.checks import MEASURED_ELEMENT_BYTES
 from dse.calibration.evidence.fits import OfLibraryChoice, OfServers
 from dse.calibration.evidence.joined import of_algorithm
 from dse.calibration.library_part import AUTO, LibraryFit
-from dse.calibration.measured_range import usual_node
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import on_cores_s
-from dse.calibration.profile import Profile
+from dse.calibration.profile import Profile, usual_node
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import NORMAL_90
 from dse.errors import OutsideCalibration
@@ -158,7 +157,7 @@ def predict(
     """Allreduce seconds on the measured system, including contention for its cores.
 
     ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (default:
-    :func:`.measured_range.usual_ranks_per_node`) and ``link_bytes_per_s`` (default: the fastest
+    :func:`.profile.usual_ranks_per_node`) and ``link_bytes_per_s`` (default: the fastest
     measured) broadcast. 'auto' is the library's own choice; if that was not measured, each point
     has the time of the algorithm that the library's rules choose there (:func:`rules_of`).
 

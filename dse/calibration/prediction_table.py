@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dse.calibration.measured_range import speed_at, usual_ranks_per_node
 from dse.calibration.number_text import gbps, size_text, time_text
 from dse.calibration.prediction import predict, rules_of, why_outside
-from dse.calibration.profile import Profile
+from dse.calibration.profile import Profile, speed_at, usual_ranks_per_node
 from dse.console_table import Column, console_table, numbers
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import node_count

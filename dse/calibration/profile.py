@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from math import hypot, inf, log
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,17 +15,74 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from dse.calibration.compute_part import ComputeFit
-from dse.calibration.exchanges_part import ExchangeFit
 from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
 from dse.calibration.files import Doubt, read_checked, write_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
+from dse.calibration.number_text import percent, short, span_text
 from dse.calibration.ps_part import PS, ServersFit
+from dse.calibration.spread import NORMAL_90, held_out_spread
 from dse.calibration.throughput_part import LayoutRate, Throughput
+from dse.errors import OutsideCalibration
 from dse.model.arrays import Array
 from dse.model.links import StepCost
 from dse.yaml_source import Loc
+
+ALLREDUCE, HALVES = "allreduce", ("all_gather", "reduce_scatter")
+ALLTOALL, SEND = "alltoall", "send"
+UNITS = {
+    "call_s": (1e6, "us a call"), "link_bytes_per_s": (1e-9, "GB/s of a link"),
+    "hop_s": (1e6, "us a hop"), "cards_bytes_per_s": (1e-9, "GB/s of a node's cards"),
+}  # fmt: skip
+NUMBERS = tuple(UNITS)
+
+
+@dataclass(frozen=True)
+class ExchangeFit:
+    """One operation as :class:`dse.model.parallel.exchanges.Tiers` prices it, with all shares 1.
+
+    call_s, link_bytes_per_s: on one node, what a call takes and a rank's link reaches. hop_s,
+    cards_bytes_per_s: across nodes, what a hop takes and all network cards of a node reach;
+    cards_share: of their speed. All are 0 where they were not measured or that is not known.
+    ranks, nodes, message_bytes: least and largest measured. error, error_p90: median and 90th
+    percentile of the relative error on rank counts (or sizes) that were left out. low, high:
+    ends of the 90 % intervals of NUMBERS, by bootstrap.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    call_s: NonNegative
+    link_bytes_per_s: NonNegative
+    hop_s: NonNegative
+    cards_bytes_per_s: NonNegative
+    cards_share: NonNegative
+    ranks: tuple[Count, Count]
+    nodes: tuple[Count, Count]
+    message_bytes: tuple[Positive, Positive]
+    error: NonNegative
+    error_p90: NonNegative
+    low: tuple[NonNegative, ...]
+    high: tuple[NonNegative, ...]
+
+    def log_spread(self, number: str) -> float:
+        """Standard deviation of the logarithm of one of NUMBERS: by its interval, and by what the
+        whole was off on what was left out."""
+        low, high = (ends[NUMBERS.index(number)] for ends in (self.low, self.high))
+        return hypot(log(high / low) / 2 / NORMAL_90, held_out_spread(self.error, self.error_p90))
+
+
+def exchange_text(operation: str, fit: ExchangeFit) -> str:
+    """One line: what was reached, where, and how far off it is."""
+    parts = []
+    for (number, (scale, unit)), *ends in zip(UNITS.items(), fit.low, fit.high, strict=True):
+        value, low, high = (short(scale * each) for each in (getattr(fit, number), *ends))
+        if getattr(fit, number):
+            parts.append(f"{value} ({low} to {high}) {unit}")
+    ranks, nodes = (span_text(*ends) for ends in (fit.ranks, fit.nodes))
+    missed = f"what was left out missed by {percent(fit.error)}"
+    return f"{operation} in layouts: {', '.join(parts)}; ranks {ranks}, nodes {nodes}; {missed}"
+
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
 POOLED = "any"
@@ -250,3 +308,49 @@ def write_profile(profile: Profile, path: str | Path) -> None:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text = yaml.dump(record, Dumper=dumper, sort_keys=False, width=100, default_flow_style=None)
     write_text(path, text)
+
+
+def local_ranks(profile: Profile, point: Point) -> int:
+    """Ranks on a full node where a point was measured; all of them if there was only one node."""
+    return point.ranks if profile.max_nodes <= 1 else min(point.ranks, point.ranks_per_node)
+
+
+def usual_ranks_per_node(profile: Profile, ranks: int) -> int:
+    """The default: all ranks on one node, or the most ranks per node of the multi-node runs."""
+    return int(min(ranks, usual_node(profile)))
+
+
+def usual_node(profile: Profile) -> float:
+    """Ranks of a full node by that default; inf where a node holds all ranks there are."""
+    if profile.max_nodes <= 1:
+        return inf
+    local = [point.ranks_per_node for point in profile.points if point.ranks_per_node < point.ranks]
+    fallback = profile.auto.ranks_per_node[1] if profile.auto else 1
+    return max(local, default=fallback)
+
+
+def measured_speeds(profile: Profile, algorithm: str) -> tuple[float, float] | None:
+    """Bytes/s of the slowest and fastest link that the algorithm was measured on; None: unknown."""
+    part = profile.servers(algorithm)
+    if part is not None:
+        found = [part.link_bytes_per_s]
+    elif algorithm in profile.network:
+        found = [profile.network[algorithm].link_bytes_per_s]
+    elif profile.link_bytes_per_s is not None:
+        found = [(profile.link_bytes_per_s, profile.link_bytes_per_s)]
+    else:  # what rules choose, each as it was measured
+        found = [fit.link_bytes_per_s for fit in profile.network.values()]
+    known = [speeds for speeds in found if speeds[1] > 0]
+    return (min(s for s, _ in known), max(s for _, s in known)) if known else None
+
+
+def speed_at(profile: Profile, algorithm: str, given: float | None) -> float | None:
+    """Bytes/s at which a prediction holds: the one ``given``, else the fastest measured, if known.
+
+    Raises OutsideCalibration if one is given and the measured speed is not known.
+    """
+    measured = measured_speeds(profile, algorithm)
+    if given is not None and measured is None:
+        problem = f"profile {profile.name} does not state the link speed that it was measured at"
+        raise OutsideCalibration(f"{problem}, so it cannot predict another; drop --link-bandwidth")
+    return given if given is not None else measured and measured[1]

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.calibration.compute_part import compute_text
-from dse.calibration.exchanges_part import exchange_text
 from dse.calibration.library_part import AUTO, LibraryFit
-from dse.calibration.measured_range import local_ranks
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import gbps, percent, short, size_text, span_text
-from dse.calibration.profile import POOLED, Fit, Point, Profile
+from dse.calibration.profile import POOLED, Fit, Point, Profile, exchange_text, local_ranks
 from dse.calibration.ps_part import ServerPoint, ServersFit
 from dse.calibration.throughput_part import LayoutRate, Throughput
 from dse.calibration.verdict import LEFT_OUT, verdict

@@ -14,9 +14,8 @@ from itertools import combinations_with_replacement
 from math import log2
 from statistics import median
 
-from dse.calibration.measured_range import measured_speeds
 from dse.calibration.number_text import percent, size_text, span_text
-from dse.calibration.profile import Point, Profile
+from dse.calibration.profile import Point, Profile, measured_speeds
 
 GOOD = 0.25  # of a size's median error
 BAD = 0.2

@@ -10,7 +10,7 @@ from pathlib import Path
 from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.hardware_names import surely_same_kind
-from dse.calibration.measured_range import measured_speeds
+from dse.calibration.profile import measured_speeds
 from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.calibration.ps_part import PS
 from dse.calibration.throughput_part import Throughput

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.calibration.exchanges_part import ALLREDUCE, ALLTOALL, HALVES, SEND, ExchangeFit
-from dse.calibration.profile import Profile
+from dse.calibration.profile import ALLREDUCE, ALLTOALL, HALVES, SEND, ExchangeFit, Profile
 from dse.catalog.exchanges import OTHER, exchanges
 from dse.model.arrays import ArrayLike
 from dse.model.parallel.exchanges import Tiers

@@ -14,8 +14,8 @@ from dse import catalog
 from dse.calibration import Profile, prediction, read_profile
 from dse.calibration.evidence import Grade
 from dse.calibration.evidence.joined import ByLayoutEvidence
-from dse.calibration.measured_range import usual_ranks_per_node
 from dse.calibration.prediction import MeasuredSystem, one_message, predict, rules_of, why_outside
+from dse.calibration.profile import usual_ranks_per_node
 from dse.calibration.spread import NORMAL_90, UNLIKE
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.base import Gradients

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from dse.calibration.exchanges_part import ALLREDUCE, ALLTOALL, HALVES, SEND, ExchangeFit
 from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
 from dse.calibration.fitting.step_cost import error_quantiles
 from dse.calibration.importers.records import STREAM
+from dse.calibration.profile import ALLREDUCE, ALLTOALL, HALVES, SEND, ExchangeFit
 from dse.model.arrays import Array
 from dse.model.parallel.exchanges import Tiers
 from dse.model.parallel.mesh import Group

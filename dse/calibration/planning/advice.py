@@ -33,7 +33,7 @@ from dse.model.arrays import Array
 
 if TYPE_CHECKING:
     from rich.console import Console
-from dse.calibration.measured_range import local_ranks
+from dse.calibration.profile import local_ranks
 
 CPU = "cpu"
 

@@ -42,7 +42,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         # library another where the forced one does not apply.
         "MPIR_CVAR_DEVICE_COLLECTIVES": "none",
         "MPIR_CVAR_COLLECTIVE_FALLBACK": "error",
-        "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "ring",  # mpi_force checks its numbers by this
+        "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "ring",  # mpi_worker checks its numbers by this
     },
 }
 
@@ -159,7 +159,7 @@ def run_ranks(
         command = [
             *with_variables({**mpirun.environment(ultimate_s), "TMPDIR": scratch}),
             *mpirun.command(ranks, ultimate_s, extra),
-            # -P: the folder of the worker must not shadow modules (mpi_force beside mpi).
+            # -P: the folder of the worker must not shadow modules of others.
             *(sys.executable, "-P", str(worker), json.dumps(task)),
         ]
         try:

@@ -33,7 +33,7 @@ def named_profile(given: str) -> Profile:
 def print_other_parts(profile: Profile) -> None:
     """Print what a profile holds besides allreduce."""
     from dse.calibration.compute_part import compute_text
-    from dse.calibration.exchanges_part import exchange_text
+    from dse.calibration.profile import exchange_text
 
     for transport, part in profile.ps.items():
         print(f"  ps-{transport}: median error {part.error:.0%} on numbers of workers and servers "

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.exchanges_part import exchange_text
 from dse.calibration.fitting.exchanges import fit_exchanges
 from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.importers.logs import import_logs
-from dse.calibration.profile import read_profile, write_profile
+from dse.calibration.profile import exchange_text, read_profile, write_profile
 from tests.calibration.exchange_samples import CARDS, SIZES, experiment, measured
 from tests.calibration.importers.reference import log
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.calibration.importers.command_line import launch_of
+from dse.calibration.importers.mpi_tables import launch_of
 
 
 @pytest.mark.parametrize(
