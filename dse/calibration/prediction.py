@@ -6,7 +6,7 @@ prediction is the same :mod:`~dse.calibration.evidence` as in a study.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -49,10 +49,17 @@ class MeasuredSystem(Cluster):
     """Layouts of the very hardware that was measured, at links of any speed.
 
     gpus, gpus_per_node: ranks and ranks per node; of parameter servers the workers, one per node.
+    message_bytes: what is summed. Points that are predicted have these in one shape.
     """
 
+    message_bytes: Array = field(default_factory=lambda: np.zeros(()))
     own_inside_link: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
     link_name: str = ""
+
+    @property
+    def messages(self) -> Gradients:
+        """What is summed, as one message."""
+        return one_message(self.message_bytes)
 
     def has_device(self, measured: str) -> Mask:
         """It does."""
@@ -129,22 +136,6 @@ class Prediction(NamedTuple):
     in_range: Mask
 
 
-class _Points(NamedTuple):
-    """Points asked for, in one shape. Of parameter servers ranks are the workers."""
-
-    ranks: Array
-    ranks_per_node: Array
-    message_bytes: Array
-    link_bytes_per_s: Array
-    servers: Array
-
-    @property
-    def system(self) -> MeasuredSystem:
-        """Their layout."""
-        link = Link(0.0, self.link_bytes_per_s)
-        return MeasuredSystem(self.ranks, self.ranks_per_node, across=link, servers=self.servers)
-
-
 def predict(
     profile: Profile,
     algorithm: str,
@@ -175,13 +166,13 @@ def predict(
     )
     found, smallest = _predicted(profile, algorithm, at), profile.message_bytes[0]
     if np.any(at.message_bytes < smallest):  # a smaller message than measured costs no more than it
-        least = at._replace(message_bytes=np.maximum(at.message_bytes, smallest))
+        least = replace(at, message_bytes=np.maximum(at.message_bytes, smallest))
         high = np.minimum(found.high, _predicted(profile, algorithm, least).high)
         found = found._replace(high=np.maximum(high, found.seconds))
     return found
 
 
-def _predicted(profile: Profile, algorithm: str, at: _Points) -> Prediction:
+def _predicted(profile: Profile, algorithm: str, at: MeasuredSystem) -> Prediction:
     evidence, part = evidence_of(profile, algorithm), profile.servers(algorithm)
     if part is not None:
         return _of_servers(part, evidence, at)
@@ -212,7 +203,7 @@ def why_outside(
         profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s, servers
     )
     evidence = evidence_of(profile, algorithm)
-    return ", ".join(evidence.why_outside(one_message(message_bytes), at.system))
+    return ", ".join(evidence.why_outside(at.messages, at))
 
 
 def rules_of(profile: Profile, algorithm: str) -> Rules | None:
@@ -243,7 +234,7 @@ def _points(
     ranks_per_node: ArrayLike | None,
     link_bytes_per_s: ArrayLike | None,
     servers: ArrayLike,
-) -> _Points:
+) -> MeasuredSystem:
     """What is asked, with the layout and the link as measured where they are not given."""
     part = profile.servers(algorithm)
     speed = link_bytes_per_s
@@ -257,7 +248,9 @@ def _points(
             known = between.link_bytes_per_s[1] if between is not None else 0.0
             speed = profile.link_bytes_per_s or known or np.inf
     given = (ranks, local, message_bytes, speed, servers)
-    return _Points(*np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in given)))
+    n, g, m, bytes_per_s, p = np.broadcast_arrays(*(np.asarray(v, np.float64) for v in given))
+    link = Link(0.0, bytes_per_s)
+    return MeasuredSystem(n, g, across=link, servers=p, message_bytes=m)
 
 
 def _local(profile: Profile, ranks: ArrayLike, ranks_per_node: ArrayLike | None) -> ArrayLike:
@@ -265,27 +258,28 @@ def _local(profile: Profile, ranks: ArrayLike, ranks_per_node: ArrayLike | None)
     return np.minimum(ranks, usual_node(profile)) if ranks_per_node is None else ranks_per_node
 
 
-def _sureness(evidence: Evidence, at: _Points) -> tuple[Array, Mask]:
+def _sureness(evidence: Evidence, at: MeasuredSystem) -> tuple[Array, Mask]:
     """Standard deviation of the logarithm but for that of draws, and whether it was measured."""
-    messages = one_message(at.message_bytes)
-    spread = evidence.log_spread(messages, at.system)
-    inside = evidence.grade(messages, at.system) == Grade.INSIDE
-    return np.broadcast_to(spread, at.ranks.shape), np.broadcast_to(inside, at.ranks.shape)
+    spread = evidence.log_spread(at.messages, at)
+    inside = evidence.grade(at.messages, at) == Grade.INSIDE
+    return np.broadcast_to(spread, at.gpus.shape), np.broadcast_to(inside, at.gpus.shape)
 
 
-def _of_choice(profile: Profile, fit: LibraryFit, evidence: Evidence, at: _Points) -> Prediction:
+def _of_choice(
+    profile: Profile, fit: LibraryFit, evidence: Evidence, at: MeasuredSystem
+) -> Prediction:
     """As the library chose where it was measured; at another link's speed only what crosses it
     is slower."""
     measured = profile.link_bytes_per_s
-    if measured is None and np.any(np.isfinite(at.link_bytes_per_s)):
+    if measured is None and np.any(np.isfinite(at.across.bytes_per_s)):
         problem = f"profile {profile.name} does not state its link speed"
         raise OutsideCalibration(f"{problem}, so it cannot predict another link")
     # How many times as fast as the one asked for is the measured link.
-    slower = np.ones_like(at.ranks) if measured is None else measured / at.link_bytes_per_s
+    slower = np.ones_like(at.gpus) if measured is None else measured / at.across.bytes_per_s
     cost = fit.cost()
-    priced = cost.priced(at.ranks, at.ranks_per_node)
+    priced = cost.priced(at.gpus, at.gpus_per_node)
     if not np.all(priced):
-        one = node_count(at.ranks, at.ranks_per_node) <= 1
+        one = node_count(at.gpus, at.gpus_per_node) <= 1
         where = "within one node" if np.any(one & ~priced) else "between nodes"
         layouts = sorted({(round(a.nodes), a.ranks_per_node) for a in fit.anchors})
         listed = ", ".join(f"{nodes:g} x {ranks:g}" for nodes, ranks in layouts)
@@ -294,20 +288,20 @@ def _of_choice(profile: Profile, fit: LibraryFit, evidence: Evidence, at: _Point
             f"(nodes x ranks per node), so the cost {where} is unknown"
         )
     spread, inside = _sureness(evidence, at)
-    wire = np.where(inside, 0.0, _wire_s(at, at.link_bytes_per_s))
-    seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes, slower)
+    wire = np.where(inside, 0.0, _wire_s(at, at.across.bytes_per_s))
+    seconds = cost(at.gpus, at.gpus_per_node, at.message_bytes, slower)
     # What cannot be faster than the wire may still take longer, by as much as anything else there.
     found = _with_spread(np.maximum(seconds, wire), spread, inside)
     return found._replace(low=np.maximum(found.low, wire))
 
 
-def _wire_s(at: _Points, node_bytes_per_s: ArrayLike) -> Array:
+def _wire_s(at: MeasuredSystem, node_bytes_per_s: ArrayLike) -> Array:
     """The least seconds in which nodes can share their sums: ``2 (N-1)/N m / B``.
 
     Every node sends and receives so much whatever the algorithm, unless a switch adds between nodes
     (Patarasuk & Yuan, JPDC 69, 2009).
     """
-    nodes = node_count(at.ranks, at.ranks_per_node)
+    nodes = node_count(at.gpus, at.gpus_per_node)
     return np.asarray(2 * (nodes - 1) / nodes * at.message_bytes / node_bytes_per_s)
 
 
@@ -333,23 +327,25 @@ def _by_rules(
     return Prediction(part(0), part(1), part(2), part(3) > 0)
 
 
-def _of_servers(part: ServersFit, evidence: Evidence, at: _Points) -> Prediction:
-    given = (at.ranks, at.servers, at.message_bytes, at.link_bytes_per_s)
+def _of_servers(part: ServersFit, evidence: Evidence, at: MeasuredSystem) -> Prediction:
+    given = (at.gpus, at.servers, at.message_bytes, at.across.bytes_per_s)
     spread, inside = _sureness(evidence, at)
     return _with_spread(part.seconds(*given), np.hypot(part.draw_spread(*given), spread), inside)
 
 
-def _of_algorithm(profile: Profile, algorithm: str, evidence: Evidence, at: _Points) -> Prediction:
+def _of_algorithm(
+    profile: Profile, algorithm: str, evidence: Evidence, at: MeasuredSystem
+) -> Prediction:
     """A named algorithm: between nodes by the fit of those runs, on one node by the other."""
-    several = node_count(at.ranks, at.ranks_per_node) > 1
+    several = node_count(at.gpus, at.gpus_per_node) > 1
     between = profile.network.get(algorithm)
     if between is None:
         seconds, drawn = _on_one_node(profile, algorithm, at)
-    elif bool(np.all(several | (at.ranks <= 1))):
+    elif bool(np.all(several | (at.gpus <= 1))):
         seconds, drawn = _between_nodes(profile, between, algorithm, at), np.zeros(())
     else:
         # One rank costs nothing, wherever it is.
-        alone = at._replace(ranks=np.where(several, 1.0, at.ranks))
+        alone = replace(at, gpus=np.where(several, 1.0, at.gpus))
         inside, drawn = _on_one_node(profile, algorithm, alone)
         seconds = np.where(several, _between_nodes(profile, between, algorithm, at), inside)
         drawn = np.where(several, 0.0, drawn)
@@ -357,10 +353,10 @@ def _of_algorithm(profile: Profile, algorithm: str, evidence: Evidence, at: _Poi
     return _with_spread(seconds, np.hypot(drawn, spread), measured)
 
 
-def _between_nodes(profile: Profile, fit: NetworkFit, algorithm: str, at: _Points) -> Array:
+def _between_nodes(profile: Profile, fit: NetworkFit, algorithm: str, at: MeasuredSystem) -> Array:
     return fit.seconds(
-        algorithm, at.ranks, at.message_bytes, at.link_bytes_per_s, profile.gamma_s_per_byte,
-        ranks_per_node=at.ranks_per_node,
+        algorithm, at.gpus, at.message_bytes, at.across.bytes_per_s, profile.gamma_s_per_byte,
+        ranks_per_node=at.gpus_per_node,
         inside=profile.fit(algorithm).step() if profile.fits else None,
     )  # fmt: skip
 
@@ -370,16 +366,16 @@ def _with_spread(seconds: Array, spread: Array, in_range: Mask) -> Prediction:
     return Prediction(seconds, seconds / factor, seconds * factor, in_range)
 
 
-def _on_one_node(profile: Profile, algorithm: str, at: _Points) -> tuple[Array, Array]:
+def _on_one_node(profile: Profile, algorithm: str, at: MeasuredSystem) -> tuple[Array, Array]:
     """Seconds, and the standard deviation of their logarithm over the draws."""
     if not profile.fits:
         problem = f"profile {profile.name} measured '{algorithm}' between nodes only"
         raise OutsideCalibration(f"{problem}, so it cannot price one node")
-    if np.any(node_count(at.ranks, at.ranks_per_node) > 1):
+    if np.any(node_count(at.gpus, at.gpus_per_node) > 1):
         problem = f"profile {profile.name} was measured on one node"
         raise OutsideCalibration(f"{problem}, so it cannot price a link between nodes")
     fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
-    n, m = at.ranks, at.message_bytes
+    n, m = at.gpus, at.message_bytes
     seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)
     switch_draws = np.array(fit.draws)[:, -1:]
     drawn = on_cores_s(

@@ -320,7 +320,7 @@ def check_agreement(samples: Sequence[Measurement], where: str, published: bool)
     files: dict[int, list[Measurement]] = {}
     for sample in samples:
         files.setdefault(sample.run // RUNS_OF_A_FILE, []).append(sample)
-    typical = [one for mine in files.values() for one in _typical(mine)]
+    typical = [one for mine in files.values() for one in _medians(mine)]
     for what, ratio in _disagreements(typical, CONTRADICTION):
         raise MeasurementError(_refused(where, what, ratio))
     return tuple(
@@ -340,7 +340,7 @@ def _key(s: Measurement) -> tuple[object, ...]:
     return s.algorithm, s.ranks, s.ranks_per_node, s.link_bytes_per_s, s.transport, s.servers
 
 
-def _typical(samples: Sequence[Measurement]) -> list[Measurement]:
+def _medians(samples: Sequence[Measurement]) -> list[Measurement]:
     """One sample per layout and size: the median over the runs."""
     same: dict[tuple[object, ...], list[Measurement]] = {}
     for sample in samples:

@@ -17,7 +17,7 @@ from dse.calibration.importers import (
     nccl_tests,
 )
 from dse.calibration.importers.records import Log, Row, Table
-from dse.calibration.importers.text import clean_lines, failure_in
+from dse.calibration.importers.text import clean_lines, failure_in, read_text
 from dse.calibration.importers.traced_job import WAITS
 from dse.errors import MeasurementError, StudyError
 
@@ -42,7 +42,7 @@ def read_log(
     collective: for a log that does not name it. select: column -> wanted values, of a table.
     Raises StudyError if the format is not recognised, MeasurementError for a run that failed.
     """
-    text = chrome_trace.trace_text(path)
+    text = read_text(path)
     if chrome_trace.looks_so(text):
         log = _read_trace(text, path)
     elif csv_table.looks_so(text):

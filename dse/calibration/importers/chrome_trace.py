@@ -6,21 +6,15 @@ bracket may be missing. Times are microseconds.
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from dse.calibration.importers.text import MAX_LOG_BYTES, read_text
 from dse.errors import StudyError
 
 US = 1e-6
-_GZIP = b"\x1f\x8b"
-_SPLIT = "profile fewer steps"
 
 
 class Event(NamedTuple):
@@ -50,25 +44,6 @@ class Trace:
     events: tuple[Event, ...]
     about: Mapping[str, Any]
     damaged: int = 0
-
-
-def trace_text(path: str | Path) -> str:
-    """The text of a log or a trace, unpacked where it is gzipped. Raises StudyError."""
-    try:
-        with Path(path).open("rb") as file:
-            if file.read(2) != _GZIP:
-                return read_text(path)
-        with gzip.open(path) as file:
-            content = file.read(MAX_LOG_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as cause:
-        problem = f"the gzipped file is damaged ({cause})"
-        raise StudyError(str(path), 0, 0, problem, "copy it again") from None
-    except (OSError, ValueError):
-        return read_text(path)  # says what is wrong
-    if len(content) > MAX_LOG_BYTES:
-        problem = f"unpacks to more than {MAX_LOG_BYTES // 10**6} MB"
-        raise StudyError(str(path), 0, 0, problem, _SPLIT)
-    return content.decode("utf-8-sig", errors="replace")
 
 
 def looks_so(text: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ from dse.errors import StudyError
 
 MAX_LOG_BYTES = 200_000_000
 SHOWN_CHARACTERS = 160
+_GZIP = b"\x1f\x8b"
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # mpirun --tag-output writes its tag before every piece it flushes, so also in the middle of a row
@@ -40,7 +43,7 @@ class Line(NamedTuple):
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a log; invalid bytes become replacement characters.
+    """The text of a log, unpacked where it is gzipped; invalid bytes become replacement characters.
 
     Raises StudyError for a folder, and for a file that cannot be read, is empty or is too large.
     """
@@ -51,10 +54,20 @@ def read_text(path: str | Path) -> str:
         if file.stat().st_size > MAX_LOG_BYTES:
             limit = f"{MAX_LOG_BYTES // 10**6} MB"
             raise StudyError(str(path), 0, 0, f"is larger than {limit}", "split it")
-        text = file.read_bytes().decode("utf-8-sig", errors="replace")
+        content = file.read_bytes()
+        if content.startswith(_GZIP):
+            with gzip.open(file) as packed:
+                content = packed.read(MAX_LOG_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as cause:
+        problem = f"the gzipped file is damaged ({cause})"
+        raise StudyError(str(path), 0, 0, problem, "copy it again") from None
     except (OSError, ValueError) as cause:
         reason = getattr(cause, "strerror", None) or str(cause)
         raise StudyError(str(path), 0, 0, f"cannot be read: {reason}", "give a log") from None
+    if len(content) > MAX_LOG_BYTES:
+        problem = f"unpacks to more than {MAX_LOG_BYTES // 10**6} MB"
+        raise StudyError(str(path), 0, 0, problem, "profile fewer steps")
+    text = content.decode("utf-8-sig", errors="replace")
     if not text.strip():
         raise StudyError(str(path), 0, 0, "is empty", "give the output of a benchmark")
     return text
