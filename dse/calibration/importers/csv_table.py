@@ -15,6 +15,7 @@ from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import integer, printable
 from dse.errors import StudyError
 from dse.mistakes import each
+from dse.spelling import abridged
 from dse.text_table import Table as Cells
 from dse.text_table import text_table
 
@@ -24,7 +25,6 @@ REQUIRED = ("system", "nodes", "ranks_per_node", "ranks", "library", "transport"
 _PLACE = ("collective", "library", "transport", "system", "device", "ranks", "nodes",
           "ranks_per_node")  # fmt: skip
 _MARKS = {"ranks", "bytes", "time_us"}
-_LISTED = 12
 _LIBRARY = re.compile(r"(.+?)-(\d[\w.+]*)")
 _TRANSPORTS = (("nccl", "nccl"), ("rccl", "nccl"), ("gloo", "gloo"), ("mpi", "mpi"),
                ("mvapich", "mpi"))  # fmt: skip
@@ -69,11 +69,17 @@ def _selected(cells: Cells, select: Mapping[str, Sequence[str]]) -> list[int]:
                 cells.path, 0, 0, problem, f"the columns are {', '.join(cells.header)}"
             )
         values = cells.cells(column)
-        left = sorted({values[at] for at in chosen}, key=_natural)
+        left = sorted({values[at] for at in chosen}, key=lambda value: (len(value), value))
         for value in wanted:
             if value not in left:
                 problem = f"--select: no row that is left has {column}={value}"
-                raise StudyError(cells.path, 0, 0, problem, f"choose from {_list(left)}")
+                raise StudyError(
+                    cells.path,
+                    0,
+                    0,
+                    problem,
+                    f"choose from {abridged([value or '(empty)' for value in left])}",
+                )
         chosen = [at for at in chosen if values[at] in wanted]
     return chosen
 
@@ -117,15 +123,4 @@ def _table(key: tuple[str, ...], rows: Sequence[Row], file: str) -> Table:
         link=link,
         system=system,
         device=device or UNKNOWN,
-    )
-
-
-def _natural(value: str) -> tuple[float, str]:
-    return (float(value) if value.isascii() and value.isdigit() else math.inf, value)
-
-
-def _list(values: Sequence[str]) -> str:
-    shown = [value or "(empty)" for value in values[:_LISTED]]
-    return ", ".join(shown) + (
-        f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
     )
