@@ -15,9 +15,9 @@ from typing import Any
 from benchmarks.lab.waiting import until
 from dse.calibration.experiment import write_experiment
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.ray_cluster import measure_ray
 from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.registry import Request
+from dse.calibration.runners.torch_distributed import measure_ray
 from dse.errors import DseError
 
 Task = dict[str, Any]

@@ -10,8 +10,8 @@ from dse.calibration.experiment import MEASUREMENTS, Experiment, write_experimen
 from dse.calibration.files import check_writable
 from dse.calibration.profile_files import check_replaces_profile
 from dse.calibration.runners.bench import OPERATIONS
-from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.hosts import read_hosts
+from dse.calibration.runners.plan import Progress
 from dse.calibration.runners.registry import Request, Runner
 from dse.calibration.runners.started_rank import Started
 from dse.errors import ArgumentError

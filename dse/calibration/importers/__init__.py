@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dse.calibration.importers import (
-    chrome_trace,
     csv_table,
     gloo,
     horovod_timeline,
@@ -15,10 +14,11 @@ from dse.calibration.importers import (
     mpi_tables,
     nccl_json,
     nccl_tests,
+    traces,
 )
 from dse.calibration.importers.records import Log, Row, Table
 from dse.calibration.importers.text import clean_lines, failure_in, read_text
-from dse.calibration.importers.traced_job import WAITS
+from dse.calibration.importers.traces import WAITS
 from dse.errors import MeasurementError, StudyError
 
 __all__ = ["COLLECTIVES", "Log", "Row", "Table", "read_log"]
@@ -43,7 +43,7 @@ def read_log(
     Raises StudyError if the format is not recognised, MeasurementError for a run that failed.
     """
     text = read_text(path)
-    if chrome_trace.looks_so(text):
+    if traces.looks_so(text):
         log = _read_trace(text, path)
     elif csv_table.looks_so(text):
         log = csv_table.parse(text, path, select or {})
@@ -61,7 +61,7 @@ def read_log(
 
 
 def _read_trace(text: str, path: str) -> Log:
-    trace = chrome_trace.read_trace(text, path)
+    trace = traces.read_trace(text, path)
     if horovod_timeline.is_horovod(trace):
         log = horovod_timeline.parse(trace)
     elif kineto.is_kineto(trace):

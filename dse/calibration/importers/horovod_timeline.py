@@ -14,9 +14,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.calibration.importers.chrome_trace import Trace
 from dse.calibration.importers.records import Log, Table
-from dse.calibration.importers.traced_job import row_of
+from dse.calibration.importers.traces import Trace, row_of
 
 FORMAT = "Horovod timeline"
 _ACTIVITY = re.compile(r"(NCCL|MPI|GLOO|CCL)_(ALLREDUCE|ALLGATHER|BROADCAST|ALLTOALL)")

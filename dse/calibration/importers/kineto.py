@@ -13,9 +13,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from dse.calibration.importers.chrome_trace import Event, Trace
 from dse.calibration.importers.records import Call, Log, Traced
-from dse.calibration.importers.traced_job import tables_of
+from dse.calibration.importers.traces import Event, Trace, tables_of
 
 FORMAT = "PyTorch profiler trace"
 COLLECTIVES = {

@@ -16,7 +16,7 @@ from dse.calibration.experiment import ALLREDUCE, Experiment, Measurement
 from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, read_log
 from dse.calibration.importers.records import AUTO, PAIRS, UNKNOWN, Log, Table
-from dse.calibration.importers.traced_job import joined
+from dse.calibration.importers.traces import joined
 from dse.calibration.number_text import gbps, short, size_text, time_text
 from dse.errors import ArgumentError, StudyError, printable
 from dse.model.aggregation.algorithms import ALGORITHMS

@@ -1,6 +1,7 @@
 """OSU micro-benchmarks, plain or with -f, and tables of Intel MPI Benchmarks since IMB 4.
 
-Of OSU the rank count is in no table; it is taken from the command where the log shows it.
+Of OSU the rank count is in no table; it is taken from the command that started the benchmark, where
+the log shows it.
 osu_latency's time is one way, osu_bw's the size over its bandwidth; of the non-blocking benchmarks
 the pure communication time is taken. IMB's time is t_avg, the average over the ranks, as OSU also
 prints; its t_min and t_max are over ranks, not over repetitions, so they are no quantiles. The time

@@ -23,8 +23,7 @@ from dse.calibration.planning.covariance import (
     priced_by,
 )
 from dse.calibration.profile import Profile
-from dse.calibration.runners.budget import start_s
-from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.plan import MIN_REPETITIONS, start_s
 from dse.calibration.spread import NORMAL_90
 from dse.console_table import Columns, console_table, numbers
 from dse.errors import MeasurementError

@@ -12,8 +12,7 @@ from dse.calibration.experiment import (
     busy_core_seconds,
     this_machine,
 )
-from dse.calibration.runners.budget import limit_s
-from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.plan import MIN_REPETITIONS, limit_s
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.records import experiment
 from dse.calibration.runners.registry import Request

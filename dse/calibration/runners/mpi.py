@@ -9,17 +9,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
-from dse.calibration.runners.budget import Budget, affordable_counts, start_s, weight
 from dse.calibration.runners.hosts import check_reachable
 from dse.calibration.runners.mpi_library import SETTINGS, find_launcher, run_ranks
 from dse.calibration.runners.plan import (
     DEFAULT_RANKS,
     MIN_REPETITIONS,
+    Budget,
     MeasurePlan,
     Placement,
     about,
+    affordable_counts,
     allreduce_plan,
     counts_up_to,
+    start_s,
+    weight,
 )
 from dse.calibration.runners.records import experiment, samples_of
 from dse.calibration.runners.registry import Request

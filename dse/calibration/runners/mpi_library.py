@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.calibration.runners.budget import limit_s
+from dse.calibration.runners.plan import limit_s
 from dse.calibration.runners.processes import end_processes, run_processes, with_variables
 from dse.errors import ArgumentError, MeasurementError
 

@@ -13,7 +13,9 @@ PYTHONPATH. Rank 0 prints one JSON object a line; every other rank prints nothin
     min_repetitions  of every cell, unless its share of time cannot hold them
     local_seconds    the time in which to time a reduction and a copy first
 
-A wrong sum ends every rank with status 3 and one line on stderr.
+The algorithm is forced through the MPI tool interface: one start that measures all algorithms
+measures them all under the same conditions. A wrong sum ends every rank with status 3 and one line
+on stderr.
 """
 
 from __future__ import annotations

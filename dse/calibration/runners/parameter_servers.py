@@ -21,10 +21,9 @@ from dse.calibration.experiment import (
     usable_cores,
 )
 from dse.calibration.runners import compute_speed
-from dse.calibration.runners.budget import limit_s, server_budget
 from dse.calibration.runners.hosts import check_reachable, lead_to
 from dse.calibration.runners.mpi_library import find_launcher, run_ranks
-from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.plan import MIN_REPETITIONS, limit_s, server_budget
 from dse.calibration.runners.processes import HERE, Host, run_processes, worker_command
 from dse.calibration.runners.records import experiment, fields_of, library_of
 from dse.calibration.runners.registry import Request

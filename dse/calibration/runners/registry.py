@@ -20,8 +20,8 @@ from dse.spelling import alternatives, meant
 if TYPE_CHECKING:
     from dse.calibration.experiment import Experiment
     from dse.calibration.profile import Profile
-    from dse.calibration.runners.budget import Progress
     from dse.calibration.runners.hosts import Hosts
+    from dse.calibration.runners.plan import Progress
     from dse.calibration.runners.started_rank import Started
 
 
@@ -130,7 +130,7 @@ RUNNERS: tuple[Runner, ...] = (
     ),
     Runner(
         "ray", "allreduce over gloo or NCCL among Ray actors", ALLREDUCE,
-        (*NETWORK, *OTHERS, "--address"), ".ray_cluster:run", ("gloo", "nccl"),
+        (*NETWORK, *OTHERS, "--address"), ".torch_distributed:run_on_ray", ("gloo", "nccl"),
     ),
     Runner(
         "grpc", "parameter servers over gRPC", SERVERS, (*NETWORK, *HOSTS, "--servers"),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dse.calibration.runners.budget import (
+from dse.calibration.runners.plan import (
     MAX_PASSES,
     Budget,
+    MeasurePlan,
     affordable_counts,
     affordable_groups,
     server_budget,
     weight,
 )
-from dse.calibration.runners.plan import MeasurePlan
 from dse.errors import MeasurementError
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.ray_cluster import measure_ray
 from dse.calibration.runners.registry import Request
+from dse.calibration.runners.torch_distributed import measure_ray
 from dse.errors import MeasurementError
 from tests.processes import command, disturbed
 from tests.ray_head import beside_a_head
@@ -76,7 +76,7 @@ def test_a_running_cluster_is_joined_by_its_address() -> None:
     pytest.importorskip("torch")
     code = (
         "import sys; from dse.calibration.runners.plan import MeasurePlan; "
-        "from dse.calibration.runners.ray_cluster import measure_ray; "
+        "from dse.calibration.runners.torch_distributed import measure_ray; "
         "from dse.calibration.runners.registry import Request; "
         "plan = MeasurePlan(ranks=(2,), sizes_bytes=(64,)); "
         "found = measure_ray(plan, Request(14.0, address=sys.argv[1])); "
