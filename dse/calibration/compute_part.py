@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -78,41 +78,27 @@ def _part(speeds: Sequence[ComputeSpeed]) -> ComputeFit:
     products = [s for s in speeds if s.kind == "matmul"]
     training = [s.flop_per_s for s in speeds if s.kind == "training-step"]
     peaks = [s.peak_flops_per_s for s in speeds if s.peak_flops_per_s is not None]
-    first = products[0]
-    burst = ComputeFit(
+    lasting = max((s for s in speeds if s.kind == "sustained"), key=lambda s: s.flops, default=None)
+    least, first = LARGE_SHARE * max(s.flops for s in products), products[0]
+    large = [s.flop_per_s for s in products if s.flops >= least]
+    reached, shape = (float(np.median(large)), min(large), max(large)), None
+    if lasting is not None:  # one product that ran for long tells in place of short bursts
+        fastest_s = lasting.min_s or lasting.median_s
+        reached = (lasting.flop_per_s, lasting.flops / lasting.p95_s, lasting.flops / fastest_s)
+        m, k, n = lasting.shape
+        shape = (m, k, n)
+    flop_per_s, low, high = map(rounded, reached)
+    return ComputeFit(
         device=first.device,
         precision=first.precision,
         library=first.library,
         version=first.version,
-        **_reached(products),
+        flop_per_s=flop_per_s,
+        low=low,
+        high=high,
+        products=len(large) if lasting is None else 1,
         training_flop_per_s=rounded(max(training)) if training else None,
         peak_flops_per_s=max(peaks) if peaks else None,
-    )
-    lasting = [s for s in speeds if s.kind == "sustained"]
-    return _lasting(burst, max(lasting, key=lambda s: s.flops)) if lasting else burst
-
-
-def _reached(products: Sequence[ComputeSpeed]) -> dict[str, Any]:
-    """What the large ones of many products reach."""
-    least = LARGE_SHARE * max(s.flops for s in products)
-    large = [s.flop_per_s for s in products if s.flops >= least]
-    return {
-        "flop_per_s": rounded(float(np.median(large))),
-        "low": rounded(min(large)),
-        "high": rounded(max(large)),
-        "products": len(large),
-    }
-
-
-def _lasting(burst: ComputeFit, product: ComputeSpeed) -> ComputeFit:
-    """The same device by one product that ran for long."""
-    m, k, n = product.shape
-    return replace(
-        burst,
-        flop_per_s=rounded(product.flop_per_s),
-        low=rounded(product.flops / product.p95_s),
-        high=rounded(product.flops / (product.min_s or product.median_s)),
-        products=1,
-        sustained=True,
-        shape=(m, k, n),
+        sustained=lasting is not None,
+        shape=shape,
     )

@@ -61,10 +61,13 @@ def _judged(profile: Profile, algorithm: str) -> str:
     inside = median(error for near, error in left_out if near)
     beside = [error for near, error in left_out if not near]
     elsewhere = f", at other sizes by {percent(median(beside))}" if beside else ""
-    several = len({point.ranks for point in points}) > 1
-    unchecked = "; how other rank counts are missed was not checked" if by_sizes and several else ""
+    counts = {point.ranks for point in points}
+    several = by_sizes and len(counts) > 1
+    unchecked = "; how other rank counts are missed was not checked" if several else ""
+    sizes = " to ".join(dict.fromkeys(map(size_text, (good[0], good[-1]))))
+    ranks = span_text(min(counts), max(counts))
     return (
-        f"good for {_sizes(good)}, {_ranks(points)}: {unseen} left out of the fit are missed by "
+        f"good for {sizes}, {ranks} ranks: {unseen} left out of the fit are missed by "
         f"{percent(inside)} (median){elsewhere}{unchecked}"
     )
 
@@ -110,25 +113,11 @@ def _widest(errors: Mapping[int, float]) -> list[int]:
     ends = [
         (first, last)
         for first, last in combinations_with_replacement(range(len(sizes)), 2)
-        if good[first] and good[last] and _mostly(good[first : last + 1])
+        if good[first]
+        and good[last]
+        and good[first : last + 1].count(False) <= BAD * (last + 1 - first)
     ]
     if not ends:
         return []
     first, last = max(ends, key=lambda at: (log2(sizes[at[1]] / sizes[at[0]]), at[1]))
     return sizes[first : last + 1]
-
-
-def _mostly(good: Sequence[bool]) -> bool:
-    return good.count(False) <= BAD * len(good)
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    ends = (size_text(sizes[0]), size_text(sizes[-1]))
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def _ranks(points: Sequence[Point]) -> str:
-    counts = [point.ranks for point in points]
-    if min(counts) == max(counts):
-        return f"{counts[0]:,} ranks"
-    return f"{span_text(min(counts), max(counts))} ranks"

@@ -335,7 +335,7 @@ def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> tuple
     found = relative_nnls(given, edges)
     held_out = held_out_s(given, getattr(typical, group), whole)
     error = error_quantiles(held_out, typical.seconds)
-    textbook = error_quantiles(textbook_held_out_s(typical, gamma_s_per_byte), typical.seconds)
+    textbook = error_quantiles(held_out_s(given, typical.ranks, _textbook), typical.seconds)
     values, slopes = significant(found), 2 + len(edges)
     fit = Fit(
         latency_s=values[0],
@@ -393,16 +393,10 @@ def _resampled_runs(rows: Rows, random: np.random.Generator) -> NDArray[np.intp]
     return np.concatenate(rows_drawn)
 
 
-def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:
-    """Held-out seconds of the textbook model, one alpha and one beta at every size: (rows,).
-
-    The same steps and the same sharing of cores, but no regimes and no switches.
-    """
-
-    def line(train: Designed, test: Designed) -> Array:
-        matrix, known = train.design(())
-        plain = robust_nnls(matrix[:, :2], train.rows.seconds, known, train.rows.noise)
-        matrix, known = test.design(())
-        return matrix[:, :2] @ plain + known
-
-    return held_out_s(designed(rows, gamma_s_per_byte), rows.ranks, line)
+def _textbook(train: Designed, test: Designed) -> Array:
+    """One alpha and one beta at every size, the same steps and the same sharing of cores, but no
+    regimes and no switches: (rows,)."""
+    matrix, known = train.design(())
+    plain = robust_nnls(matrix[:, :2], train.rows.seconds, known, train.rows.noise)
+    matrix, known = test.design(())
+    return np.asarray(matrix[:, :2] @ plain + known)

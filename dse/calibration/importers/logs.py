@@ -163,7 +163,10 @@ def import_logs(
         dse_version=__version__,
         machine=None,
         samples=tuple(samples),
-        source="; ".join(_source(title, log) for title, _, log in logs),
+        source="; ".join(
+            f"{title} ({log.format}{f': {log.source}' if log.source else ''})"
+            for title, _, log in logs
+        ),
         dropped=sum(log.dropped for _, _, log in logs),
         assumed=tuple(assumed),
         notes=tuple(map(printable, notes)),
@@ -246,10 +249,6 @@ def _title(files: Sequence[str]) -> str:
     """The names of files that are one log."""
     first, *others = (Path(file).name for file in files)
     return f"{first} (with {abridged(others)})" if others else first
-
-
-def _source(name: str, log: Log) -> str:
-    return f"{name} ({log.format}{f': {log.source}' if log.source else ''})"
 
 
 def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]]) -> list[str]:

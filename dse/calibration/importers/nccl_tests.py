@@ -13,14 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
 
 from dse.calibration.importers.records import AUTO, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, integer, printable
 from dse.errors import StudyError
 
 # nccl-tests and rccl-tests: type -> our name, bytes per element
-TYPES = MappingProxyType({
+TYPES = {
     "char": ("int8", 1), "int8": ("int8", 1), "uint8": ("uint8", 1),
     "int": ("int32", 4), "int32": ("int32", 4), "uint32": ("uint32", 4),
     "int64": ("int64", 8), "uint64": ("uint64", 8),
@@ -28,9 +27,9 @@ TYPES = MappingProxyType({
     "double": ("float64", 8),
     "f8e4m3": ("float8_e4m3", 1), "f8e5m2": ("float8_e5m2", 1),
     "fp8_e4m3": ("float8_e4m3", 1), "fp8_e5m2": ("float8_e5m2", 1),
-})  # fmt: skip
+}  # fmt: skip
 # busbw / algbw as n grows: doc/PERFORMANCE.md of nccl-tests; x (n-1)/n
-BUS_FACTOR = MappingProxyType({"allreduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1})
+BUS_FACTOR = {"allreduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
 MAX_INFERRED_RANKS = 64  # beyond, the printed digits of busbw and time do not tell n from n + 1
 AGREEING_ROWS = 2
 MISSING = "N/A"

@@ -35,7 +35,9 @@ def _of_one_job(traced: Traced, others: Sequence[Traced]) -> bool:
         traced.rank is not None
         and traced.ranks == first.ranks
         and traced.rank not in [one.rank for one in others]
-        and all(_at_once(traced, one) for one in others)
+        and all(
+            max(traced.span[0], one.span[0]) < min(traced.span[1], one.span[1]) for one in others
+        )
         and _counts(traced) == _counts(first)
     )
 
@@ -48,11 +50,6 @@ def _as_one(logs: Sequence[Log]) -> Log:
     note = f"the traces of {len(ranks)} of {ranks[0].ranks} ranks of a job: of each collective "
     note += "the shortest time of theirs counts, which holds no wait for others if these are all"
     return Log(logs[0].format, tables_of(ranks), sum(log.dropped for log in logs), (note,))
-
-
-def _at_once(one: Traced, other: Traced) -> bool:
-    """Whether two ranks made their calls at one time."""
-    return max(one.span[0], other.span[0]) < min(one.span[1], other.span[1])
 
 
 def _counts(traced: Traced) -> dict[Call, int]:
