@@ -116,7 +116,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "explain study.yaml --set gpus=4 --set gpus=8": ("'gpus' is set twice",),
     "calibrate compare one": ("write dse calibrate compare A B", "dse calibrate compare --help"),
     "calibrate rnu": ("'rnu'", "dse calibrate --help"),
-    "calibrate run --ranks 2,x": ("--ranks", "'2,x'", "2,3,4"),
+    "calibrate run --ranks 2,x": ("--ranks", "'x'", "8,128"),
     "calibrate run --ranks 4": ("--ranks", "'4'"),
     "calibrate run --budget 0": ("--budget",),
     "calibrate run --name ../up": ("--name",),

@@ -94,7 +94,8 @@ def run(
     try:
         found = registry.find_runner(runner, launcher)
         request = requested(
-            found, budget, name, _counts(ranks), _run_progress, launcher, mpi=mpi,
+            found, budget, name, None if ranks is None else arguments.counts(ranks, "--ranks"),
+            _run_progress, launcher, mpi=mpi,
             hostfile=hostfile, ranks_per_node=ranks_per_node, interface=interface, link=link,
             link_bandwidth=link_bandwidth, address=address,
             servers=None if servers is None else arguments.counts(servers, "--servers"),
@@ -146,17 +147,6 @@ def _say_begun(runner: Runner, request: Request, out: Path, me: Started | None) 
     elif request.address is not None:
         at = f"the cluster at {request.address}"
     print(f"measuring {runner.what} on {at} for {request.budget_s:g} s", flush=True)
-
-
-def _counts(ranks: str | None) -> tuple[int, ...] | None:
-    try:
-        return None if ranks is None else tuple(int(text) for text in ranks.split(","))
-    except ValueError:
-        raise ArgumentError(
-            "--ranks",
-            f"'{ranks}' is not a list of rank counts",
-            "write for example --ranks 2,3,4",
-        ) from None
 
 
 def _run_progress(done: int, total: int, text: str) -> None:
