@@ -56,7 +56,7 @@ class MeasuredSystem(Cluster):
     own_inside_link: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
     link_name: str = ""
 
-    @property
+    @cached_property
     def messages(self) -> Gradients:
         """What is summed, as one message."""
         return one_message(self.message_bytes)
