@@ -119,7 +119,7 @@ class Fit:
 
     @property
     def coefficients(self) -> Array:
-        """All parameters in the order of fitting.design_matrix: (columns,)."""
+        """All parameters in the order of fitting.step_cost: (columns,)."""
         values = [self.latency_s, *self.s_per_byte, *self.jump_s, self.switch_s]
         return np.array(values, dtype=np.float64)
 

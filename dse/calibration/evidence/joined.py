@@ -137,9 +137,6 @@ def of_algorithm(
         parts.append(OfAlgorithm(profile, fit, algorithm, reaches, same_system=same_system))
     if between is not None:
         parts.append(BetweenNodes(profile, between, software, same_system=same_system))
-    return by_nodes(parts[0], parts[1]) if len(parts) > 1 else parts[0]
-
-
-def by_nodes(alone: Evidence, apart: Evidence) -> ByLayoutEvidence:
-    """``alone`` on one node, ``apart`` on several."""
-    return ByLayoutEvidence((alone, apart), lambda layout: on_several(layout).astype(np.intp))
+    if len(parts) == 1:
+        return parts[0]
+    return ByLayoutEvidence(tuple(parts), lambda layout: on_several(layout).astype(np.intp))
