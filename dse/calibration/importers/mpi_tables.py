@@ -275,7 +275,7 @@ def parse_imb(lines: Sequence[Line]) -> Log | None:
     """The log, or None where this is not one; a log without any row gives no tables."""
     section: _Section | None = None
     found: list[_Section] = []
-    launch, date, notes = Launch(), "", dict[str, None]()
+    launch, date, unknown = Launch(), "", list[tuple[_Section, str]]()
     types, known = {"": "uint8", " for reductions": "float32"}, False
     for number, text in lines:
         if name := _NAME.match(text):
@@ -284,7 +284,7 @@ def parse_imb(lines: Sequence[Line]) -> Log | None:
             section = _Section(number, collective, dtype=types[reducing])
             found.append(section)
             if not collective:
-                notes[f"'{name[1]}' is not a known collective and is left out"] = None
+                unknown.append((section, name[1]))
         elif _BANNER.search(text):
             known = True
         elif match := _DATE.match(text):
@@ -309,7 +309,9 @@ def parse_imb(lines: Sequence[Line]) -> Log | None:
         ranks = 2 if part.ranks is None and part.collective in PAIRS else part.ranks
         placed = launch.nodes if launch.ranks == ranks else None
         tables.append(part.table({ranks: "#processes"} if ranks else {}, placed))
-    return Log(IMB, tuple(tables), sum(part.dropped for part in found), tuple(notes), date=date)
+    names = dict.fromkeys(name for part, name in unknown if part.columns or part.ranks)
+    notes = tuple(f"'{name}' is not a known collective and is left out" for name in names)
+    return Log(IMB, tuple(tables), sum(part.dropped for part in found), notes, date=date)
 
 
 def _merged(launch: Launch, other: Launch) -> Launch:
