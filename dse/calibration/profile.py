@@ -36,6 +36,11 @@ UNITS = {
     "hop_s": (1e6, "us a hop"), "cards_bytes_per_s": (1e-9, "GB/s of a node's cards"),
 }  # fmt: skip
 NUMBERS = tuple(UNITS)
+FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
+POOLED = "any"
+NO_TRANSPORT = "none"  # of a profile that holds no communication
+CountRange = Annotated[tuple[Count, Count], Field(min_length=2, max_length=2)]
+ByteRange = tuple[Positive, Positive]
 
 
 @dataclass(frozen=True)
@@ -82,14 +87,6 @@ def exchange_text(operation: str, fit: ExchangeFit) -> str:
     ranks, nodes = (span_text(*ends) for ends in (fit.ranks, fit.nodes))
     missed = f"what was left out missed by {percent(fit.error)}"
     return f"{operation} in layouts: {', '.join(parts)}; ranks {ranks}, nodes {nodes}; {missed}"
-
-
-FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
-POOLED = "any"
-NO_TRANSPORT = "none"  # of a profile that holds no communication
-
-CountRange = Annotated[tuple[Count, Count], Field(min_length=2, max_length=2)]
-ByteRange = tuple[Positive, Positive]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ from dse.study.names import Names
 Name = Annotated[str, Field(min_length=1)]
 NODE = 8  # accelerators of a node, where nobody says
 BLOCK_STACK = "plain"  # of blocks that dse times: ordinary framework code
+RateOf = Literal["tokens_per_s_per_gpu", "tokens_per_s", "samples_per_s", "step_s", "mfu"]
+RATES: tuple[str, ...] = get_args(RateOf)
+Schedule = Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"]
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,6 @@ def block_rates(experiments: Sequence[Experiment]) -> tuple[Throughput, ...]:
         for speed in experiment.compute
         if speed.kind == "block"
     )
-
-
-RateOf = Literal["tokens_per_s_per_gpu", "tokens_per_s", "samples_per_s", "step_s", "mfu"]
-RATES: tuple[str, ...] = get_args(RateOf)
-Schedule = Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"]
 
 
 @dataclass(frozen=True)

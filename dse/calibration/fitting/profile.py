@@ -38,6 +38,9 @@ SERVERS_ON_SEVERAL_LINKS = "measured at two or more link speeds"
 SPLIT_REASON = "measured on one link ({}), so all of the time is attributed to the hosts"
 ONE_LINK_REASON = "measured on one link only, so host and network time cannot be separated"
 TWO_LINKS_REASON = "measured at two or more link speeds between nodes"
+RUNS_OF_A_FILE = 1000  # runs of several files are numbered on by this
+SAME_SYSTEM = 1.5  # of others' logs: a larger factor is another system or network
+CONTRADICTION = 3.0  # times of one layout in two files; noise explains less
 
 
 def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
@@ -298,11 +301,6 @@ def silent_profile(**fields: Any) -> Profile:
         message_bytes=(1.0, 1.0), step_bytes=(1.0, 1.0), max_nodes=1, split="measured",
         split_reason=NOTHING_SENT, fits={}, points=(),
     )  # fmt: skip
-
-
-RUNS_OF_A_FILE = 1000  # runs of several files are numbered on by this
-SAME_SYSTEM = 1.5  # of others' logs: a larger factor is another system or network
-CONTRADICTION = 3.0  # times of one layout in two files; noise explains less
 
 
 def check_agreement(samples: Sequence[Measurement], where: str, published: bool) -> tuple[str, ...]:

@@ -24,6 +24,14 @@ from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE
 
+CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
+MAX_EDGES = 3
+MIN_GAIN = 0.05  # an edge must cut the cross-validated error by this share
+HUBER = 1.345  # residuals beyond this many scales lose weight (95 % efficient: Huber 1981)
+ROUNDS = 20
+DRAWS = 100
+SEED = 20240
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -177,15 +185,6 @@ def step_bytes(rows: Rows) -> Array:
         ran = ALGORITHMS.get(str(name), ALGORITHMS["halving-doubling"])
         found[:, mine] = ran.step_bytes(n, m)
     return found
-
-
-CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
-MAX_EDGES = 3
-MIN_GAIN = 0.05  # an edge must cut the cross-validated error by this share
-HUBER = 1.345  # residuals beyond this many scales lose weight (95 % efficient: Huber 1981)
-ROUNDS = 20
-DRAWS = 100
-SEED = 20240
 
 
 def relative_nnls(given: Designed, edges_bytes: tuple[float, ...]) -> Array:

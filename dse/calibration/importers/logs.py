@@ -23,6 +23,10 @@ from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.spelling import abridged, enumerated
 from dse.version import __version__
 
+Select = str | Mapping[str, str | Sequence[str]]
+POSSIBLE = 1.05  # times what a link lets through: its speed is rounded as it is sold
+INSIDE, OUTSIDE = "inside-node", "network"  # names of links that no log names
+
 
 @dataclass(frozen=True)
 class Told:
@@ -98,11 +102,6 @@ def _place(table: Table, path: str, told: Told) -> Place:
         raise StudyError(path, table.line, 1, problem, "correct --nodes or --ranks")
     even = -(-ranks // (nodes or 1))
     return Place(ranks, nodes or 1, table.ranks_per_node or even, nodes is not None)
-
-
-Select = str | Mapping[str, str | Sequence[str]]
-POSSIBLE = 1.05  # times what a link lets through: its speed is rounded as it is sold
-INSIDE, OUTSIDE = "inside-node", "network"  # names of links that no log names
 
 
 def import_logs(

@@ -45,6 +45,37 @@ _OPENMPI_ALGORITHMS = {
     "4": "ring", "ring": "ring",
     "6": "halving-doubling", "rabenseifner": "halving-doubling",
 }  # fmt: skip
+OSU, IMB = "OSU", "IMB"
+OSU_COLLECTIVES = {
+    "allreduce": "allreduce", "allgather": "all_gather", "allgatherv": "all_gatherv",
+    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
+    "all-to-all": "alltoall", "all-to-all personalized exchange": "alltoall",
+    "all-to-allv personalized exchange": "alltoallv", "alltoall": "alltoall",
+    "broadcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
+    "": "ping-pong", "bandwidth": STREAM,
+}  # fmt: skip
+IMB_COLLECTIVES = {
+    "pingpong": "ping-pong", "pingping": "ping-ping", "sendrecv": "sendrecv",
+    "exchange": "exchange", "allreduce": "allreduce", "reduce": "reduce",
+    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
+    "allgather": "all_gather", "allgatherv": "all_gatherv", "alltoall": "alltoall",
+    "alltoallv": "alltoallv", "bcast": "broadcast", "gather": "gather", "scatter": "scatter",
+}  # fmt: skip
+_TYPES = {"FLOAT": "float32", "BYTE": "uint8", "CHAR": "int8", "DOUBLE": "float64", "INT": "int32"}
+_REDUCING = ("allreduce", "reduce", "reduce_scatter")
+MEGA = 1e6
+# OSU
+_TITLE = re.compile(r"^#?\s*OSU (\S+?)(-CUDA|-ROCM|-OPENACC)? (.*?)\s*(?:Test )?v(\d[\w.]*)\s*$")
+_SIZES = re.compile(r"^#?\s*Size\s{2,}\S")
+_DATATYPE = re.compile(r"^#\s*Datatype:\s*MPI_(\w+)")
+# IMB
+_BANNER = re.compile(r"Intel ?\(R\) MPI Benchmarks? ([\w. ]+?),")
+_NAME = re.compile(r"^#?\s*Benchmarking\s+(\w+)")
+_PROCESSES = re.compile(r"#processes\s*=\s*(\d{1,9})\b")
+_GROUPS = re.compile(r"groups of (\d{1,9}) processes")
+_BYTES = re.compile(r"^\s*#bytes\s+#repetitions\s")
+_DATE = re.compile(r"^#\s*Date\s*:\s*\w{3} (\w{3} +\d+ [\d:]+ \d{4})\s*$")
+_DATATYPES = re.compile(r"^#\s*MPI_Datatype( for reductions)?\s*:\s*MPI_(\w+)")
 
 
 @dataclass(frozen=True)
@@ -119,40 +150,6 @@ def _hosts(words: list[str], ranks: int) -> int | None:
     hosts = words[position + 2 : position + 2 + ranks]
     named = len(hosts) == ranks and not any("=" in h or h.startswith(("-", "/")) for h in hosts)
     return len(set(hosts)) if named else None
-
-
-OSU, IMB = "OSU", "IMB"
-OSU_COLLECTIVES = {
-    "allreduce": "allreduce", "allgather": "all_gather", "allgatherv": "all_gatherv",
-    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
-    "all-to-all": "alltoall", "all-to-all personalized exchange": "alltoall",
-    "all-to-allv personalized exchange": "alltoallv", "alltoall": "alltoall",
-    "broadcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
-    "": "ping-pong", "bandwidth": STREAM,
-}  # fmt: skip
-IMB_COLLECTIVES = {
-    "pingpong": "ping-pong", "pingping": "ping-ping", "sendrecv": "sendrecv",
-    "exchange": "exchange", "allreduce": "allreduce", "reduce": "reduce",
-    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
-    "allgather": "all_gather", "allgatherv": "all_gatherv", "alltoall": "alltoall",
-    "alltoallv": "alltoallv", "bcast": "broadcast", "gather": "gather", "scatter": "scatter",
-}  # fmt: skip
-
-_TYPES = {"FLOAT": "float32", "BYTE": "uint8", "CHAR": "int8", "DOUBLE": "float64", "INT": "int32"}
-_REDUCING = ("allreduce", "reduce", "reduce_scatter")
-MEGA = 1e6
-# OSU
-_TITLE = re.compile(r"^#?\s*OSU (\S+?)(-CUDA|-ROCM|-OPENACC)? (.*?)\s*(?:Test )?v(\d[\w.]*)\s*$")
-_SIZES = re.compile(r"^#?\s*Size\s{2,}\S")
-_DATATYPE = re.compile(r"^#\s*Datatype:\s*MPI_(\w+)")
-# IMB
-_BANNER = re.compile(r"Intel ?\(R\) MPI Benchmarks? ([\w. ]+?),")
-_NAME = re.compile(r"^#?\s*Benchmarking\s+(\w+)")
-_PROCESSES = re.compile(r"#processes\s*=\s*(\d{1,9})\b")
-_GROUPS = re.compile(r"groups of (\d{1,9}) processes")
-_BYTES = re.compile(r"^\s*#bytes\s+#repetitions\s")
-_DATE = re.compile(r"^#\s*Date\s*:\s*\w{3} (\w{3} +\d+ [\d:]+ \d{4})\s*$")
-_DATATYPES = re.compile(r"^#\s*MPI_Datatype( for reductions)?\s*:\s*MPI_(\w+)")
 
 
 @dataclass

@@ -39,6 +39,30 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d")
 _BANDWIDTH_TOLERANCE = 0.02  # of algbw against size/time: no rounding, only damage, is as large
 _ROUNDED_TOLERANCE = 0.10  # where a number is printed as 1.2e+07
 _SHORTEST, _PLAIN, _LONG = 3, 4, 8  # tokens before the middle; per half; per half with -I
+FORMAT = "nccl-tests"
+COLLECTIVES = {
+    "all_reduce": "allreduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter",
+    "alltoall": "alltoall", "broadcast": "broadcast", "reduce": "reduce", "sendrecv": "sendrecv",
+    "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
+}  # fmt: skip
+_PROGRAM = re.compile(rf"\b({'|'.join(COLLECTIVES)})_perf")
+_VERSION = re.compile(r"nccl-tests version .*?nccl-library=(\d{4,6})\b")
+_STARTING = re.compile(r"Collective test starting:\s*(\S+)")
+_CONFIG = re.compile(r"#\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes")
+_ITERATIONS = re.compile(r"(?<!warmup )\biters:\s*(\d{1,9})\b")
+_UNCHECKED = re.compile(r"\bvalidation:\s*0\b")
+_RANK = re.compile(
+    r"Rank\s+(\d{1,9})\s+(?:Group\s+(\d{1,9})\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+"
+    r"\s+\[[^\]]*\]\s*(.*)"
+)
+_OUT_OF_BOUNDS = re.compile(r"Out of bounds values\s*:\s*\d+\s+(OK|FAILED)")
+_DEBUG = re.compile(r"[A-Za-z][\w.-]*:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|WARN)")
+_DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
+_NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
+_COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
+_FORCED = re.compile(r"NCCL_ALGO set by environment to (\w+)\s*$")
+_ROW_INSIDE = re.compile(rf"\d+\s+\d+\s+(?:{'|'.join(TYPES)})\s")
+_ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
 
 @dataclass(frozen=True)
@@ -175,33 +199,6 @@ def _half_unit(token: str) -> Fraction:
     digits, _, exponent = token.partition("e")
     decimals = len(digits.partition(".")[2])
     return Fraction(1, 2) * Fraction(10) ** (int(exponent or 0) - decimals)
-
-
-FORMAT = "nccl-tests"
-COLLECTIVES = {
-    "all_reduce": "allreduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter",
-    "alltoall": "alltoall", "broadcast": "broadcast", "reduce": "reduce", "sendrecv": "sendrecv",
-    "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
-}  # fmt: skip
-
-_PROGRAM = re.compile(rf"\b({'|'.join(COLLECTIVES)})_perf")
-_VERSION = re.compile(r"nccl-tests version .*?nccl-library=(\d{4,6})\b")
-_STARTING = re.compile(r"Collective test starting:\s*(\S+)")
-_CONFIG = re.compile(r"#\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes")
-_ITERATIONS = re.compile(r"(?<!warmup )\biters:\s*(\d{1,9})\b")
-_UNCHECKED = re.compile(r"\bvalidation:\s*0\b")
-_RANK = re.compile(
-    r"Rank\s+(\d{1,9})\s+(?:Group\s+(\d{1,9})\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+"
-    r"\s+\[[^\]]*\]\s*(.*)"
-)
-_OUT_OF_BOUNDS = re.compile(r"Out of bounds values\s*:\s*\d+\s+(OK|FAILED)")
-_DEBUG = re.compile(r"[A-Za-z][\w.-]*:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|WARN)")
-_DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
-_NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
-_COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
-_FORCED = re.compile(r"NCCL_ALGO set by environment to (\w+)\s*$")
-_ROW_INSIDE = re.compile(rf"\d+\s+\d+\s+(?:{'|'.join(TYPES)})\s")
-_ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
 
 @dataclass

@@ -26,6 +26,7 @@ WAITS = (
     "times are the lower quartiles of what one rank took while it trained; they include some "
     "of its wait for the others, which a benchmark (dse calibrate run) leaves out"
 )
+US = 1e-6
 
 
 def _of_one_job(traced: Traced, others: Sequence[Traced]) -> bool:
@@ -121,9 +122,6 @@ def lower_quartile(times: Sequence[float]) -> float:
     it (decision 049).
     """
     return sorted(times)[(len(times) - 1) // 4]
-
-
-US = 1e-6
 
 
 class Event(NamedTuple):

@@ -17,6 +17,14 @@ from dse.units import LARGEST, SMALLEST
 NUMBER = r"\d[\d,]{0,20}(?:\.\d{0,20})?(?:[eE][+-]?\d{1,3})?[KMBT]?"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 COUNTED = {"sequences": "samples", "images": "samples"}  # what is called a sample besides
+WARM_UP = 0.1  # of the rates, at the beginning, are left out
+FEW = 10  # rates; fewer are all used
+LONGEST_LINE = 4_000  # characters that are looked at
+_WRITTEN = re.compile(rf"\s*({NUMBER})\s*([A-Za-z]\S*)\s*")
+_REMEDY = (
+    'give --measured "9500 tokens/s/gpu" in place of the log, or samples/s, sequences/s, s/step; '
+    "/gpu is of one accelerator"
+)
 
 
 class Unit(NamedTuple):
@@ -141,16 +149,6 @@ def unit_called(text: str) -> Unit | None:
     counted, _, rest = text.strip().lower().replace("_per_", "/").partition("/")
     name = f"{COUNTED.get(counted, counted)}/{rest}"
     return next((unit for unit in UNITS if unit.name == name), None)
-
-
-WARM_UP = 0.1  # of the rates, at the beginning, are left out
-FEW = 10  # rates; fewer are all used
-LONGEST_LINE = 4_000  # characters that are looked at
-_WRITTEN = re.compile(rf"\s*({NUMBER})\s*([A-Za-z]\S*)\s*")
-_REMEDY = (
-    'give --measured "9500 tokens/s/gpu" in place of the log, or samples/s, sequences/s, s/step; '
-    "/gpu is of one accelerator"
-)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 from dse.calibration.profile import local_ranks
 
 CPU = "cpu"
+TARGET = 0.1  # relative half width of the 90 % interval at which enough is measured
+REPETITIONS = 4 * MIN_REPETITIONS
+LEAST_S = 0.05  # a cell of short messages is repeated for so long
+MOST_RUNS = 40
+LEAST_GAIN = 0.02  # of what the best run narrows; a run below it is not worth its line
+LEAST_MEAN = 0.0005  # of a relative half width, in the mean of all points; the same
 
 
 @dataclass(frozen=True)
@@ -83,14 +89,6 @@ def candidates_of(profile: Profile, demand: Points, capacity: Capacity) -> Point
         np.array(names, dtype=np.str_),
         *(np.array(c, dtype=np.float64) for c in (counts, locals_, sizes)),
     )
-
-
-TARGET = 0.1  # relative half width of the 90 % interval at which enough is measured
-REPETITIONS = 4 * MIN_REPETITIONS
-LEAST_S = 0.05  # a cell of short messages is repeated for so long
-MOST_RUNS = 40
-LEAST_GAIN = 0.02  # of what the best run narrows; a run below it is not worth its line
-LEAST_MEAN = 0.0005  # of a relative half width, in the mean of all points; the same
 
 
 @dataclass(frozen=True)

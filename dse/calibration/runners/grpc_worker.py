@@ -48,6 +48,7 @@ OPTIONS = (
 METHODS = ("register", "servers", "order", "meet", "push", "pull", "stop")
 
 Call = Callable[[bytes], Awaitable[bytes]]
+LEAVE_S = 5.0  # for the last replies to arrive
 
 
 class Sum:
@@ -163,9 +164,6 @@ def calls_of(address: str) -> dict[str, Call]:
     """All methods of the server there."""
     channel = grpc.aio.insecure_channel(address, options=OPTIONS)
     return {name: channel.unary_unary(f"/ps/{name}") for name in METHODS}
-
-
-LEAVE_S = 5.0  # for the last replies to arrive
 
 
 async def serve(task: dict[str, Any], starter: forks.Input) -> None:

@@ -30,6 +30,7 @@ from dse.calibration.runners.started_rank import Started
 from dse.errors import MeasurementError
 
 LOCAL_SHARE = 0.25  # of the first start
+WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it takes no core
 
 
 def run(request: Request) -> Experiment:
@@ -94,9 +95,6 @@ def task_of(
         "min_repetitions": MIN_REPETITIONS,
         "local_seconds": LOCAL_SHARE * share_s if local and plan.local else 0.0,
     }
-
-
-WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it takes no core
 
 
 def run_as_rank(request: Request, me: Started) -> Experiment | None:

@@ -45,6 +45,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "ring",  # mpi_worker checks its numbers by this
     },
 }
+WORKER = Path(__file__).with_name("mpi_worker.py")
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,6 @@ def _library_of(path: str) -> str:
 
 def _install(library: str = OPENMPI) -> str:
     return f"run: {INSTALL[library]}"
-
-
-WORKER = Path(__file__).with_name("mpi_worker.py")
 
 
 def run_ranks(

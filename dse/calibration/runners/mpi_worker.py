@@ -49,6 +49,9 @@ MPICH_NAMES = {
 AUTOMATIC = 0  # in Open MPI: the library chooses
 TOLD_MPICH = "ring"  # what the environment of the start says, to check the numbers by
 DESCRIPTION_BYTES = 8192
+LOCAL_BATCH = 5
+Floats = timing.Floats
+Records = list[dict[str, Any]]
 
 
 class CannotForce(Exception):
@@ -158,11 +161,7 @@ def _loaded() -> str:
     return paths[0] if paths else "libmpi.so"
 
 
-LOCAL_BATCH = 5
 FAILURES = (timing.WrongSum, CannotForce, MPI.Exception)
-
-Floats = timing.Floats
-Records = list[dict[str, Any]]
 
 
 class MpiBench(Bench):

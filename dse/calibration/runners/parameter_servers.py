@@ -36,6 +36,12 @@ Message: TypeAlias = tuple[int, int]  # the server, and the bytes that one worke
 ALGORITHM = "ps"
 DEFAULT_SIZES = tuple(4**k for k in range(6, 14))  # 4 KiB .. 64 MiB
 TENSORS = 12  # that gradients are made of
+MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
+LOCAL_S = 1.0  # for reductions and copies
+Task = dict[str, Any]
+Start = Callable[[Task, float], list[dict[str, Any]]]
+MPI_WORKER = Path(__file__).with_name("mpi_ps_worker.py")
+GRPC_WORKER = "dse.calibration.runners.grpc_worker"
 
 
 @dataclass(frozen=True)
@@ -70,13 +76,6 @@ def messages(size_bytes: int, servers: int) -> list[Message]:
     tensors = np.array([FLOAT_BYTES * (each + (index < more)) for index in range(TENSORS)])
     shards = np.bincount(homes(tensors, servers), weights=tensors, minlength=servers)
     return [(server, int(size)) for server, size in enumerate(shards) if size]
-
-
-MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
-LOCAL_S = 1.0  # for reductions and copies
-
-Task = dict[str, Any]
-Start = Callable[[Task, float], list[dict[str, Any]]]
 
 
 def server_plan(request: Request) -> PsPlan:
@@ -170,9 +169,6 @@ def samples_of_starts(
     return samples
 
 
-MPI_WORKER = Path(__file__).with_name("mpi_ps_worker.py")
-
-
 def run_mpi(request: Request) -> Experiment:
     """The runner 'mpi-ps': parameter servers on this machine, or with a host for every process."""
     return measure_servers(request, measure_over_mpi)
@@ -192,9 +188,6 @@ def measure_over_mpi(plan: PsPlan, request: Request) -> list[Measurement]:
 
     there = len(hosts.hosts) if hosts else 1
     return samples_of_starts(plan, request, start, "mpi", "shared-memory", there)
-
-
-GRPC_WORKER = "dse.calibration.runners.grpc_worker"
 
 
 def run_grpc(request: Request) -> Experiment:

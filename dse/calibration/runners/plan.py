@@ -24,6 +24,18 @@ AUTO = "auto"  # the library chooses, in every library by the number 0
 DEFAULT_RANKS = (2, 3, 4, 8)
 DEFAULT_SIZES = (*(8 * 4**k for k in range(11)), 16 * 2**20)
 MIN_REPETITIONS = 5
+STARTS_SHARE = 0.5  # of the budget that the starts of one pass over the rank counts may take
+PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
+LEAST_SHARE = 0.75  # of the budget that the starts of the only pass may take
+MAX_PASSES = 5
+MPIRUN_S = (0.8, 0.25)  # guess of a start's seconds: fixed, and per rank of two cores
+TORCH_START_S = 3.0  # guess of the seconds in which Python imports torch on every host
+GROUP_S = 4.0  # that a rank count of torch should get in a run
+LEAST_GROUP_S = 1.0  # that it must get where no rank count can be dropped
+GRACE_S = 30.0  # processes may overrun their share by this before they are taken for hung
+Progress: TypeAlias = Callable[[int, int, str], None]  # turns done, turns, what is next
+Servers: TypeAlias = tuple[int, int]  # workers, servers
+Turn = TypeVar("Turn")
 
 
 @dataclass(frozen=True)
@@ -124,21 +136,6 @@ def about(
         "link": (link or "network") if nodes > 1 else "shared-memory",
         "link_bytes_per_s": link_bytes_per_s if nodes > 1 else None,
     }
-
-
-STARTS_SHARE = 0.5  # of the budget that the starts of one pass over the rank counts may take
-PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
-LEAST_SHARE = 0.75  # of the budget that the starts of the only pass may take
-MAX_PASSES = 5
-MPIRUN_S = (0.8, 0.25)  # guess of a start's seconds: fixed, and per rank of two cores
-TORCH_START_S = 3.0  # guess of the seconds in which Python imports torch on every host
-GROUP_S = 4.0  # that a rank count of torch should get in a run
-LEAST_GROUP_S = 1.0  # that it must get where no rank count can be dropped
-GRACE_S = 30.0  # processes may overrun their share by this before they are taken for hung
-
-Progress: TypeAlias = Callable[[int, int, str], None]  # turns done, turns, what is next
-Servers: TypeAlias = tuple[int, int]  # workers, servers
-Turn = TypeVar("Turn")
 
 
 def limit_s(share_s: float, grace_s: float | None = None) -> float:

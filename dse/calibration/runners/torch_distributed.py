@@ -60,6 +60,11 @@ INSTALL = (
     "'pip install torch --index-url https://download.pytorch.org/whl/cpu')"
 )
 LOCAL_SHARE = 0.1  # of the first start, for what one rank does alone
+WORKER = "dse.calibration.runners.torch_worker"
+START_S = 12.0  # guess of the seconds in which Ray starts, and its actors import torch
+ROOM_S = 60.0  # to wait until the cluster has room, and until its actors have started
+LAST_WORDS_S = 5.0  # after one rank failed, for the others to say more
+Task = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,6 @@ def need_torch() -> None:
     """Raise MeasurementError unless this Python has torch."""
     if importlib.util.find_spec("torch") is None:
         raise MeasurementError(f"torch is not installed; {INSTALL}")
-
-
-WORKER = "dse.calibration.runners.torch_worker"
 
 
 def run(request: Request) -> Experiment:
@@ -257,12 +259,6 @@ def measure_as_rank(plan: MeasurePlan, request: Request, me: Started) -> Experim
     notes = (f"one start of {me.ranks} ranks by a launcher: a run is a new process group",)
     samples = fleet.samples(records)
     return experiment(request.name, machine, budget_s, began, None, records, samples, notes)
-
-
-START_S = 12.0  # guess of the seconds in which Ray starts, and its actors import torch
-ROOM_S = 60.0  # to wait until the cluster has room, and until its actors have started
-LAST_WORDS_S = 5.0  # after one rank failed, for the others to say more
-Task = dict[str, Any]
 
 
 def run_on_ray(request: Request) -> Experiment:

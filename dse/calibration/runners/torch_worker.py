@@ -49,6 +49,8 @@ from dse.calibration.runners.bench import Bench, Call
 
 LOCAL_BATCH = 5
 ALLREDUCE = {"cpu": "ring", "cuda": "auto"}  # which algorithm runs: see the worker
+SIOCGIFADDR = 0x8915  # linux/sockios.h: the IPv4 address of an interface
+Task = dict[str, Any]
 
 
 class Group(Bench):
@@ -161,9 +163,6 @@ class Group(Bench):
         return torch.from_numpy(values).to(self.device)
 
 
-SIOCGIFADDR = 0x8915  # linux/sockios.h: the IPv4 address of an interface
-
-
 def address_towards(host: str) -> str:
     """The IPv4 address from which this host talks to ``host``; '' where it cannot reach it."""
     with (
@@ -188,9 +187,6 @@ def interface_to(host: str) -> str:
                 if socket.inet_ntoa(found[20:24]) == wanted:
                     return name
     return ""
-
-
-Task = dict[str, Any]
 
 
 def open_store(task: Task, port: int, listener: int | None) -> dist.TCPStore:
