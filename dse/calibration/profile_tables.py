@@ -29,10 +29,7 @@ UNITS = {"s": (MICRO, "us"), "s/byte": (MICRO * 2.0**20, "us/MiB"), "byte/s": (1
 ENDS = ("value", "low", "high")
 PER_BYTE, ON_NODE = "per byte", "on one node"
 TEXTBOOK = "textbook: one latency and one bandwidth for all sizes; residual: on the fitted data"
-TIERS = (
-    "inside a node",
-    "between nodes",
-)  # as ``measured_library.terms``
+TIERS = ("inside a node", "between nodes")  # as ``measured_library.terms``
 COSTS = ("latency", *(f"{who}, {what}" for who in ("worker", "server", "cores")
                       for what in ("per call", "per byte", "extra per byte of large messages"))
 )  # fmt: skip

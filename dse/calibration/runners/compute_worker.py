@@ -133,15 +133,6 @@ def _moments(run: Callable[[], object], seconds: float) -> list[float]:
             return moments
 
 
-def _alone(size_bytes: int) -> dict[str, Callable[[], object]]:
-    source = np.ones(size_bytes // timing.FLOAT_BYTES, dtype=np.float32)
-    target = np.zeros_like(source)
-    return {
-        "reduce": partial(np.add, target, source, out=target),
-        "copy": partial(np.copyto, target, source),
-    }
-
-
 def _timed(works: Sequence[Work], seconds: float, least: int) -> list[dict[str, Any]]:
     """Records of short bursts, of blocks, and of products that run for long."""
     blocks = [work for work in works if work.about["kind"] == "block"]
@@ -170,7 +161,8 @@ def _measure(task: dict[str, Any]) -> int:
     """Time everything; the exit status, after a line on standard error if something was wrong."""
     try:
         if task["local_seconds"] > 0:
-            for record in timing.local_rows(task["local_seconds"], _alone, LOCAL_BATCH):
+            alone = partial(timing.alone, lambda source, target: np.add(target, source, out=target))
+            for record in timing.local_rows(task["local_seconds"], alone, LOCAL_BATCH):
                 timing.emit(record)
         if not task["seconds"] > 0:
             return 0

@@ -225,7 +225,8 @@ def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
     bench = MpiBench(comm, cells, task["stride"])
     records: Records = [{"kind": "start", "library": library()}]
     if task["local_seconds"] > 0:
-        records += timing.local_rows(task["local_seconds"], _alone, LOCAL_BATCH, bench.agree)
+        alone = partial(timing.alone, MPI.SUM.Reduce_local)
+        records += timing.local_rows(task["local_seconds"], alone, LOCAL_BATCH, bench.agree)
     records += bench.measure(cells, task["seconds"], task["min_repetitions"], began)
     return [*records, {"kind": "end", "seconds": time.perf_counter() - began}]
 
@@ -233,15 +234,6 @@ def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
 def library() -> str:
     """Name and version of the MPI library: its own description up to the first comma."""
     return MPI.Get_library_version().strip().splitlines()[0].split(",")[0]
-
-
-def _alone(size_bytes: int) -> dict[str, Callable[[], object]]:
-    source = np.ones(size_bytes // timing.FLOAT_BYTES, dtype=np.float32)
-    target = np.zeros_like(source)
-    return {
-        "reduce": partial(MPI.SUM.Reduce_local, source, target),
-        "copy": partial(np.copyto, target, source),
-    }
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,15 @@ def run_schedule(
         if slowest is None:
             raise WrongSum(f"wrong sum: {cell.algorithm}, {cell.size_bytes} bytes, {ranks} ranks")
         cell.add(slowest)
+
+
+def alone(
+    add: Callable[[Floats, Floats], object], size_bytes: int
+) -> dict[str, Callable[[], object]]:
+    """Adding an array to another by ``add(source, target)``, and copying it."""
+    source = np.ones(size_bytes // FLOAT_BYTES, dtype=np.float32)
+    target = np.zeros_like(source)
+    return {"reduce": partial(add, source, target), "copy": partial(np.copyto, target, source)}
 
 
 def local_rows(
