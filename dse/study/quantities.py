@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,47 +28,9 @@ _LARGER = {
 }
 
 
-class PricedPoints(Protocol):
-    """What a quantity is computed of; arrays in SI units that broadcast to the points' shape.
-
-    By name also every other quantity: ``points["power"]``.
-    """
-
-    gpus: Any
-    gpus_per_node: Any
-    data_parallel: Any
-    placement: Any
-    batch_per_gpu: Any
-    accumulation: Any
-    nics_per_node: Any
-    servers: Any
-    bucket_bytes: Any
-    memory_slack_bytes: Any
-    carbon_kg_per_kwh: float
-    start_up_s: Any
-
-    @property
-    def step(self) -> Any: ...
-    @property
-    def cost(self) -> Any: ...
-    @property
-    def baseline_samples_per_s(self) -> Any: ...
-    @property
-    def samples_to_target(self) -> Any: ...
-    @property
-    def relative_work(self) -> Any: ...
-    @property
-    def baseline(self) -> Callable[[], Mapping[str, NDArray[np.float64]]]: ...
-    @property
-    def running(self) -> Any: ...
-    @property
-    def running_s(self) -> Any: ...
-    @property
-    def held_s(self) -> Any: ...
-    @property
-    def billed_s(self) -> Any: ...
-
-    def __getitem__(self, name: str) -> NDArray[np.float64]: ...
+# Priced points, whose arrays broadcast to their shape: an evaluation of :mod:`dse.pricing`, which a
+# study may not import. By name they also have every other quantity: ``points["power"]``.
+PricedPoints: TypeAlias = Any
 
 
 @dataclass(frozen=True)
