@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -123,15 +122,13 @@ class Study:
         True
         """
         from dse.plan import plan_of
-        from dse.search.executors import Executors
         from dse.search_options import of_arguments
 
         given = of_arguments(options)
         given.check_unreported()
         plan = plan_of(asking(self.problem, given.questions), given)
         started = time.perf_counter()
-        with closing(Executors()) as executors:
-            where = plan.executor(executors)
+        with plan.executor() as where:
             outcome = plan.search(where, None, lambda *_: None)
         arguments = replace(given, seed=plan.seed).as_arguments()
         call = f"dse.load_study({self.problem.study.path!r}).search({arguments})"

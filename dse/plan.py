@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from dse.search_options import SearchOptions
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
     from dse.report.document import RunDocument
-    from dse.search.executors import Executor, Executors
+    from dse.search.executors import Executor
     from dse.search.guided import Archive
     from dse.search.run import Outcome, Progress
     from dse.search.runlog import RunLog
@@ -52,10 +52,15 @@ class Plan:
     folder: Path
     options: SearchOptions
 
-    def executor(self, executors: Executors) -> Executor | None:
-        """The executor of the search; None of a guided one, which runs in this process."""
-        exhaustive = self.engine == "exhaustive"
-        return executors.get(self.kind, self.address) if exhaustive else None
+    def executor(
+        self, say: Callable[[str], None] = lambda _: None
+    ) -> AbstractContextManager[Executor | None]:
+        """Opens the executor of the search; None of a guided one, which runs in this process."""
+        if self.engine == "guided":
+            return nullcontext()
+        from dse.search.executors import opened
+
+        return closing(opened(self.kind, self.address, say))
 
     def search(self, where: Executor | None, log: RunLog | None, progress: Progress) -> Outcome:
         """Search the study, and write nothing but the log."""
@@ -129,41 +134,32 @@ def carried_out(plan: Plan, command: str, started: float, listener: Listener | N
 
     command: that asked for it. started: of time.perf_counter.
     """
-    from dse.search.executors import Executors
-
-    plan.check_folder()
-    listener = listener or Listener()
-    for line in plan.problem.study.told:
-        listener.say(f"note: {line}")
-    listener.say(f"{plan.problem.study.name}: {plan.engine} search, {plan.reason}")
-    with closing(Executors(listener.say)) as executors:
-        return _searched(plan, executors, command, started, listener)
-
-
-def _searched(
-    plan: Plan, executors: Executors, command: str, started: float, listener: Listener
-) -> Done:
-    """Carry out a plan, from the log to the report."""
     from dse.report import assembly
     from dse.report.document_files import RUN_LOG
     from dse.report.write import earlier_report, write_report
     from dse.search.fingerprint import fingerprint
     from dse.search.runlog import RunLog
 
-    where, options = plan.executor(executors), plan.options
-    search = fingerprint(plan.problem, plan.engine, plan.choices)
-    log = RunLog(plan.folder / RUN_LOG, search, options.resume)
-    with _kept_for_resume(log):
-        for line in _of_the_log(log, options.resume):
-            listener.say(line)
-        with listener.progress() as progress:
-            outcome = plan.search(where, log, progress)
-        total_s = time.perf_counter() - started
-        paths = profile_paths(plan.problem)
-        found = assembly.build(outcome, command, plan.seed, total_s, paths)
-        earlier = earlier_report(plan.folder, found)
-        page = write_report(found, plan.folder)
-        _keep_points(outcome.archive, plan.problem, plan.folder)
+    plan.check_folder()
+    listener = listener or Listener()
+    for line in plan.problem.study.told:
+        listener.say(f"note: {line}")
+    listener.say(f"{plan.problem.study.name}: {plan.engine} search, {plan.reason}")
+    resume = plan.options.resume
+    with plan.executor(listener.say) as where:
+        search = fingerprint(plan.problem, plan.engine, plan.choices)
+        log = RunLog(plan.folder / RUN_LOG, search, resume)
+        with _kept_for_resume(log):
+            for line in _of_the_log(log, resume):
+                listener.say(line)
+            with listener.progress() as progress:
+                outcome = plan.search(where, log, progress)
+            total_s = time.perf_counter() - started
+            paths = profile_paths(plan.problem)
+            found = assembly.build(outcome, command, plan.seed, total_s, paths)
+            earlier = earlier_report(plan.folder, found)
+            page = write_report(found, plan.folder)
+            _keep_points(outcome.archive, plan.problem, plan.folder)
     return Done(found, page, earlier)
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from dse.api import Result, load_study
 from dse.errors import NoFeasiblePoint
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive
-from dse.search.executors import Executor, Executors
+from dse.search.executors import Executor, opened
 from dse.search.guided import Archive
 from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
@@ -235,19 +236,12 @@ def test_all_are_valid(tmp_path: Path, continuous: bool) -> None:
         assert loaded(tmp_path, seed, continuous=continuous).problem.study.name == f"random-{seed}"
 
 
-@pytest.fixture(scope="module")
-def executors() -> Iterator[Executors]:
-    found = Executors()
-    yield found
-    found.close()
-
-
 @pytest.mark.evidence
 @pytest.mark.slow
-def test_ray_finds_the_front_of_a_plain_loop(tmp_path: Path, executors: Executors) -> None:
-    cluster = executors.get("ray", None)
-    for seed in SEEDS[:BY_RAY]:
-        problem = loaded(tmp_path, seed).problem
-        points = [problem.space.point(index) for index in range(problem.space.size)]
-        expected = brute_force.front_of(problem, points)
-        assert agrees(searched(problem, "exhaustive", cluster), expected)
+def test_ray_finds_the_front_of_a_plain_loop(tmp_path: Path) -> None:
+    with closing(opened("ray", None)) as cluster:
+        for seed in SEEDS[:BY_RAY]:
+            problem = loaded(tmp_path, seed).problem
+            points = [problem.space.point(index) for index in range(problem.space.size)]
+            expected = brute_force.front_of(problem, points)
+            assert agrees(searched(problem, "exhaustive", cluster), expected)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from dse.errors import ClusterError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
-from dse.search.executors import Executors, LocalExecutor, RayExecutor
+from dse.search.executors import LocalExecutor, RayExecutor, opened
 from dse.search.executors.ray_lots import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import fingerprint
@@ -58,12 +59,10 @@ def beside() -> Iterator[Callable[..., str]]:
 
 
 def test_auto_is_this_process_unless_a_cluster_is_named() -> None:
-    executors = Executors()
-    first = executors.get("auto", None)
-    assert isinstance(first, LocalExecutor)
-    assert executors.get("local", "ray://somewhere:1") is first
+    assert isinstance(opened("auto", None), LocalExecutor)
+    assert isinstance(opened("local", "ray://somewhere:1"), LocalExecutor)
     with pytest.raises(ClusterError, match=r"no Ray on 127\.0\.0\.1:1.* or leave address out"):
-        executors.get("auto", "127.0.0.1:1")
+        opened("auto", "127.0.0.1:1")
 
 
 @pytest.mark.evidence
@@ -354,17 +353,10 @@ def test_a_trillion_points_are_cut_without_listing_them() -> None:
 
 
 @pytest.fixture(scope="module")
-def executors() -> Iterator[Executors]:
-    found = Executors()
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def cluster(executors: Executors) -> RayExecutor:
-    found = executors.get("ray", None)
-    assert isinstance(found, RayExecutor)
-    return found
+def cluster() -> Iterator[RayExecutor]:
+    with closing(opened("ray", None)) as found:
+        assert isinstance(found, RayExecutor)
+        yield found
 
 
 @pytest.mark.slow
