@@ -24,7 +24,7 @@ from dse.model.pai import PaiStep
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import devices, hardware, market, target, throughput, uncertainty
+from dse.pricing import devices, hardware, market, target, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.computing import ByLaws, ByShares, Computing
 from dse.pricing.coordinates import Coordinate, columns_of, listed
@@ -44,7 +44,7 @@ from dse.pricing.step_errors import LAUNCH, Taken
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
 from dse.pricing.whole_model import Whole
-from dse.pricing.whole_steps import WholeSteps
+from dse.pricing.whole_steps import WholeSteps, corrected
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LAYOUT_STACKS, LOOPED, OPTIMIZER
@@ -205,7 +205,7 @@ class Problem:
     @cached_property
     def anchors(self) -> catalog.Anchors:
         """Those of the catalogue, or as the profiles' own rates correct them."""
-        return throughput.corrected(catalog.anchors(), self.profiles.values(), WholeSteps(self))
+        return corrected(catalog.anchors(), self.profiles.values(), WholeSteps(self))
 
     def drawn(self, count: int = DRAWS) -> Problem:
         """The same problem, priced once per draw, of which there are so many."""
