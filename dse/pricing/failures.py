@@ -8,7 +8,7 @@ from dse import catalog
 from dse.model.arrays import ArrayLike
 from dse.model.goodput import IDEAL, SECONDS_PER_DAY, SECONDS_PER_MONTH, Failures
 from dse.pricing.draws import normal
-from dse.study.failures import StudyFailures
+from dse.study.terms import StudyFailures
 
 
 def failures(study: StudyFailures, draws: int = 0) -> Failures:

@@ -13,7 +13,7 @@ from dse.model.arrays import ArrayLike
 from dse.model.goodput import Failures
 from dse.model.money import Billing
 from dse.pricing.draws import normal
-from dse.study.money import ON_DEMAND, SPOT, StudyRental
+from dse.study.terms import ON_DEMAND, SPOT, StudyRental
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ from dse.search.rejected_values import rejected_values
 from dse.search.run import Outcome
 from dse.spelling import enumerated
 from dse.study import QUANTITIES
-from dse.study.money import ON_DEMAND
+from dse.study.terms import ON_DEMAND
 
 MOST_REASONS = 3  # why no point with a value is feasible, that are told
 _NOTED = (constraints.SOLD, constraints.COMPUTABLE)  # demands of which notes tell

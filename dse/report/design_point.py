@@ -299,7 +299,7 @@ class OwnedYears:
 @dataclass(frozen=True, kw_only=True)
 class Owned:
     """Buying beside renting. years: of amortisation; residual_value, utilisation: shares, see
-    :class:`dse.study.money.StudyOwnership`; term: of the rental; break_even_utilisation: from
+    :class:`dse.study.terms.StudyOwnership`; term: of the rental; break_even_utilisation: from
     which on buying pays, above 1 where it never does, None where the rent is too low, not known, or
     of all hours; break_even_months: until buying has paid at ``utilisation``, None where it never
     has. same_work_usd_per_hour: the rent for the work of an owned hour, None where it is that of an

@@ -28,7 +28,7 @@ from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.templating import filled
 from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MICRO_BATCH, OF_LAYOUT, REPLICA, ROWS
-from dse.study.money import SPOT
+from dse.study.terms import SPOT
 from dse.units import parse
 
 FORMATS = ("skypilot", "slurm", "torchrun")  # of any point

@@ -18,8 +18,8 @@ from dse.report.json_form import number
 from dse.report.words import UNKNOWN, duration, many, percent, shown, significant
 from dse.spelling import enumerated
 from dse.study import Value
-from dse.study.money import ON_DEMAND, SPOT, StudyRental
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
+from dse.study.terms import ON_DEMAND, SPOT, StudyRental
 
 YEARS = (3, 4)  # over which the total is shown
 _MONTHS = 12  # of a year

@@ -10,10 +10,9 @@ from typing import Literal, TypeAlias
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, BANDWIDTH, lays_out
 from dse.study.expressions import Expression, Limit
-from dse.study.failures import StudyFailures
-from dse.study.money import StudyOwnership, StudyRental
 from dse.study.numbers import shown
 from dse.study.quantities import QUANTITIES
+from dse.study.terms import StudyFailures, StudyOwnership, StudyRental
 from dse.yaml_source import Source
 
 

@@ -47,9 +47,7 @@ from dse.study.definition import (
     Target,
     Value,
 )
-from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
-from dse.study.money import StudyOwnership, StudyRental, read_ownership, read_rental
 from dse.study.names import Names, misspelt, suggest
 from dse.study.numbers import divisors_of
 from dse.study.objectives import (
@@ -60,6 +58,14 @@ from dse.study.objectives import (
     read_target,
 )
 from dse.study.owned import check_not_rented, read_owned
+from dse.study.terms import (
+    StudyFailures,
+    StudyOwnership,
+    StudyRental,
+    read_failures,
+    read_ownership,
+    read_rental,
+)
 from dse.study.values import default_axis, find_value, given_value, read_axis
 from dse.yaml_source import Source, read_yaml
 

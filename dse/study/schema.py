@@ -15,11 +15,10 @@ from dse import units
 from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
 from dse.study.choices import RESOLUTION, SUREST
 from dse.study.definition import Balance, Experts, Input, Market, Memory, RankOrder, Recommend
-from dse.study.failures import FAILURES_SCHEMA
-from dse.study.money import OWNERSHIP_SCHEMA, RENTAL_SCHEMA
 from dse.study.names import Names
 from dse.study.owned import OWNED_SCHEMA
 from dse.study.quantities import QUANTITIES
+from dse.study.terms import FAILURES_SCHEMA, OWNERSHIP_SCHEMA, RENTAL_SCHEMA
 
 # What to write for a key of a study where it is missing or of another kind.
 EXAMPLES = {

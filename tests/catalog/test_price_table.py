@@ -13,7 +13,7 @@ from dse.catalog.price_table import COLUMNS
 from dse.catalog.price_terms import CLOUD, QUOTE, RENTAL_TERMS, USED
 from dse.currencies import Rate
 from dse.errors import StudyError
-from dse.study.money import TERMS
+from dse.study.terms import TERMS
 
 HEADER = "item,price,currency,date,valid_until,quote,class\n"
 PAGE = Path(__file__).parents[2] / "docs" / "prices.md"

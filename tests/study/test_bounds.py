@@ -17,9 +17,8 @@ from dse.errors import StudyError
 from dse.pricing.load import known_names
 from dse.study import AXES, read_study
 from dse.study.axes import MICRO_BATCH
-from dse.study.failures import TERMS as FAILURES
-from dse.study.money import NUMBERS as RENTAL
 from dse.study.schema import study_schema
+from dse.study.terms import FAILURES, RENTAL
 from dse.yaml_source import parse_yaml
 
 from .conftest import NAMES, VALID

@@ -1,10 +1,10 @@
-"""How a study rents, and how it owns what it buys: ``rental`` and ``ownership``."""
+"""Terms of a study in place of the catalogue's: how it rents, owns what it buys, and fails."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dse import units
 from dse.mistakes import Mistakes
@@ -14,38 +14,62 @@ ON_DEMAND, SPOT = "on-demand", "spot"
 # Paid in all hours of so many years, whether or not the machines are in use.
 COMMITMENTS = {"1-year": 1, "3-year": 3}
 TERMS = (ON_DEMAND, *COMMITMENTS, SPOT)
-_TERM = "term"
-# key -> (dimension, largest sensible value, may it be 0, a usual value)
-NUMBERS = {
-    "discount": ("share", 1.0, True, "0.375 or 37.5 %, a share of the price on demand"),
-    "minimum": ("seconds", 1e9, True, "1 h"),
-    "billing_unit": ("seconds", 1e9, True, "1 h"),
-    "start_up": ("seconds", 1e7, True, "10 min"),
-    "rented_in": ("count", 1e4, False, "8"),
-    "spell": ("seconds", 1e9, False, "3 h"),
-    "wait": ("seconds", 1e9, True, "1.5 h"),
+_TERM, IDEAL = "term", "ideal"
+
+
+class Row(NamedTuple):
+    """A number: its dimension, the largest that is sensible, whether it may be 0, a usual one."""
+
+    dimension: str
+    high: float
+    zero: bool
+    example: str
+
+    def read(self, at: Cursor) -> float:
+        """The number at a place."""
+        return at.quantity(self.dimension, self.high, zero=self.zero, example=self.example)
+
+
+RENTAL = {
+    "discount": Row("share", 1.0, True, "0.375 or 37.5 %, a share of the price on demand"),
+    "minimum": Row("seconds", 1e9, True, "1 h"),
+    "billing_unit": Row("seconds", 1e9, True, "1 h"),
+    "start_up": Row("seconds", 1e7, True, "10 min"),
+    "rented_in": Row("count", 1e4, False, "8"),
+    "spell": Row("seconds", 1e9, False, "3 h"),
+    "wait": Row("seconds", 1e9, True, "1.5 h"),
 }
 _OF_SPOT = ("spell", "wait")
 _OF_A_RUN = ("minimum", "billing_unit", "start_up")
-RENTAL_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"enum": list(TERMS)},
-        {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                _TERM: {"enum": list(TERMS)},
-                **{key: {"type": ["string", "number"]} for key in NUMBERS},
-            },
-        },
-    ]
+FAILURES = {
+    "per_accelerator_month": Row("count", 1e4, True, "0.0137"),
+    "per_job_day": Row("count", 1e6, True, "2.2"),
+    "recover": Row("seconds", 1e8, True, "10 min"),
+    "checkpoint": Row("seconds", 1e8, True, "1 min"),
+    "interval": Row("seconds", 1e9, False, "30 min"),
 }
 _SHARES = ("residual_value", "utilisation")
-OWNERSHIP_SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {key: {"type": ["string", "number"]} for key in _SHARES},
-}
+
+
+def _schema(keys: Iterable[str], **own: Any) -> dict[str, Any]:
+    """A mapping to numbers, and to what else it may have."""
+    numbers = {key: {"type": ["string", "number"]} for key in keys}
+    return {"type": "object", "additionalProperties": False, "properties": {**own, **numbers}}
+
+
+_TERM_SCHEMA = {"enum": list(TERMS)}
+RENTAL_SCHEMA = {"anyOf": [_TERM_SCHEMA, _schema(RENTAL, **{_TERM: _TERM_SCHEMA})]}
+OWNERSHIP_SCHEMA = _schema(_SHARES)
+FAILURES_SCHEMA = {"anyOf": [{"const": IDEAL}, _schema(FAILURES)]}
+
+
+@dataclass(frozen=True)
+class StudyFailures:
+    """How often training stops, and what a stop costs. given: what the study says, SI, by key; the
+    catalogue has the rest. ideal: nothing fails and nothing is saved."""
+
+    ideal: bool = False
+    given: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,16 +99,30 @@ class StudyOwnership:
     utilisation: float = 1.0
 
 
+def read_failures(at: Cursor) -> StudyFailures:
+    """``ideal``, or terms that replace those of the catalogue."""
+    if not isinstance(at.value, dict):
+        if at.value == IDEAL:
+            return StudyFailures(ideal=True)
+        remedy = "write ideal, or {per_accelerator_month: 0.0137, recover: 10 min, checkpoint: .."
+        raise at.wrong(f"failures: {at.shown} is neither ideal nor a mapping", f"{remedy}}}")
+    mistakes = Mistakes()
+    at = at.keys(FAILURES, (), mistakes)
+    terms = mistakes.by_key(lambda key: FAILURES[key].read(at.at(key)), at.given())
+    mistakes.told()
+    return StudyFailures(given={key: term() for key, term in terms.items()})
+
+
 def read_rental(at: Cursor) -> StudyRental:
     """A term, or a mapping with one and what differs from the catalogue."""
     if not isinstance(at.value, dict):
         return StudyRental(_term(at))
     mistakes = Mistakes()
-    at = at.keys((_TERM, *NUMBERS), (), mistakes)
+    at = at.keys((_TERM, *RENTAL), (), mistakes)
     term = mistakes.part(lambda: at.optional(_TERM, _term, ON_DEMAND))
     others = [key for key in at.given() if key != _TERM]
     mistakes.parts(lambda key: _check_term(at.at(key), key, term()), others)
-    given = mistakes.by_key(lambda key: _number(at.at(key), key), others)
+    given = mistakes.by_key(lambda key: _rental(at.at(key), key), others)
     mistakes.told()
     return StudyRental(term(), {key: number() for key, number in given.items()})
 
@@ -105,9 +143,8 @@ def _check_term(place: Cursor, key: str, term: str) -> None:
         )  # fmt: skip
 
 
-def _number(place: Cursor, key: str) -> float:
-    dimension, high, zero, example = NUMBERS[key]
-    number = place.quantity(dimension, high, zero=zero, example=example)
+def _rental(place: Cursor, key: str) -> float:
+    number = RENTAL[key].read(place)
     if key == "rented_in" and number % 1:
         raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")
     return number
