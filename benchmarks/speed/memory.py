@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from dse.search.estimate import KIBIBYTE, peak_bytes
+from dse.search.engine_choice import KIBIBYTE, peak_bytes
 
 
 def peak_bytes_of_all() -> int:

@@ -12,8 +12,7 @@ from dse.pricing.profile_use import taken, unused
 from dse.pricing.throughput import own_rates
 from dse.report.remarks import of_study
 from dse.search import bounds
-from dse.search.engine_choice import choose_engine
-from dse.search.estimate import Estimate, estimate
+from dse.search.engine_choice import Estimate, choose_engine, estimate
 from dse.search.feasible import Feasible, feasible
 from dse.study import Axis, Study
 from dse.study.axes import OPTIMIZER

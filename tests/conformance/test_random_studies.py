@@ -23,9 +23,9 @@ from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive
 from dse.search.executors import Executor, opened
 from dse.search.guided import Archive
+from dse.search.guided.acquisition import wanted
 from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
-from dse.search.guided.polish import wanted
 from dse.search.run import Outcome, run
 from tests.conformance import brute_force, random_studies
 from tests.evidence import beyond

@@ -10,7 +10,7 @@ import pytest
 from dse.errors import DseError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.search import bounds, estimate, exhaustive
+from dse.search import bounds, engine_choice, exhaustive
 from dse.search.engine_choice import choose_engine
 from dse.search.run import Outcome, run
 from tests.pricing import studies
@@ -78,10 +78,10 @@ def test_continuous_axis_needs_the_guided_engine(tmp_path: Path) -> None:
 
 
 def test_the_estimate_counts_points_and_slabs(small: Problem) -> None:
-    expected = estimate.estimate(small)
-    fixed = expected.seconds - small.space.size * estimate.SECONDS_PER_POINT
+    expected = engine_choice.estimate(small)
+    fixed = expected.seconds - small.space.size * engine_choice.SECONDS_PER_POINT
     slabs = 2 * 3 * 2  # precision, aggregation, bucket
-    assert fixed == pytest.approx(slabs * estimate.SECONDS_PER_SLAB)
+    assert fixed == pytest.approx(slabs * engine_choice.SECONDS_PER_SLAB)
     assert expected.boxes == 0
     assert str(expected) == f"{small.space.size:,} points take about 0.1 s on one core"
 
@@ -91,11 +91,11 @@ def test_the_estimate_of_a_large_space_is_measured(
     small: Problem, monkeypatch: pytest.MonkeyPatch, screened_from: int
 ) -> None:
     monkeypatch.setattr(bounds, "SCREENED_FROM", screened_from)
-    monkeypatch.setattr(estimate, "MEASURED_FROM_POINTS", 1)
+    monkeypatch.setattr(engine_choice, "MEASURED_FROM_POINTS", 1)
     monkeypatch.setattr(exhaustive, "BOX_POINTS", 100)
-    expected = estimate.estimate(small)
+    expected = engine_choice.estimate(small)
     assert expected.points == small.space.size
-    assert 1 <= expected.boxes <= estimate.SAMPLES
+    assert 1 <= expected.boxes <= engine_choice.SAMPLES
     assert expected.seconds > 0
     assert f"(by {expected.boxes} boxes timed here)" in choose_engine(small, "auto")[1]
 

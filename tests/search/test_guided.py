@@ -21,8 +21,7 @@ from dse.search.fingerprint import fingerprint
 from dse.search.guided import Archive, Guided, Points, earlier_points
 from dse.search.guided.acquisition import Frame, losses_of
 from dse.search.guided.archive import block_from, block_record, evaluated
-from dse.search.guided.buildable import nearest
-from dse.search.guided.codes import Coded
+from dse.search.guided.codes import Coded, nearest
 from dse.search.guided.ideal import Ideal
 from dse.search.guided.points import size
 from dse.search.guided.proposals import choose_sampler

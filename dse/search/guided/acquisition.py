@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
+from dse.search import pareto
 from dse.search.guided.archive import Archive
+from dse.search.guided.ideal import Bounds
 
 STALE = 8  # rounds that gain less than this share of hypervolume, all together
 LEAST_GAIN = 1e-6
@@ -110,6 +112,17 @@ def front_of(archive: Archive) -> Array:
     """Losses of the archive's front, shape (points, objectives + limits)."""
     losses, usable = losses_of(archive.numbers, archive.excesses)
     return np.asarray(losses[[at for at in archive.best() if usable[at]]])
+
+
+def wanted(bounds: Bounds, archive: Archive) -> Mask:
+    """Which points may be on the front, by their bounds, shape (points,)."""
+    _, usable = losses_of(bounds.numbers, bounds.excesses, archive.numbers)
+    front = archive.front()
+    if not len(front):
+        return usable
+    kept = usable & bounds.possible
+    kept[kept] = pareto.may_enter([*bounds.numbers[kept, :-1].T], front)
+    return kept
 
 
 def stale(fronts: list[Array], objectives: int) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.pricing.problem import Problem
+from dse.search.guided.acquisition import wanted
 from dse.search.guided.archive import Archive, Block
 from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
-from dse.search.guided.points import Points, size
-from dse.search.guided.polish import polish, sweep_rest
+from dse.search.guided.points import Point, Points, size
 from dse.search.guided.proposals import choose_sampler, propose
 from dse.search.guided.screen import Screen
 from dse.search.pareto import Front
@@ -24,6 +24,7 @@ SPREAD = 16  # times as many are spread as are wanted: not all can meet the limi
 UNBUILT = 64  # points to price where none can be built
 BOLD = 3.0  # how bold the search is where it found nothing more, see :meth:`.Frame.picked`
 PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
+SWEPT = 1024  # points of a block, where the budget covers the whole space
 
 
 @dataclass
@@ -78,9 +79,9 @@ class Guided:
             screen = Screen(archive, self.coded, self.ideal, rng)
             screen.run(self.budget)
             screen.run(self.budget, BOLD)
-            polish(archive, self.coded, self.ideal, self.budget)
+            _polish(archive, self.coded, self.ideal, self.budget)
             screen.run(self.budget, BOLD)
-        sweep_rest(archive, self.budget)
+        _sweep_rest(archive, self.budget)
         if not len(archive):  # nothing can be built: priced all the same, to tell why
             archive.price(self.coded.points(self.coded.spread(min(self.budget, UNBUILT), rng)))
         return archive.front()
@@ -107,6 +108,34 @@ class Guided:
         """The points that may meet every limit; all of them where none may."""
         possible = self.ideal(codes).possible
         return codes[possible] if possible.any() else codes
+
+
+def _polish(archive: Archive, coded: Coded, ideal: Ideal, budget: int) -> None:
+    """Price every single-axis change of every front point that may be on the front, until the front
+    stays.
+    """
+    tried: set[Point] = set()
+    while len(archive) < budget:
+        best = [archive.points[at] for at in archive.best()]
+        centres = [point for point in best if point not in tried]
+        if not centres:
+            return
+        tried.update(centres)
+        near = np.vstack([coded.neighbours(row) for row in coded.of(centres)])
+        near = near[wanted(ideal(near), archive)]
+        fresh = [p for p in dict.fromkeys(coded.points(near)) if p not in archive]
+        archive.price(fresh[: budget - len(archive)])
+
+
+def _sweep_rest(archive: Archive, budget: int) -> None:
+    """If the budget covers the whole space, price the points not seen."""
+    size = archive.problem.points
+    if size is None or size > budget:
+        return
+    space, names = archive.problem.space, archive.space.names
+    for first in range(0, size, SWEPT):
+        found = [space.point(index) for index in range(first, min(first + SWEPT, size))]
+        archive.price([tuple(values[name] for name in names) for values in found])
 
 
 def _inside(space: Points, values: dict[str, Value | None]) -> bool:

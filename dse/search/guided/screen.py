@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.model.arrays import Array, Mask
-from dse.search.guided.acquisition import Frame, front_of, losses_of, stale
+from dse.search.guided.acquisition import Frame, front_of, losses_of, stale, wanted
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
-from dse.search.guided.polish import wanted
 from dse.search.guided.surrogate import FITTED, Features, Regression, Scales, regression
 
 BLOCK = 48  # points priced at once
