@@ -17,7 +17,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive
 from dse.search.screening import counted
-from dse.study import Axis, Value
+from dse.study import Value
 from dse.study.space import Space
 
 WHOLE = 1 << 20  # points that are counted, where none needs its communication
@@ -94,14 +94,11 @@ def _drawn(problem: Problem) -> list[dict[str, Value | None]]:
 
     draw, study = random.Random(SEED), problem.study
     axes = (*study.axes, *study.defaults)
-    space = Space([_one_value(axis) for axis in axes], study.conditions)
+    # A continuous axis as one of a single value.
+    finite = [replace(a, values=a.ends[:1], labels=("",)) if a.continuous else a for a in axes]
+    space = Space(finite, study.conditions)
     points = [space.point(at) for at in sorted(draw.randrange(space.size) for _ in range(SAMPLE))]
     for axis in (axis for axis in axes if axis.continuous):
         for point in points:
             point[axis.name] = at_fraction(axis, draw.random())
     return points
-
-
-def _one_value(axis: Axis) -> Axis:
-    """A continuous axis as one of a single value; another as it is."""
-    return replace(axis, values=axis.ends[:1], labels=("",)) if axis.continuous else axis

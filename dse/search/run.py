@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Archive, Block, Guided, Points
-from dse.search.guided.archive import block_from, block_record, block_tally
+from dse.search.guided.archive import block_from, block_record
 from dse.search.infeasibility import nothing_feasible
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
@@ -29,13 +29,7 @@ from dse.study.axes import GRADIENT
 from dse.study.definition import written
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR
 
-
-class Progress(Protocol):
-    """Told how far a search is."""
-
-    def __call__(self, done: int, whole: int) -> None:
-        """``done`` of ``whole`` points are priced."""
-        ...
+Progress: TypeAlias = Callable[[int, int], None]  # told how many points are done, and of how many
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,10 @@ def run(
         resumed = len(log.done) if log else 0
         units = exhaustive.units(problem.space)
         tally, repeated = _exhaustive(problem, where, log, progress)
-        front = [_indexed(problem, tally.front, at) for at in range(len(tally.front))]
+        front = [
+            _described(problem, tally.front, at, [problem.space.point(int(one)) for one in members])
+            for at, members in enumerate(tally.front.indices)
+        ]
         name = where.name
     front = ending_in_time(problem, front)
     elapsed = time.perf_counter() - started
@@ -210,8 +207,11 @@ def _guided_search(
 
     def told(block: Block) -> None:
         if log:
-            unit = first + search.blocks
-            log.append(unit, block_tally(block), block=block_record(block, space))
+            unit, count = first + search.blocks, len(block.points)
+            feasible = int(np.count_nonzero(block.violation == 0))
+            # Its front is found again from its points.
+            tally = Tally(count, feasible, block.rejected, pareto.empty_front(), count)
+            log.append(unit, tally, block=block_record(block, space))
 
     search.told = told
     return search
@@ -233,11 +233,6 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
         members = [archive.space.values(archive.points[position]) for position in positions]
         found.append(_described(problem, front, at, members))
     return tally, found
-
-
-def _indexed(problem: Problem, front: pareto.Front, at: int) -> FrontPoint:
-    members = [problem.space.point(int(index)) for index in front.indices[at]]
-    return _described(problem, front, at, members)
 
 
 def _described(
@@ -272,12 +267,8 @@ def labels_of(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
         elif axis is not None:
             labels[name] = axis.label(value)
         else:
-            labels[name] = _conditional_label(problem, name, value)
+            of_condition = (dict(zip(one.values, one.labels, strict=True))
+                            for one in problem.study.conditions if one.axis == name)  # fmt: skip
+            known = next((found[value] for found in of_condition if value in found), None)
+            labels[name] = written(name, value) if known is None else known
     return labels
-
-
-def _conditional_label(problem: Problem, name: str, value: Value) -> str:
-    for condition in problem.study.conditions:
-        if condition.axis == name and value in condition.values:
-            return condition.labels[condition.values.index(value)]
-    return written(name, value)

@@ -43,7 +43,12 @@ class Counts:
 
     def joint(self, rank: int) -> Mask:
         """The points that meet every demand."""
-        return _joint(self.masks, rank)
+        joint: Mask = np.ones((1,) * rank, dtype=bool)
+        for mask in sorted(
+            self.masks, key=lambda mask: mask.size
+        ):  # small first
+            joint = joint & mask
+        return joint
 
 
 def counted(evaluation: Evaluation, problem: Problem, shape: tuple[int, ...]) -> Counts:
@@ -180,13 +185,6 @@ def _possible(values: Values, wanted: Wanted) -> Mask:
         possible &= cost < np.inf
     possible[possible] = wanted([column[possible] for column in (gain, *costs)])
     return np.asarray(possible)
-
-
-def _joint(masks: Sequence[Mask], rank: int) -> Mask:
-    joint: Mask = np.ones((1,) * rank, dtype=bool)
-    for mask in sorted(masks, key=lambda mask: mask.size):  # small ones first: fewer full passes
-        joint = joint & mask
-    return joint
 
 
 def _within(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:

@@ -138,7 +138,9 @@ class Space:
             decisive.add("gpus")
             axes = [axis for axis in axes if axis.name not in TABLED]
         given = [a for a in axes if a.name not in conditional]
-        given.extend(_placeholders(conditions))
+        # Those of conditional axes are without values, which :func:`_applied` gives them.
+        names = dict.fromkeys(condition.axis for condition in conditions)
+        given.extend(Axis(name, (), (), True) for name in names)
         looped = [a for a in given if a.name in LOOPED or a.name in decisive]
         # Conditional ones last: their values follow from those before them.
         looped.sort(key=lambda a: (a.name in conditional, (*LOOPED, *DATA).index(a.name)))
@@ -287,12 +289,6 @@ def _position(offset: int, shape: Sequence[int]) -> tuple[int, ...]:
         offset, at = divmod(offset, length)
         position.append(at)
     return tuple(reversed(position))
-
-
-def _placeholders(conditions: Sequence[Condition]) -> list[Axis]:
-    """One axis without values per conditional axis; :func:`_applied` gives it its values."""
-    names = dict.fromkeys(condition.axis for condition in conditions)
-    return [Axis(name, (), (), True) for name in names]
 
 
 def _applied(

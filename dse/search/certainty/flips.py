@@ -74,7 +74,8 @@ def flips(
     own_lines = _own_lines(problem, points[recommended], names, parts)
     asked = [recommended, *rivals]
     flipped = []
-    same = same_machines(points, recommended)
+    machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
+    same = np.array([one == machines[recommended] for one in machines])
 
     def picked(row: int, factors: Array) -> tuple[NDArray[np.intp], Mask]:
         priced = _priced(study, found, row, factors)
@@ -108,12 +109,6 @@ def flips(
     return sorted(flipped, key=lambda flip: (costs.index(flip.of), -flip.share))
 
 
-def same_machines(points: Sequence[Mapping[str, Value | None]], own: int) -> Mask:
-    """Which points are of the machines of one of them, whatever is between them, (points,)."""
-    machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
-    return np.array([one == machines[own] for one in machines])
-
-
 def picks(
     rule: str,
     priced: Priced,
@@ -126,17 +121,10 @@ def picks(
     (rows,). same: which points have the same machines, (points,): these are no other purchase where
     they are as good."""
     at = best(worth(rule, priced))
-    alike = same[at] & _as_good(priced, at, own, resolution)
-    return at, (at < 0) | ((purchases[at] != purchases[own]) & ~alike)
-
-
-def _as_good(priced: Priced, at: NDArray[np.intp], own: int, resolution: float) -> Mask:
-    """Whether the point at each position is as fast and costs as much as another, to the
-    resolution, (rows,). Of two costs the first counts, as in the rules."""
-    found = np.ones(len(at), dtype=bool)
+    as_good = same[at]  # as fast and as cheap; of two costs the first counts, as in the rules
     for values in (priced.gain, priced.costs[0]):
-        found &= alike(values[:, own], values[np.arange(len(at)), at], resolution)
-    return found
+        as_good &= alike(values[:, own], values[np.arange(len(at)), at], resolution)
+    return at, (at < 0) | ((purchases[at] != purchases[own]) & ~as_good)
 
 
 def _parts(

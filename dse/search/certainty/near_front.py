@@ -23,7 +23,7 @@ from dse.search.certainty.each_aggregation import best_of_each, fuses
 from dse.search.certainty.usefulness import by_worth
 from dse.search.run import FrontPoint, Outcome, outlasted
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
-from dse.study import Constraint, Study, Value
+from dse.study import Study, Value
 
 MOST = 400  # points, the front's included
 WITHOUT_OTHERS = 200  # of them, before other aggregations of their hardware join
@@ -159,7 +159,8 @@ def _rivals(outcome: Outcome, rule: str) -> Iterator[Values]:
     for part in parts if len(parts) > 1 else ():
         front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
         if len(front):
-            yield from _best_of(part, front, rule)
+            for at in by_worth(rule, [front.gain, front.cost, front.other])[:EACH]:
+                yield part.space.point(int(front.indices[at][0]))
 
 
 def _by_machine(problem: Problem, study: Study) -> Iterator[Problem]:
@@ -188,19 +189,17 @@ def _near_misses(outcome: Outcome) -> Iterator[Values]:
     study = problem.study
     if not any(constraint.uncertain for constraint in study.constraints):
         return
-    loose = replace(study, constraints=tuple(map(_loosened, study.constraints)))
+    loose = replace(study, constraints=tuple(
+        replace(one, expression=one.expression.loosened(LOOSENED))
+        if one.expression and one.uncertain else one
+        for one in study.constraints
+    ))  # fmt: skip
     if outcome.archive is not None:
         every = _missed_of_archive(outcome, loose)
     else:
         found = [_missed(problem, part) for part in _by_machine(problem, loose)]
         every = [one for several in found for one in several[:EACH_MISSES]]
     yield from (values for _, values in sorted(every, key=lambda one: one[0]))
-
-
-def _loosened(constraint: Constraint) -> Constraint:
-    if constraint.expression is None or not constraint.uncertain:
-        return constraint
-    return replace(constraint, expression=constraint.expression.loosened(LOOSENED))
 
 
 def _missed(problem: Problem, loose: Problem) -> list[tuple[float, Values]]:
@@ -231,8 +230,3 @@ def _missed_of_archive(outcome: Outcome, loose: Study) -> list[tuple[float, Valu
     front = able[pareto.nondominated(*(archive.numbers[able, at] for at in range(objectives)))]
     near = sorted((at for at in front.tolist() if past[at] > 0), key=lambda at: float(past[at]))
     return [(float(past[at]), archive.space.values(archive.points[at])) for at in near]
-
-
-def _best_of(part: Problem, front: pareto.Front, rule: str) -> Iterator[Values]:
-    for at in by_worth(rule, [front.gain, front.cost, front.other])[:EACH]:
-        yield part.space.point(int(front.indices[at][0]))

@@ -161,11 +161,7 @@ def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> Study
 
     rule: one of :mod:`.usefulness`. named: positions of front points that must be among them.
     """
-    return draws_near(outcome.problem, near_front(outcome, rule, named), rule)
-
-
-def draws_near(problem: Problem, near: NearFront, rule: str) -> StudyDraws:
-    """Price points near a front once per draw."""
+    problem, near = outcome.problem, near_front(outcome, rule, named)
     objectives = (one.name for one in problem.study.objectives)
     names = {*objectives, *problem.sure_of, "throughput"}
     asked = set[str]()
@@ -192,24 +188,12 @@ def purchases(problem: Problem, points: Sequence[Mapping[str, Value | None]]) ->
 
 def on_front(priced: Priced) -> Mask:
     """Which points no other dominates, of those that meet the constraints, (rows, points)."""
-    gain = np.where(priced.met, priced.gain, -np.inf)
-    costs = [np.where(priced.met, cost, np.inf) for cost in priced.costs]
-    if len(costs) > 1:
-        return np.stack([_undominated(row, [cost[at] for cost in costs])
-                         for at, row in enumerate(gain)]) & priced.met  # fmt: skip
-    order = np.lexsort((-gain, costs[0]), axis=-1)
-    rising = np.take_along_axis(gain, order, axis=-1)
-    before = np.full(rising.shape, -np.inf)
-    before[:, 1:] = np.maximum.accumulate(rising, axis=-1)[:, :-1]
-    found = np.zeros(gain.shape, dtype=bool)
-    np.put_along_axis(found, order, rising > before, axis=-1)
-    return found & priced.met
+    import moocore
 
-
-def _undominated(gain: Array, costs: Sequence[Array]) -> Mask:
-    as_good = gain[:, np.newaxis] >= gain
-    better = gain[:, np.newaxis] > gain
-    for cost in costs:
-        as_good &= cost[:, np.newaxis] <= cost
-        better |= cost[:, np.newaxis] < cost
-    return np.asarray(~(as_good & better).any(axis=0))
+    found = np.zeros(priced.met.shape, dtype=bool)
+    columns = np.stack([-priced.gain, *priced.costs], axis=-1)
+    ties = len(priced.costs) > 1  # are all on it; in two objectives the first stands for them
+    for row in np.flatnonzero(priced.met.any(axis=1)):
+        met = priced.met[row]
+        found[row, met] = moocore.is_nondominated(columns[row, met], keep_weakly=ties)
+    return found

@@ -64,18 +64,6 @@ def by_worth(rule: str, objectives: Sequence[Array], met: Mask | None = None) ->
     return found.reshape(np.shape(objectives[0]))
 
 
-def _cheap(priced: Priced) -> Array:
-    return np.asarray(1 / priced.costs[0])
-
-
-def _fast(priced: Priced) -> Array:
-    return priced.gain
-
-
-def _gain_per_cost(priced: Priced) -> Array:
-    return gain_per_cost(priced.gain, priced.costs[0], priced.met)
-
-
 def gain_per_cost(gain: Array, cost: Array, met: Mask) -> Array:
     """What every point gains for its cost beyond what can be had for nothing, (rows, points).
 
@@ -106,9 +94,9 @@ def _within(priced: Priced) -> Array:
 
 
 _WORTHS: Mapping[str, Callable[[Priced], Array]] = {
-    CHEAPEST: _cheap,
-    FASTEST: _fast,
-    SPEED_PER_DOLLAR: _gain_per_cost,
+    CHEAPEST: lambda priced: 1 / priced.costs[0],
+    FASTEST: lambda priced: priced.gain,
+    SPEED_PER_DOLLAR: lambda priced: gain_per_cost(priced.gain, priced.costs[0], priced.met),
     WITHIN: _within,
 }
 

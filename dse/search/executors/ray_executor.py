@@ -52,7 +52,9 @@ class RayExecutor:
 
     def run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
         """Units as they finish; few are in flight at once, so a stop loses little."""
-        errors, of_grpc = self._ray.exceptions, _rpc_errors()
+        # A Ray client that asks for the nodes while its server dies lets what gRPC raises through.
+        grpc: Any = sys.modules.get("grpc")
+        errors, of_grpc = self._ray.exceptions, () if grpc is None else (grpc.RpcError,)
         try:
             yield from self._run(problem, units, known)
         except errors.RayTaskError:
@@ -158,13 +160,6 @@ def _head(ray: Any, address: str | None) -> tuple[str, int]:
         place = ray.get_runtime_context().gcs_address
     host, _, port = place.rpartition(":")
     return host.strip("[]"), int(port)
-
-
-def _rpc_errors() -> tuple[Any, ...]:
-    """What gRPC raises, where Ray has imported it: a Ray client that asks for the nodes while its
-    server dies lets that through."""
-    grpc = sys.modules.get("grpc")
-    return () if grpc is None else (grpc.RpcError,)
 
 
 def _silence_closed_channels() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -48,7 +48,11 @@ class Frame:
         """
         if self.nothing_feasible:
             return self._past(losses)
-        return _behind(self._placed(losses), self._front)
+        placed = self._placed(losses)
+        behind = np.full(placed.shape[1], -np.inf)
+        for point in self._front:
+            np.maximum(behind, _beyond(placed, point), out=behind)
+        return behind
 
     def _past(self, losses: Array) -> Array:
         """Past limits, altogether, shape (points,)."""
@@ -86,13 +90,6 @@ class Frame:
                 taken.append(int(score.argmin()))
                 _reckon(behind, last, placed, expected, expected[:, taken[-1]], alike)
         return np.array(taken, dtype=np.int64)
-
-
-def _behind(placed: Array, front: Iterable[Array]) -> Array:
-    behind = np.full(placed.shape[1], -np.inf)
-    for point in front:
-        np.maximum(behind, _beyond(placed, point), out=behind)
-    return behind
 
 
 def _beyond(placed: Array, point: Array) -> Array:

@@ -17,7 +17,6 @@ from dse.pricing.problem import Problem
 from dse.search import pareto
 from dse.search.guided.points import Point, Points
 from dse.search.pareto import Front, Indices
-from dse.search.tally import Tally
 
 UNKNOWN = 1e9  # violation of a point that cannot be computed
 UNSURE = 1.0  # excess over a limit where it is not known
@@ -192,13 +191,6 @@ def block_from(record: Mapping[str, Any], space: Points) -> Block:
         raise ValueError("a block of points has numbers for others")
     rejected = {str(reason): int(count) for reason, count in record["rejected"].items()}
     return Block(points, values, violation, excesses, rejected)
-
-
-def block_tally(block: Block) -> Tally:
-    """The block as the log of any search counts it; its front is found again from its points."""
-    feasible = int(np.count_nonzero(block.violation == 0))
-    count = len(block.points)
-    return Tally(count, feasible, block.rejected, pareto.empty_front(), count)
 
 
 def _finite(number: float) -> float | None:
