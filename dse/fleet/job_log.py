@@ -1,22 +1,25 @@
 """The jobs of a scheduler's log: what each held, for how long, and how it ended.
 
-Which column tells what, :mod:`~dse.fleet.traces` says, or the study under ``columns``.
+Which column tells what, :mod:`~dse.fleet.traces` says, or the study under ``columns``. Logs in JSON
+become tables: ``sacct --json`` under the columns of ``sacct``, and Philly's jobs.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.errors import StudyError
 from dse.fleet import traces
 from dse.fleet.job_table import read_text
-from dse.fleet.json_log import json_table
-from dse.fleet.log_cells import ABSENT, READ, waits
 from dse.model.arrays import Array, Mask
 from dse.model.pai import PS_WORKER
 from dse.text_table import Table, text_table
@@ -27,6 +30,16 @@ _LONGEST_HOURS = 20 * 365 * 24.0
 # A step of a job of Slurm, 123.batch or 123.0; 123.pbs01 is a job of PBS.
 _STEP = re.compile(r"([\d_+]+(?:\[[^\]]*\])?)\.(?:(batch|extern|interactive)|[\d+]+)")
 _SERVER = re.compile(r"ps|parameterserver")
+
+ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(null)"))
+_LARGEST = 1e15  # number that a cell may have
+_LAST_DATE_S = 4_102_444_800.0  # the year 2100; larger numbers are no seconds
+_WAITS = re.compile(r"pend|queue|inqueue|wait|unsched|(?:pd|q|qw|hqw)$")
+_ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d+):(\d+(?:\.\d+)?)")
+_GPUS = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")  # gres/gpu:a100=8, gpu:8
+_RESOURCES = re.compile(r"[\w/:.-]+[=:][^,]+(?:,|$)")  # cpu=8,mem=64G
+SACCT = ("JobID", "JobName", "AllocTRES", "ElapsedRaw", "NNodes", "State", "Start")
+PHILLY = ("jobid", "status", "gpus of the last attempt", "servers", "gpu-hours of all attempts")
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,6 @@ def read_job_log(path: Path, columns: Mapping[str, str]) -> JobLog:
     Raises :class:`~dse.errors.StudyError` with the place of what is wrong.
     """
     text = read_text(path)
-    traces.refuse_others(str(path), text)
     if text.lstrip()[0] in "[{":
         table = json_table(str(path), text)
     else:
@@ -183,3 +195,133 @@ def _of_tasks(log: JobLog, ids: Sequence[str], tasks: Sequence[str]) -> JobLog:
         batch=log.batch[first],
         waited=(waiting > 0) & (waiting == together(log.cnodes > 0)),
     )  # fmt: skip
+
+
+def json_table(path: str, text: str) -> Table:
+    """The jobs in a text. Raises :class:`~dse.errors.StudyError` for JSON of another kind."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as cause:
+        problem = "the log breaks off here" if cause.pos >= len(text.rstrip()) else "is no JSON"
+        raise StudyError(path, cause.lineno, cause.colno, problem, "copy it again") from None
+    except (RecursionError, ValueError):
+        found = None
+    for columns, jobs, key, cells in (
+        (SACCT, found.get("jobs") if isinstance(found, dict) else None, "tres", _of_sacct),
+        (PHILLY, found, "attempts", _of_philly),
+    ):
+        if (read := _listed(jobs)) and all(key in job for job in read):
+            return Table(path, columns, [list(cells(job)) for job in read])
+    problem = "is JSON, but neither of sacct --json nor of Philly's cluster_job_log"
+    raise StudyError(path, 0, 0, problem, traces.REMEDY)
+
+
+def _of_sacct(job: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of a job, by :data:`SACCT`."""
+    time, state = _part(job, "time"), _part(job, "state").get("current", job.get("state"))
+    allocated = _part(job, "tres").get("allocated")
+    resources = [one for one in _listed(allocated) if one.get("type") == "gres"]
+    yield _text(job.get("job_id"))
+    yield _text(job.get("name"))
+    yield ",".join(f"gres/{one.get('name')}={_text(one.get('count'))}" for one in resources)
+    yield _text(time.get("elapsed"))
+    yield _text(job.get("allocation_nodes"))
+    yield _text(state[0] if isinstance(state, list) and state else state)
+    yield _text(time.get("start") or "")
+
+
+def _part(job: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = job.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _listed(found: Any) -> list[Mapping[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _text(value: Any) -> str:
+    """A cell; of a number that newer versions wrap, the number."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") else ""
+    return "" if value is None or isinstance(value, list) else str(value)
+
+
+def _of_philly(job: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of a job, by :data:`PHILLY`: GPUs and servers of the last attempt that had any,
+    hours of all."""
+    gpus = servers = held = 0.0
+    for attempt in _listed(job.get("attempts")):
+        detail = _listed(attempt.get("detail"))
+        own = float(sum(len(one["gpus"]) for one in detail if isinstance(one.get("gpus"), list)))
+        start, end = (moment(_text(attempt.get(key))) for key in ("start_time", "end_time"))
+        if own:
+            gpus, servers = own, float(len(detail))
+            held += own * max(end - start, 0.0) / 3600 if start and end else 0.0
+    yield _text(job.get("jobid"))
+    yield _text(job.get("status"))
+    yield from (str(value) for value in (gpus, servers, held))
+
+
+def waits(status: str) -> bool:
+    """True of a word for a job that has not begun."""
+    return _WAITS.match(traces.plain(status)) is not None
+
+
+def amount(text: str) -> float | None:
+    """A number of 0 or more; None for any other text."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if 0 <= found < _LARGEST else None
+
+
+def gpus_of(text: str) -> float | None:
+    """GPUs by number, or in resources as Slurm writes them: those of all types where these are
+    summed up, else of each type. None for any other text."""
+    if (found := amount(text)) is not None:
+        return found
+    told = _GPUS.findall(text)
+    if not told:
+        return 0.0 if _RESOURCES.match(text) else None
+    whole = [float(count) for kind, count in told if not kind]
+    return whole[0] if whole else sum(float(count) for _, count in told)
+
+
+def moment(text: str) -> float | None:
+    """Seconds of a date, or as they stand; None for any other text. A date without a time zone is
+    taken as UTC, so that hours do not depend on where the log is read."""
+    if (found := amount(text)) is not None:
+        return found if found < _LAST_DATE_S else None
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+
+
+def seconds_of(text: str) -> float | None:
+    """Seconds by number, or of ``[days-]hours:minutes:seconds``; None for any other text, also for
+    two parts, which may be either."""
+    if (match := _ELAPSED.fullmatch(text)) is None:
+        return amount(text)
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def hours_of(text: str) -> float | None:
+    """Hours by number, or of ``[days-]hours:minutes:seconds``; None for any other text."""
+    found = seconds_of(text)
+    return found / 3600 if found is not None and ":" in text else found
+
+
+_CLOCK, _NUMBER = "a number, nor [days-]hours:minutes:seconds", "a number of 0 or more"
+# How a column is read by what it tells, and what its cells are then.
+READ: Mapping[str, tuple[Callable[[str], float | None], str]] = {
+    "gpus": (gpus_of, "a number, nor such as gres/gpu=8"),
+    "hours": (hours_of, _CLOCK),
+    "seconds": (seconds_of, _CLOCK),
+    "start": (moment, "a date, nor seconds"),
+    "end": (moment, "a date, nor seconds"),
+    **dict.fromkeys(("replicas", "nodes", "batch_per_gpu", "gpu_hours"), (amount, _NUMBER)),
+}

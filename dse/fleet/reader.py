@@ -13,14 +13,14 @@ from dse import catalog, units
 from dse.fleet.job_log import LOG_ENDINGS
 from dse.fleet.job_table import is_table
 from dse.fleet.logged_jobs import BATCH_PER_GPU, LogTerms
-from dse.fleet.machine import NODE, Machine, machine_at
 from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.schema import EXAMPLES, FleetFile, HardwareFile
-from dse.fleet.study import FleetStudy, Money
+from dse.fleet.study import FleetStudy, Machine, Money
 from dse.fleet.traces import TOLD
 from dse.fleet.upgrades import FIELDS, Upgrade
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.model.pai import EFFICIENCY
+from dse.model.precision import PRECISIONS
 from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study.complaints import checked
@@ -36,6 +36,8 @@ TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Eth
           "nvlink": "NVLink"}  # fmt: skip
 LOWEST, HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NODE = "node"
+_USUAL = ("bf16", "fp16", "fp32")  # in which jobs compute, the first that the accelerator has
 _MACHINE = "{node: dgx-a100-80gb}"
 # Of what a table of jobs runs on, in an error: the hardware of docs/fleet.md.
 _HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethernet": "25 Gbps",
@@ -146,11 +148,17 @@ def _log_terms(top: Cursor, file: FleetFile, kind: str) -> LogTerms | None:
 
 
 def _machine(top: Cursor) -> Machine | None:
-    """The machine of the catalogue that the jobs run on; None where the study gives peaks alone."""
+    """The machine of the catalogue that the jobs run on, in the first usual format that its
+    accelerator has; None where the study gives peaks alone."""
     at = top.at("hardware") if top.has("hardware") else None
     if at is None or not at.has(NODE):
         return None
-    return machine_at(at.at(NODE))
+    aliases = known_names().aliases.get("nodes", {})
+    name = at.at(NODE).named(NODE, catalog.names("nodes"), "see `dse catalog nodes`", aliases)
+    node = catalog.node(name)
+    board = catalog.accelerator(node.accelerator)
+    formats = (name for name in (*_USUAL, *PRECISIONS) if name in board.peak_flops_per_s)
+    return Machine(node, board, next(formats))
 
 
 def _hardware(
