@@ -18,6 +18,7 @@ from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
+from dse.study.terms import COMMITMENTS
 
 RENTED = "_rented"  # what follows the name of a bill of rent, where there is one of purchase, too
 
@@ -42,7 +43,7 @@ def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[
         rent = _of_a_run(problem, problem.point(values))
     else:
         rent = Rent(term=problem.study.rental.term, hours=1.0)
-    years = problem.study.rental.committed_years
+    years = COMMITMENTS.get(problem.study.rental.term, 0)
     committed = years * HOURS_PER_YEAR if years else None
     return tuple(_items(problem.points_at(values), replace(rent, committed_hours=committed)))
 

@@ -44,9 +44,7 @@ class Counts:
     def joint(self, rank: int) -> Mask:
         """The points that meet every demand."""
         joint: Mask = np.ones((1,) * rank, dtype=bool)
-        for mask in sorted(
-            self.masks, key=lambda mask: mask.size
-        ):  # small first
+        for mask in sorted(self.masks, key=lambda mask: mask.size):  # small first
             joint = joint & mask
         return joint
 

@@ -158,13 +158,6 @@ def with_real_names(source: Source, names: Names) -> tuple[Source, tuple[str, ..
     return spelling.applied(source), tuple(spelling.told)
 
 
-def axes_with_real_names(source: Source, names: Names) -> Source:
-    """The same of a mapping from axes to their values."""
-    spelling = Spelling(names)
-    spelling.read_axes((), source.data)
-    return spelling.applied(source)
-
-
 def _items(data: Any) -> Iterable[tuple[str, Any]]:
     return data.items() if isinstance(data, Mapping) else ()
 

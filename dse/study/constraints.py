@@ -15,14 +15,33 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
+from dse import units
 from dse.currencies import USD, Rate, guess, parted, with_rates
-from dse.study import dimensions
-from dse.study.dimensions import Dimension
 from dse.study.expressions import Binary, Expression, Limit, Name, Node, Number, apply
 from dse.study.names import suggest
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.units import UnitError
+
+# A dimension is a sorted tuple of (base unit, exponent); samples and counts have none, so that
+# ``gpus * batch_per_gpu <= 8192`` needs no unit.
+Dimension: TypeAlias = units.Dimensions
+NONE: Dimension = ()
+_EXAMPLES = {  # unit -> an amount of its dimension, as people write one
+    "samples/s": "1000 samples/s",
+    "USD": "2 MUSD",
+    "USD/hour": "50 USD/hour",
+    "W": "500 kW",
+    "s": "100 ms",
+    "GB": "10 GB",
+    "GB/s": "10 GB/s",
+    "FLOP/s": "1 PFLOP/s",
+    "J": "100 MJ",
+    "USD/W": "10 USD/W",
+    "USD/GB": "10 USD/GB",
+    "kg": "1000 kg",
+}
 
 MAX_LENGTH = 500
 MAX_DEPTH = 30
@@ -43,6 +62,44 @@ _SLIPS = {
     "!=": "two constraints",
     "%": "it after a number: 90 %",
 }
+
+
+def _of_unit(unit: str) -> tuple[float, Dimension]:
+    """Size in base units and dimension of a unit as a user writes it, '' being a bare number.
+
+    Raises :class:`~dse.units.UnitError` where it is not one.
+    """
+    return units.base(unit) if unit else (1.0, NONE)
+
+
+def _multiplied(left: Dimension, right: Dimension, sign: int = 1) -> Dimension:
+    """Of a product, or with ``sign`` -1 of a quotient."""
+    total = dict(left)
+    for base, exponent in right:
+        total[base] = total.get(base, 0) + sign * exponent
+    return tuple(sorted((base, exponent) for base, exponent in total.items() if exponent))
+
+
+def _shown(dimension: Dimension) -> str:
+    """A unit of the dimension, to tell a user what a quantity is in."""
+    if not dimension:
+        return "a plain number"
+    for unit in _EXAMPLES:
+        if _of_unit(unit)[1] == dimension:
+            return f"in {unit}"
+    above = "*".join(_power(base, power) for base, power in dimension if power > 0) or "1"
+    below = "*".join(_power(base, -power) for base, power in dimension if power < 0)
+    return f"in {above}/{below}" if below else f"in {above}"
+
+
+def _example(dimension: Dimension) -> str:
+    """A number with a unit of the dimension, as far as one is commonly written."""
+    known = (text for unit, text in _EXAMPLES.items() if _of_unit(unit)[1] == dimension)
+    return "8192" if not dimension else next(known, "another unit")
+
+
+def _power(base: str, power: int) -> str:
+    return base if power == 1 else f"{base}^{power}"
 
 
 class ExpressionError(ValueError):
@@ -102,9 +159,9 @@ class _Parser:
             raise ExpressionError(0, "it names no quantity", "write for example capital <= 2 MUSD")
         if left_dimension != right_dimension:
             sides = (self.text[:offset].strip(), self.text[start:].strip())
-            described = (dimensions.shown(left_dimension), dimensions.shown(right_dimension))
+            described = (_shown(left_dimension), _shown(right_dimension))
             problem = f"'{sides[0]}' is {described[0]} but '{sides[1]}' is {described[1]}"
-            example = "7 d" if sides[0] == RUN else dimensions.example(left_dimension)
+            example = "7 d" if sides[0] == RUN else _example(left_dimension)
             remedy = f"write for example {sides[0]} {sign} {example}"
             raise ExpressionError(start, problem, remedy)
         if isinstance(left, Number) and isinstance(right, Name):
@@ -121,7 +178,7 @@ class _Parser:
             _, sign, offset = self.tokens.pop(0)
             right, other = self.product()
             if other != dimension:
-                are = f"{dimensions.shown(dimension)} and {dimensions.shown(other)}"
+                are = f"{_shown(dimension)} and {_shown(other)}"
                 word = "added" if sign == "+" else "subtracted"
                 raise ExpressionError(offset, f"what is {are} cannot be {word}", "use like units")
             node = self.fold(sign, node, right, offset)
@@ -132,7 +189,7 @@ class _Parser:
         while self.at[1] in ("*", "/"):
             _, sign, offset = self.tokens.pop(0)
             right, other = self.factor()
-            dimension = dimensions.multiply(dimension, other, 1 if sign == "*" else -1)
+            dimension = _multiplied(dimension, other, 1 if sign == "*" else -1)
             node = self.fold(sign, node, right, offset)
         return node, dimension
 
@@ -168,7 +225,7 @@ class _Parser:
             remedy = suggest(text, [*QUANTITIES, *BUILTINS], f"use {', '.join(QUANTITIES)}")
             raise ExpressionError(offset, f"'{text}' is not a known quantity", remedy)
         self.names.add(text)
-        scale, dimension = dimensions.of_key(QUANTITIES[text].dimension)
+        scale, dimension = _of_unit(units.DIMENSIONS[QUANTITIES[text].dimension][0])
         return Name(text, scale), dimension
 
     def number(self) -> tuple[Node, Dimension]:
@@ -177,7 +234,7 @@ class _Parser:
         if self.at[1] == _PERCENT:
             self.tokens.pop(0)
             value = float(f"{float(text.replace('_', '')) / 100:.15g}")
-            return Number(self.finite(value, offset)), dimensions.NONE
+            return Number(self.finite(value, offset)), NONE
         if self.at[0] == "word":
             start = self.at[2]
             self.unit_word("after the number")
@@ -198,7 +255,7 @@ class _Parser:
     def unit(self, unit: str, offset: int) -> tuple[float, Dimension]:
         """The size of a unit in base units, at its rate where it is of another currency."""
         try:
-            return dimensions.of_unit(unit)
+            return _of_unit(unit)
         except UnitError as cause:
             found = _CURRENCY.match(unit)
             if found is None or cause.remedy:
@@ -215,7 +272,7 @@ class _Parser:
             raise ExpressionError(offset, problem, remedy)
         self.stated[code] = known[code]
         try:
-            scale, dimension = dimensions.of_unit(f"{prefix}{USD}{unit[found.end() :]}")
+            scale, dimension = _of_unit(f"{prefix}{USD}{unit[found.end() :]}")
         except UnitError as cause:
             raise ExpressionError(offset, cause.problem, cause.remedy) from cause
         return scale * known[code].usd, dimension

@@ -88,14 +88,6 @@ _WORDS = {
 }
 
 
-def _called(word: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The known names of what people call by a word."""
-    words = {row.name: row.called for row in ROWS} | _WORDS
-    return tuple(
-        name for name in words if name in known and same(word) in map(same, words[name].split())
-    )
-
-
 def misspelt(missing: str, unknown: Iterable[str], known: Iterable[str]) -> bool:
     """Whether a key that is missing may be one of those that are unknown, in another spelling."""
     candidates = list(known)
@@ -110,9 +102,10 @@ def _meant(
     found = alike(word, known)
     if any(same(name) in (same(word), f"{same(word)}s") for name in found[:1]):
         return found[:1]
-    if called := _called(word, known):
-        return called
-    plain = same(word)
+    plain, words = same(word), {row.name: row.called for row in ROWS} | _WORDS
+    called = [name for name in words if name in known and plain in map(same, words[name].split())]
+    if called:
+        return tuple(called)
     slips = difflib.get_close_matches(plain, aliases, MOST, ALIAS_LIKE)
     if not slips or any(same(name).startswith(plain) for name in known):
         return found

@@ -98,7 +98,7 @@ def read_target(top: Cursor) -> Target | None:
     return Target(quality=quality(), **{key: number() for key, number in numbers.items()})
 
 
-_ADD_TARGET = (
+ADD_TARGET = (
     "say how long a run is, as target: {samples: 115e6}, {epochs: .., epoch_samples: ..}, "
     "{tokens: ..} or {quality: ..}, see `dse catalog convergence`"
 )
@@ -110,12 +110,4 @@ def check_target(at: Cursor, objectives: Sequence[Objective], target: Target | N
         if target is None and QUANTITIES[objective.name].needs_target:
             places = at.at(objective.goal).each()
             place = next(place for place in places if str(place.value).strip() == objective.name)
-            raise place.wrong(f"objective {objective.name} needs a target", _ADD_TARGET)
-
-
-def check_limited_target(at: Cursor, constraint: Constraint, target: Target | None) -> None:
-    """Raise where a study without a target limits the time, cost or energy of a run."""
-    used = constraint.expression.names if constraint.expression else frozenset()
-    for name in sorted(used):
-        if target is None and QUANTITIES[name].needs_target:
-            raise at.wrong(f"constraint: {name} needs a target", _ADD_TARGET)
+            raise place.wrong(f"objective {objective.name} needs a target", ADD_TARGET)

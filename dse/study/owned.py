@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dse.mistakes import Mistakes, each
@@ -11,7 +11,6 @@ from dse.study.axes import MACHINES
 from dse.study.cursor import Cursor
 from dse.study.definition import Axis, OwnedHardware
 from dse.study.names import Names
-from dse.study.quantities import QUANTITIES, RENT
 from dse.study.values import given_value
 
 _MOST = 10**7  # of anything
@@ -55,17 +54,6 @@ def read_owned(at: Cursor, axes: _Axes, names: Names) -> tuple[OwnedHardware, ..
     if at.value is None or at.value == []:
         raise at.wrong("owned is empty", f"write owned: {_EXAMPLE}, or drop it", key=True)
     return each(lambda place: _entry(place, axes, names), at.each())
-
-
-def check_not_rented(at: Cursor, compared: Iterable[str]) -> None:
-    """Raise where a study that owns something compares rents: that takes nothing off them.
-
-    compared: the quantities that the study minimizes or limits.
-    """
-    for name in compared:
-        if RENT in QUANTITIES[name].facts:
-            problem = f"owned: {name} is rent, and owned hardware is not rented"
-            raise at.wrong(problem, "compare capital or tco, or drop owned", key=True)
 
 
 def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:

@@ -87,7 +87,11 @@ class Questions:
             )
         new = tuple(self._constraints(study, rates))
         limited = {constraint.limit.name for constraint in new if constraint.limit}
-        kept = tuple(old for old in study.constraints if not _caps(old, limited))
+        # A limit of the study on how much of one of these there may be gives way.
+        kept = tuple(
+            old for old in study.constraints
+            if not (old.limit and old.limit.name in limited and old.limit.comparison in _BELOW)
+        )  # fmt: skip
         constraints = (*kept, *new)
         confidence = study.confidence
         if isinstance(self.confidence, float):
@@ -180,9 +184,3 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> tuple[str, flo
             "search may price is --points of dse run"
         )  # fmt: skip
     raise ArgumentError(option, problem, example)
-
-
-def _caps(constraint: Constraint, names: set[str]) -> bool:
-    """Whether a constraint says how much of one of these there may be."""
-    limit = constraint.limit
-    return limit is not None and limit.name in names and limit.comparison in _BELOW

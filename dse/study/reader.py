@@ -51,13 +51,14 @@ from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, misspelt, suggest
 from dse.study.numbers import divisors_of
 from dse.study.objectives import (
-    check_limited_target,
+    ADD_TARGET,
     check_target,
     read_constraint,
     read_objectives,
     read_target,
 )
-from dse.study.owned import check_not_rented, read_owned
+from dse.study.owned import read_owned
+from dse.study.quantities import QUANTITIES, RENT
 from dse.study.terms import (
     StudyFailures,
     StudyOwnership,
@@ -146,7 +147,9 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     part(lambda: check_target(top.at("objectives"), objectives(), target()))
     part(lambda: _check_sure(top, _values(constraints)))
     profiles = optional("calibration", lambda at: read_calibration(at, names), ((), {}))
-    region = part(lambda: _region(top, names))
+    region = optional("region", lambda at: None if at.value is None else at.named(
+        "region", names.regions, "see `dse catalog regions`"
+    ), None)  # fmt: skip
     what_if = optional("what_if", lambda at: read_what_if(at, axes), None)
     failures = optional("failures", read_failures, StudyFailures())
     rental = optional("rental", read_rental, StudyRental())
@@ -192,7 +195,9 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
         experts=experts(),
         lora=lora(),
         source=top.source,
-        content_hash=_hash(top.source.data),
+        content_hash=hashlib.sha256(
+            json.dumps(top.source.data, sort_keys=True).encode()
+        ).hexdigest(),
     )
 
 
@@ -252,20 +257,17 @@ def _model(top: Cursor) -> str:
     return str(top.at("model").value) if top.has("model") else next(iter(OVERLAPS))
 
 
-def _region(top: Cursor, names: Names) -> str | None:
-    """Where the cluster stands, if the study says so."""
-    if not top.has("region") or top.at("region").value is None:
-        return None
-    return top.at("region").named("region", names.regions, "see `dse catalog regions`")
-
-
 def _check_owned(
     top: Cursor, objectives: tuple[Objective, ...], constraints: tuple[Constraint, ...]
 ) -> None:
-    """Raise where a study that owns something minimizes or limits rents."""
-    if top.has("owned"):
-        limited = [name for c in constraints if c.expression for name in sorted(c.expression.names)]
-        check_not_rented(top.at("owned"), [*(one.name for one in objectives), *limited])
+    """Raise where a study that owns something minimizes or limits rents: that takes nothing off
+    them."""
+    limited = [name for c in constraints if c.expression for name in sorted(c.expression.names)]
+    for name in [*(one.name for one in objectives), *limited] if top.has("owned") else ():
+        if RENT in QUANTITIES[name].facts:
+            problem = f"owned: {name} is rent, and owned hardware is not rented"
+            remedy = "compare capital or tco, or drop owned"
+            raise top.at("owned").wrong(problem, remedy, key=True)
 
 
 def _lora(at: Cursor) -> int:
@@ -292,11 +294,13 @@ def _check_limit(
     top: Cursor, at: Cursor, constraint: Part[Constraint], target: Part[Target | None]
 ) -> None:
     """Raise for a constraint that the study gives no meaning."""
-    limit = constraint()
+    limit, run = constraint(), target()
     ignored = top.has("memory") and top.at("memory").value == IGNORED
     if ignored and limit.expression is None:
         raise at.wrong(f"{limit.text} contradicts memory: {IGNORED}", "drop one of the two")
-    check_limited_target(at, limit, target())
+    for name in sorted(limit.expression.names) if limit.expression else ():
+        if run is None and QUANTITIES[name].needs_target:
+            raise at.wrong(f"constraint: {name} needs a target", ADD_TARGET)
 
 
 def _check_sure(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
@@ -305,11 +309,6 @@ def _check_sure(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
     if asked and not any(one.expression for one in constraints):
         remedy = "add constraints, such as capital <= 2 MUSD"
         raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
-
-
-def _hash(data: Any) -> str:
-    text = json.dumps(data, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _condition(at: Cursor, given: Sequence[str], axes: _Axes, names: Names) -> Condition:
@@ -439,16 +438,12 @@ def _missing(axes: _Axes) -> list[str]:
 
 def _check_linked(space: Cursor, axes: _Axes) -> None:
     """Raise where nothing says what links the nodes."""
-    if {"inter_node", "node"}.isdisjoint(axes) and "gpus" in axes and not _in_one_node(axes):
-        remedy = f"add inter_node: {AXES['inter_node'].example}"
-        raise space.wrong("missing axis 'inter_node', which links the nodes", remedy)
-
-
-def _in_one_node(axes: _Axes) -> bool:
-    per_node = axes["gpus_per_node"]().values if "gpus_per_node" in axes else (1,)
-    return max(cast("tuple[int, ...]", axes["gpus"]().values)) <= min(
-        cast("tuple[int, ...]", per_node)
-    )
+    if {"inter_node", "node"}.isdisjoint(axes) and "gpus" in axes:
+        per_node = axes["gpus_per_node"]().values if "gpus_per_node" in axes else (1,)
+        most = max(cast("tuple[int, ...]", axes["gpus"]().values))
+        if most > min(cast("tuple[int, ...]", per_node)):
+            remedy = f"add inter_node: {AXES['inter_node'].example}"
+            raise space.wrong("missing axis 'inter_node', which links the nodes", remedy)
 
 
 def _check_overlap(top: Cursor) -> None:

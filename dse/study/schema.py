@@ -226,11 +226,6 @@ UNLIMITED = "none"
 _CAPACITY = {"anyOf": [{"const": UNLIMITED}, {"type": "number", "minimum": 0}]}
 
 
-def _limited(value: Any) -> Any:
-    """None in place of the word."""
-    return None if value == UNLIMITED else value
-
-
 class ExpertsFile(Section):
     """How tokens go to the experts of a mixture."""
 
@@ -244,7 +239,8 @@ class ExpertsFile(Section):
     )
     capacity_factor: Annotated[
         Annotated[float, Field(ge=0, allow_inf_nan=False)] | None,
-        BeforeValidator(_limited), shown_as(_CAPACITY),
+        BeforeValidator(lambda value: None if value == UNLIMITED else value),
+        shown_as(_CAPACITY),
     ] = Field(default=None, description="the most that an expert takes over the mean")  # fmt: skip
 
 

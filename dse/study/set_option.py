@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.errors import StudyError
-from dse.study.aliases import axes_with_real_names
+from dse.study.aliases import Spelling
 from dse.study.axes import AXES, MACHINES, axis_called, overlap_refused
 from dse.study.cursor import Cursor
 from dse.study.definition import Study, Value
@@ -36,8 +36,9 @@ def value_of(study: Study, axis: str, written: str, names: Names, place: str) ->
     if known is not None and written in known.labels:
         return known.values[known.labels.index(written)]
     try:
-        source = axes_with_real_names(parse_yaml(f"{axis}: {written}\n", place), names)
-        value = any_value(known, axis, Cursor(source, (axis,)), names)[0]
+        spelling, source = Spelling(names), parse_yaml(f"{axis}: {written}\n", place)
+        spelling.read_axes((), source.data)
+        value = any_value(known, axis, Cursor(spelling.applied(source), (axis,)), names)[0]
     except StudyError as cause:  # there is no line to speak of
         raise StudyError(place, 0, 0, cause.problem, cause.remedy) from None
     refused = overlap_refused(study.model, value) if axis == "overlap" else None

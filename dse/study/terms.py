@@ -84,11 +84,6 @@ class StudyRental:
         """Whether the machines stand there and are paid in all hours of the term."""
         return self.term in COMMITMENTS
 
-    @property
-    def committed_years(self) -> int:
-        """The years of a commitment; 0 of another term."""
-        return COMMITMENTS.get(self.term, 0)
-
 
 @dataclass(frozen=True)
 class StudyOwnership:
