@@ -120,7 +120,6 @@ def _print_two(both: SideBySide) -> None:
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
     from dse.pricing import load, requirements
-    from dse.pricing.idle_axes import check_given
     from dse.report.points import explained
     from dse.study.set_option import OPTION, assigned
 
@@ -134,7 +133,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
         given.append(axis)
         values[axis] = value
     values = problem.applicable(values)
-    check_given(problem, values, given, OPTION)
+    requirements.check_idle(problem, values, given, OPTION)
     requirements.check_given(problem, values, given, OPTION)
     point = explained(problem, values)
     if as_json:

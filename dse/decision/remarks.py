@@ -19,7 +19,7 @@ from dse.catalog import implausible, lapsed
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.arrays import scalar
-from dse.pricing import anchors, hardware, market, rate_doubts, stock, throughput
+from dse.pricing import anchors, hardware, market, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
 from dse.pricing.evaluation import Evaluation
@@ -428,7 +428,7 @@ def _contradicting_rates(problem: Problem) -> Iterator[Facts]:
         return
     own = throughput.own_rates(problem.profiles.values())
     for rows in throughput.by_configuration(own).values():
-        if rate_doubts.contradict(rows):
+        if throughput.contradict(rows):
             rates = sorted(row.samples_per_s for row in rows)
             yield {"low": rates[0], "high": rates[-1], "accelerator": rows[0].accelerator}
 

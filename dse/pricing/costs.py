@@ -89,8 +89,7 @@ class Costs:
 
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
-        prices = self.problem.prices
-        share = self._rent_share
+        problem, prices, share = self.problem, self.problem.prices, self._rent_share
         number = hardware.number
         return money.cost(
             self.points.bill,
@@ -104,15 +103,15 @@ class Costs:
                 self.points.wire(lambda w: w.switch_radix),
                 self._machine_price(lambda m: m.usd_per_hour) * share,
                 self._machine_price(lambda m: m.host_usd_per_hour) * share,
-                self._host_usd,
+                self._alone(problem.remember("host", lambda: hardware.host_price(prices))),
                 number(prices.rack_usd.value),
                 power.unit_watts(self.points),
                 power.rack(self.points),
-                self._electricity_usd_per_kwh,
+                self._alone(power.electricity(problem)),
                 number(prices.amortisation_years.value),
                 self._extras,
-                power.unit_watts(self.points, rated=True) if self.problem.draws else None,
-                **vars(self.problem.study.ownership),
+                power.unit_watts(self.points, rated=True) if problem.draws else None,
+                **vars(problem.study.ownership),
             ),
             self.owned,
         )
@@ -178,17 +177,9 @@ class Costs:
         drawn = extras.summed(problem.prices, problem.draw_count)
         return money.Extras(*(self.points.drawn(np.asarray(part)) for part in vars(drawn).values()))
 
-    @property
-    def _electricity_usd_per_kwh(self) -> ArrayLike:
-        """What electricity costs, or as many draws of it as are priced."""
-        problem, price = self.problem, power.electricity(self.problem)
-        return self.points.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
-
-    @property
-    def _host_usd(self) -> ArrayLike:
-        """The price of a host that serves parameters, or as many draws of it as are priced."""
+    def _alone(self, price: UnitPrice) -> ArrayLike:
+        """One price for all points, or as many draws of it as are priced."""
         problem = self.problem
-        price: UnitPrice = problem.remember("host", lambda: hardware.host_price(problem.prices))
         return self.points.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
 
     @property
@@ -223,7 +214,9 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
         convergence=_convergence(points),
         baseline=partial(getattr, problem, "baseline"),
         sold=costs.sold,
-        reference=partial(getattr, problem, "reference_samples_per_s") if compared else _nothing,
+        reference=partial(getattr, problem, "reference_samples_per_s")
+        if compared
+        else lambda: math.nan,
         carbon_kg_per_kwh=hardware.number(problem.prices.carbon_kg_per_kwh.value),
         graded=points.grade,
         run=costs.goodput,
@@ -239,7 +232,3 @@ def _convergence(points: Points) -> Convergence | None:
         return curve
     least, critical = map(points.drawn, (curve.least_samples, curve.critical_batch))
     return replace(curve, least_samples=least, critical_batch=critical)
-
-
-def _nothing() -> float:
-    return math.nan

@@ -24,8 +24,6 @@ from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
 from dse.pricing import constraints, memory_remedies, requirements, target
 from dse.pricing.aggregations import Factory
-from dse.pricing.idle_axes import check_axes
-from dse.pricing.known_libraries import check_choices
 from dse.pricing.layout_choice import baseline
 from dse.pricing.losses import losses
 from dse.pricing.points import DEFAULT_BUCKET_BYTES
@@ -157,7 +155,7 @@ def resolve(study: Study) -> Problem:
         lambda: Problem(study, workload(), prices(), profiles(), *losses(study, workload()))
     )
     problem = mistakes.part(partial(_laid_out, problem))
-    mistakes.part(lambda: check_axes(problem()))
+    mistakes.part(lambda: requirements.check_axes(problem()))
     mistakes.part(lambda: _check_facts(problem(), aimed))
     mistakes.told()
     return problem()
@@ -348,24 +346,18 @@ def _located(prices: catalog.PriceList, study: Study) -> catalog.PriceList:
 def _profiles(study: Study) -> Mapping[str, Profile]:
     """The study's profiles by name. Which of them prices a point is decided for each."""
     profiles = each(
-        lambda place: _profile(study.source, place[1], place[0]), enumerate(study.calibration)
+        lambda place: read_profile(profile_path(study, place[1], place[0])),
+        enumerate(study.calibration),
     )
     found = dict(zip(study.calibration, profiles, strict=True))
-    check_choices(study, Factory(found))
+    requirements.check_choices(study, Factory(found))
     return found
 
 
 def profile_path(study: Study, name: str, position: int) -> Path:
     """Where a profile lies: a path, ./calibrations, or those that come with dse."""
-    return _path(study.source, name, position)
-
-
-def _profile(source: Source, name: str, position: int) -> Profile:
-    return read_profile(_path(source, name, position))
-
-
-def _path(source: Source, name: str, position: int) -> Path:
-    return profile_of_study(source, name, position, catalog.models_dir() / "calibrations")
+    shipped = catalog.models_dir() / "calibrations"
+    return profile_of_study(study.source, name, position, shipped)
 
 
 def _check_facts(problem: Problem, aimed: Part[None]) -> None:

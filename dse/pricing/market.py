@@ -20,12 +20,8 @@ def buys_new(study: Study, prices: catalog.PriceList) -> bool:
     """Whether what is no longer sold new is left out: not where the study rents, admits used
     hardware, or has nothing else."""
     sold = [machine.sold_until is None for machine in hardware.machines_of(study, prices)]
-    return wants_new(study) and any(sold) and not all(sold)
-
-
-def wants_new(study: Study) -> bool:
-    """Whether it matters to the study what is sold new."""
-    return study.market != USED and not rents(study)
+    wanted = study.market != USED and not rents(study)  # else it does not matter what is sold new
+    return wanted and any(sold) and not all(sold)
 
 
 def remark(machine: hardware.Machine) -> str:

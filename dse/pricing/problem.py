@@ -36,8 +36,8 @@ from dse.pricing.laid_out import LaidOut
 from dse.pricing.layout_rates import OwnRates
 from dse.pricing.layout_tables import Tables
 from dse.pricing.network import model_layers
-from dse.pricing.partial_results import PartialResults
 from dse.pricing.points import BUCKET, Points
+from dse.pricing.remembered import PartialResults
 from dse.pricing.rental import Rental
 from dse.pricing.scattering import scattered
 from dse.pricing.step_errors import LAUNCH, Taken

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import hypot, log, sqrt
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dse.pricing import anchors, devices, hardware, network
 from dse.spelling import alternatives
 from dse.study import Value
 from dse.study.axes import AXES, LINKS, MACHINES
+from dse.units import rounded
 
 # Logarithms of how much longer a step of several accelerators takes than that of one, where nobody
 # says what their communication was. Of 151 published configurations of 1 and 8 accelerators of a
@@ -28,6 +30,8 @@ TOGETHER, WITHIN_NODE = 0.076, 0.14
 BETWEEN_NODES = 2.0
 # A judgement: a block of a network is not the network.
 OF_A_BLOCK = 0.15
+# A judgement: of published rates hardly one is so far from what is predicted.
+STRANGE = 2.5
 
 
 def kind_of(
@@ -158,3 +162,33 @@ def modelled_s(
             layers, device, precision, state, stack, row.accumulation
         )
     return float(np.asarray(seconds).item())
+
+
+def doubts(rate: Throughput) -> str:
+    """That a rate is far from what would be predicted; '' where it is not."""
+    if rate.precision not in catalog.accelerator(rate.accelerator).peak_flops_per_s:
+        return f"{rate.accelerator} has no peak in {rate.precision}, so that no study can be priced"
+    workload = catalog.named_workload(rate.workload)
+    # Before it or any other of the user's is seen; communication is not counted.
+    accelerator = catalog.accelerator(rate.accelerator)
+    kind = kind_of(workload, accelerator, rate.precision, rate.stack)
+    factor = float(np.exp(anchors.log_factor(catalog.anchors(), kind)))
+    expected = rate.batch_per_gpu * rate.gpus / modelled_s(rate, workload, (), factor)
+    ratio = rate.samples_per_s / expected
+    if 1 / STRANGE <= ratio <= STRANGE:
+        return ""
+    how = f"{ratio:,.3g} times as many" if ratio > 1 else f"{1 / ratio:,.3g} times fewer"
+    shared = " before communication" if rate.gpus > 1 else ""
+    return (
+        f"{rounded(rate.samples_per_s)} samples/s is far from the {rounded(expected)} that dse "
+        f"expects{shared} ({how}); check unit, gpus, stack and batch_per_gpu"
+    )
+
+
+def contradict(rows: Sequence[Throughput]) -> bool:
+    """Whether rates of one configuration differ by more than twice the standard deviation of the
+    difference of two, as they are believed to err."""
+    family = catalog.named_workload(rows[0].workload).family
+    batches = anchors.between_batches(catalog.anchors(), family)
+    rates = [row.samples_per_s for row in rows]
+    return log(max(rates) / min(rates)) > 2 * sqrt(2) * hypot(noise_of(rows[0]), batches)

@@ -1,4 +1,4 @@
-"""dse.pricing.idle_axes: axes that only some aggregations have."""
+"""dse.pricing.requirements: axes that only some aggregations have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dse.pricing.known_libraries: whether a study may leave the algorithm to the library."""
+"""dse.pricing.requirements: whether a study may leave the algorithm to the library."""
 
 from __future__ import annotations
 

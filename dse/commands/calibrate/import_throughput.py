@@ -43,7 +43,7 @@ def import_throughput(
     from dse.calibration.profile_files import check_replaces_profile
     from dse.calibration.throughput_part import Throughput
     from dse.pricing.load import of_layouts
-    from dse.pricing.rate_doubts import doubts
+    from dse.pricing.throughput import doubts
 
     called = file.stem if name is None else name
     arguments.check_profile_name(called)
