@@ -45,7 +45,7 @@ from dse.model.step import PARAMETER_SERVER
 from dse.pricing.draws import replicas
 from dse.pricing.nearest_profile import NearestProfile
 from dse.pricing.remembered import Remember, Remembered, Wrapped
-from dse.pricing.step_errors import StepErrors, Taken
+from dse.pricing.step_errors import StepErrors
 from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
 
@@ -134,7 +134,7 @@ class Factory:
             unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
             sums: Aggregation = tensorwise(facts)
             if self.draws or self.errors:
-                errors = self.errors or Taken()
+                errors = self.errors or StepErrors()
                 sums = DrawnSums(sums, unknown, self.sharing, facts.name, errors)
             return self._judged(name, facts.transport, sums, unknown, facts)
         transport = catalog.transport(name.transport)
@@ -227,7 +227,7 @@ class Factory:
         """An aggregation, off by its error where draws are priced or rates say something of it, and
         its evidence."""
         if self.draws or self.errors:
-            errors = self.errors or Taken()
+            errors = self.errors or StepErrors()
             model = Drawn(model, evidence, self.sharing, algorithm, errors, transport.name)
         return model, evidence
 

@@ -18,7 +18,7 @@ from dse.model.stack import Stack
 from dse.pricing import anchors, devices, throughput, uncertainty
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.hardware import Machine
-from dse.pricing.step_errors import Learned, StepErrors
+from dse.pricing.step_errors import StepErrors
 from dse.study.definition import Efficiency
 
 GIVEN = "given"  # a share of peak in place of laws and corrections
@@ -94,7 +94,7 @@ class ByLaws:
         """See :class:`Computing`: of rates of several accelerators that say how these summed their
         gradients."""
         rates = (rate for profile in self.profiles for rate in throughput.applicable(profile))
-        return Learned(self.corrections) if any(rate.stated for rate in rates) else None
+        return StepErrors(self.corrections) if any(rate.stated for rate in rates) else None
 
     def device(self, machines: Sequence[Machine], precision: str, stack: Stack) -> Device:
         """See :class:`Computing`."""

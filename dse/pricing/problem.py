@@ -40,7 +40,7 @@ from dse.pricing.points import BUCKET, Points
 from dse.pricing.remembered import PartialResults
 from dse.pricing.rental import Rental
 from dse.pricing.scattering import scattered
-from dse.pricing.step_errors import LAUNCH, Taken
+from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
 from dse.pricing.whole_model import Whole
@@ -194,7 +194,7 @@ class Problem:
     def launch_errors(self) -> Array:
         """Factors by which the host's launch time may err, (draws,): one host for all points."""
         spread = catalog.computing().launch_log_spread
-        errors = self.computing.step_errors or Taken()
+        errors = self.computing.step_errors or StepErrors()
         return np.asarray(np.exp(spread * errors.drawn(LAUNCH, self.draw_count)))
 
     def computing_known(self, points: Points) -> str:
@@ -283,7 +283,7 @@ class Problem:
         """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
         scale, spread, errors = self.scale, self.scale_spread, self.computing.step_errors
         if self.draws:
-            return uncertainty.drawn_scale(scale, spread, errors or Taken(), self.draw_count)
+            return uncertainty.drawn_scale(scale, spread, errors or StepErrors(), self.draw_count)
         return scale if errors is None else uncertainty.expected_scale(scale, spread, errors)
 
     @cached_property

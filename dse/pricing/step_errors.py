@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from dse.catalog import Anchors
 from dse.model.arrays import Array
@@ -28,51 +27,29 @@ def told_apart(name: str, over: str = "") -> str:
     return f"{name} over {over}" if over else name
 
 
-class StepErrors(Protocol):
-    """What is known of them. over: the transport of an error of communication, if any."""
-
-    def expected(self, name: str, over: str = "") -> float:
-        """The mean of one."""
-        ...
-
-    def drawn(self, name: str, draws: int, over: str = "") -> Array:
-        """Draws of one, (draws,)."""
-        ...
-
-
 @dataclass(frozen=True)
-class Taken:
-    """Nothing, but that some errors, told apart, are taken to be so large in the draws, (draws,).
+class StepErrors:
+    """What is known of them. over: the transport of an error of communication, if any.
 
-    asked: the names of all that are drawn, and the transport of each.
+    known: gives the anchors that have learned of them, together with computing; None where no rate
+    says more. taken: some, told apart, that are so large in the draws, (draws,). asked: the names
+    of all that are drawn, and the transport of each.
     """
 
-    errors: Mapping[str, Array] = field(default_factory=dict)
+    known: Callable[[], Anchors] | None = None
+    taken: Mapping[str, Array] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
 
     def expected(self, name: str, over: str = "") -> float:
-        """See :class:`StepErrors`."""
-        del name, over
-        return 0.0
+        """The mean of one."""
+        told = told_apart(name, over)
+        return 0.0 if self.known is None else anchors.step_error(self.known(), told)
 
     def drawn(self, name: str, draws: int, over: str = "") -> Array:
-        """See :class:`StepErrors`."""
+        """Draws of one, (draws,)."""
         self.asked.add((name, over))
-        taken = self.errors.get(told_apart(name, over))
-        return normal(name, draws) if taken is None else taken
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What anchors have learned of them, together with computing. known: gives the anchors."""
-
-    known: Callable[[], Anchors]
-
-    def expected(self, name: str, over: str = "") -> float:
-        """See :class:`StepErrors`."""
-        return anchors.step_error(self.known(), told_apart(name, over))
-
-    def drawn(self, name: str, draws: int, over: str = "") -> Array:
-        """See :class:`StepErrors`."""
-        found = anchors.drawn_step_error(self.known(), told_apart(name, over), draws)
+        told = told_apart(name, over)
+        found = self.taken.get(told)
+        if self.known is not None:
+            found = anchors.drawn_step_error(self.known(), told, draws)
         return normal(name, draws) if found is None else found

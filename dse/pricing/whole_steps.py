@@ -30,7 +30,7 @@ from dse.pricing.draws import DRAWS, Variation, varied
 from dse.pricing.hardware import Machine
 from dse.pricing.losses import losses
 from dse.pricing.points import Points
-from dse.pricing.step_errors import Taken, told_apart
+from dse.pricing.step_errors import StepErrors, told_apart
 from dse.pricing.study_facts import StudyFacts
 from dse.study import Value
 from dse.study.definition import Efficiency
@@ -84,7 +84,7 @@ class Supposed:
     given: Efficiency
     profiles: tuple[Profile, ...]
     log_factors: Array
-    step_errors: Taken
+    step_errors: StepErrors
 
     def device(self, machines: Sequence[Machine], precision: str, stack: Stack) -> Device:
         """See :class:`.computing.Computing`."""
@@ -122,7 +122,7 @@ class WholeSteps:
         work. errors: by what the step errs besides, see :mod:`.step_errors`; all (suppositions,).
         """
         with varied(Variation(alone=frozenset())):
-            return self._step_s(rate, workload, log_factors, Taken(errors))
+            return self._step_s(rate, workload, log_factors, StepErrors(taken=errors))
 
     def unsure_of(
         self, rate: Throughput, workload: Workload, log_factor: float
@@ -137,17 +137,17 @@ class WholeSteps:
     def _unsure_of(
         self, rate: Throughput, workload: Workload, log_factor: float
     ) -> tuple[tuple[str, ...], float]:
-        drawn, taken = set[str](), Taken()
+        drawn, taken = set[str](), StepErrors()
         with varied(Variation(asked=drawn)):
             self._step_s(rate, workload, np.full(1, log_factor), taken)
         others = drawn.difference(name for name, _ in taken.asked)
         with varied(Variation(alone=frozenset(others))):
-            seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), Taken())
+            seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), StepErrors())
         names = sorted(told_apart(*asked) for asked in taken.asked)
         return tuple(names), float(np.std(np.log(seconds)))
 
     def _step_s(
-        self, rate: Throughput, workload: Workload, log_factors: Array, taken: Taken
+        self, rate: Throughput, workload: Workload, log_factors: Array, taken: StepErrors
     ) -> Array:
         """(log factors,)."""
         of, count = self.problem, len(log_factors)
