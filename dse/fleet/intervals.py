@@ -188,18 +188,15 @@ def _over_jobs(
     for entry, first in zip(found, ends, strict=False):
         block = order[first : first + entry.group.size]
         for number, *columns in parts(entry, study, hardware, None):
-            own = np.stack([_by_block(column, block, count) for column in columns])
+            own = np.stack([  # sums over the jobs of every block
+                np.bincount(block, np.broadcast_to(column, block.shape), count).astype(float)
+                for column in columns
+            ])  # fmt: skip
             sums[number] = sums.get(number, 0.0) + own
     picked = random.multinomial(count, np.full(count, 1 / count), draws).astype(float)
     best = {number: float(own[0].sum() / own[1].sum()) for number, own in sums.items()}
     drawn = {number: _quotient(*(own @ picked.T)) for number, own in sums.items()}
     return best, drawn
-
-
-def _by_block(values: ArrayLike, block: NDArray[np.intp], count: int) -> Array:
-    """Sums over the jobs of every block, (count,)."""
-    whole = np.broadcast_to(np.asarray(values, dtype=np.float64), block.shape)
-    return np.asarray(np.bincount(block, whole, count), dtype=np.float64)
 
 
 def _over_constants(

@@ -142,8 +142,11 @@ def groups_of(work: Work, gpus_per_server: float | None) -> tuple[Group, ...]:
     gpus_per_server: the most cNodes of a class that stays in one server; None checks none of that.
     GPU-hours that are not told are the cNodes, as if all jobs ran equally long.
     """
-    named = {text: architecture_named(text) for text in dict.fromkeys(work.classes)}
-    classes = np.array([named[text] or "" for text in work.classes], dtype=object)
+    marks = str.maketrans("/_ ", "---")  # PS/Worker and AllReduce-Local count as well
+    named = {text: text.strip().lower().translate(marks) for text in dict.fromkeys(work.classes)}
+    classes = np.array(
+        [named[text] if named[text] in ARCHITECTURES else "" for text in work.classes], dtype=object
+    )
     unknown = classes == ""
     if unknown.any():
         row = int(np.argmax(unknown))
@@ -154,12 +157,6 @@ def groups_of(work: Work, gpus_per_server: float | None) -> tuple[Group, ...]:
     _check(work, classes, gpus_per_server)
     rows = {name: np.flatnonzero(classes == name) for name in ARCHITECTURES}
     return tuple(_group(name, at, work) for name, at in rows.items() if len(at))
-
-
-def architecture_named(text: str) -> str | None:
-    """The architecture of this name; PS/Worker and AllReduce-Local count as well."""
-    plain = text.strip().lower().translate(str.maketrans("/_ ", "---"))
-    return plain if plain in ARCHITECTURES else None
 
 
 def _group(architecture: str, rows: NDArray[np.intp], work: Work) -> Group:

@@ -73,12 +73,15 @@ def move(
     placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
     elsewhere = replace(group.jobs, cnodes=placed, per_server=np.inf)  # servers as full as can be
     after = step_times(to, elsewhere, hardware).total_s(overlapped)
+    # PEARL parts the state of jobs with tables among the cNodes.
+    parted = (np.asarray(group.jobs.embedding_bytes) > 0) & (to not in REPLICATED)
+    held = group.state_bytes / np.where(parted, placed, 1.0)
     return Move(
         cnodes=placed,
         step_s=after,
         per_cnode=step_s / after,
         throughput=throughput_ratio(step_s, after, group.cnodes, placed),
-        fits=state_fits(group, to, placed, gpu_memory_bytes),
+        fits=np.asarray(held <= (np.inf if gpu_memory_bytes is None else gpu_memory_bytes)),
     )
 
 
@@ -128,14 +131,6 @@ def port(
         speedup_if_those_move_that_gain_per_cnode=gained,
         fleet_speedup_by_gpu_hours=1 / (1 - fleet_share * (1 - 1 / gained.gpu_hours)),
     )
-
-
-def state_fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
-    """True of jobs whose state fits; PEARL parts that of jobs with tables among the cNodes."""
-    if gpu_memory_bytes is None:
-        return np.ones(group.size, dtype=bool)
-    parted = (np.asarray(group.jobs.embedding_bytes) > 0) & (to not in REPLICATED)
-    return np.asarray(group.state_bytes / np.where(parted, placed, 1.0) <= gpu_memory_bytes)
 
 
 def ports(

@@ -193,7 +193,10 @@ def _items(points: Points) -> Iterator[Item]:
     tree, added, ports = bill.tree, buy.tree, f"{link.switch_radix:.0f} ports"
     leaf, uplinks = "Switch", ""
     if np.any(tree.spines > 0):
-        leaf, uplinks = "Leaf switch", _uplinks(link.switch_radix, ratio)
+        leaf, led = "Leaf switch", leaf_ports(link.switch_radix, ratio)
+        if ratio > 1:
+            parts = f"{led.down:.0f} ports down and {led.up:.0f} up"
+            uplinks = f"oversubscribed {ratio:g} to 1, {parts}"
     for tier, count, lacking, remark, obstacle in (
         (leaf, tree.leaves, added.leaves, uplinks, None),
         ("Spine switch", tree.spines, added.spines, "", None),
@@ -233,7 +236,11 @@ def _boards(points: Points, machine: hardware.Machine, to_buy: int) -> str | Non
             found[size] = found.get(size, 0) + count * boards
         if left and count:
             return None
-    said = [_counted(count, machine.boards[size]) for size, count in found.items() if count]
+    said = [
+        f"one {name}" if count == 1 else f"{count:,} {name}{'s' * name.endswith('board')}"
+        for size, count in found.items() if count
+        for name in [machine.boards[size]]
+    ]  # fmt: skip
     server = f" with {'its server' if sum(found.values()) == 1 else 'their servers'}"
     paid = machine.with_server and machine.accelerator.name not in points.problem.prices.unsaid
     return f"{enumerated(said)}{server * paid}"
@@ -245,11 +252,6 @@ def _racks_of(machine: hardware.Machine, nodes: Array) -> str:
     if machine.at_once <= 1 or not racks:
         return ""
     return f", {racks:,} rack{'s' * (racks > 1)} of {machine.at_once * machine.sold_in:.0f}"
-
-
-def _counted(count: int, name: str) -> str:
-    """``2 HGX A100 8-GPU baseboards``."""
-    return f"one {name}" if count == 1 else f"{count:,} {name}{'s' * name.endswith('board')}"
 
 
 def _racks(points: Points) -> Iterator[Item]:
@@ -280,14 +282,6 @@ def _remarked(item: Item, remark: str, obstacle: Obstacle | None) -> Item:
     if not remark or (item.obstacle and not obstacle):
         return item
     return replace(item, remark=remark, obstacle=obstacle)
-
-
-def _uplinks(radix: float, ratio: float) -> str:
-    """How many ports of an oversubscribed leaf lead up; empty where nothing is oversubscribed."""
-    if ratio <= 1:
-        return ""
-    ports = leaf_ports(radix, ratio)
-    return f"oversubscribed {ratio:g} to 1, {ports.down:.0f} ports down and {ports.up:.0f} up"
 
 
 def _beyond(endpoints: int, radix: float, ratio: float) -> str:

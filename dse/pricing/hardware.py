@@ -25,8 +25,6 @@ from dse.catalog import (
 )
 from dse.catalog.fabrics import HOST_BRIDGE, UPLINK
 from dse.errors import DseError
-from dse.model.aggregation.base import UNKNOWN_GENERATION
-from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
 from dse.model.arrays import Array
 from dse.model.bill import FatTree
 from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
@@ -69,12 +67,6 @@ class Machine:
     sold_until: Fact | None = None
     boards: Mapping[int, str] = field(default_factory=dict)
     with_server: bool = False
-
-    @property
-    def maker_maximum(self) -> bool:
-        """Whether the host's watts are what a maker's maximum of the whole machine leaves."""
-        watts = (self.node and self.node.power_w, self.accelerator.power_w)
-        return None not in watts
 
     @property
     def unknown(self) -> str:
@@ -287,31 +279,9 @@ def _latency_s(fabric: Fabric, transport: Transport) -> float:
     raise DseError(f"{fabric.name}: its latency is unknown; write it inline: {INLINE}")
 
 
-PCIE = "pcie"
-
-
-def is_pcie(link: Value | None) -> bool:
-    """Whether a link inside a node is the bus of its host."""
-    name = link.fabric if isinstance(link, Wire) else link
-    return name is not None and catalog.fabric(str(name)).medium == PCIE
-
-
-def nccl_generation(accelerator: Accelerator) -> int:
-    """Position in NCCL's generations, by compute capability; UNKNOWN_GENERATION without one."""
-    capability = accelerator.compute_capability
-    if capability is None:
-        return UNKNOWN_GENERATION
-    return int(np.clip(int(capability) - OLDEST_CAPABILITY, 0, len(GENERATIONS) - 1))
-
-
 def column(rows: Sequence[object], read: Callable[..., float]) -> Array:
     """One attribute of every row, shape (rows,)."""
     return np.array([read(row) for row in rows], dtype=np.float64)
-
-
-def lookup(table: Mapping[str, float], values: Sequence[Value]) -> Array:
-    """Named values -> numbers, shape (values,)."""
-    return np.array([table[str(value)] for value in values], dtype=np.float64)
 
 
 UNWIRED = Wiring(

@@ -203,7 +203,9 @@ def _check_layouts(problem: Problem) -> None:
         remedy = "name another quantity, or add axes of layouts, such as tensor_parallel: auto"
         for name in sorted(requirements.demanded(study)):
             if QUANTITIES[name].laid_out:
-                raise wrong(_place_of(study, name), f"{name} is known of layouts alone", remedy)
+                goals = [one.goal for one in study.objectives if one.name == name]
+                place: Loc = ("objectives", goals[0]) if goals else ("constraints",)
+                raise wrong(place, f"{name} is known of layouts alone", remedy)
         return
     if study.model == PAI:
         raise wrong(("model",), f"model {PAI} lays nothing out", "drop it, or the axes of layouts")
@@ -238,12 +240,6 @@ def _check_layouts(problem: Problem) -> None:
     if rule:
         problem_text = f"no layout is left; most combinations break this rule: {rule}"
         raise wrong(("space",), problem_text, "give values that meet it, or auto")
-
-
-def _place_of(study: Study, quantity: str) -> Loc:
-    """The key of a study whose value demands a quantity."""
-    objectives = [one.goal for one in study.objectives if one.name == quantity]
-    return ("objectives", objectives[0]) if objectives else ("constraints",)
 
 
 def _workload(study: Study) -> catalog.Workload:

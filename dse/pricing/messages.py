@@ -49,31 +49,24 @@ def messages_of(problem: Problem, transport: str, profile: Profile | None = None
     Where an MPI's rules choose, what they choose; ``profile`` counts as one of the study's.
     """
     profiles = [*([profile] if profile else []), *problem.profiles.values()]
+    names = [name for name in problem.study.aggregations if name.transport == transport]
     rows = [
         (_taken(rules, algorithm, ranks, size), ranks, min(local, ranks), size)
-        for algorithm in _algorithms(problem, transport)
-        for rules in [_mpi_rules(ruling(algorithm, transport, profiles))]
+        for algorithm in sorted({name.algorithm for name in names if not serving(name)})
+        for library in [ruling(algorithm, transport, profiles)]
+        # NCCL's depend on each machine of the study.
+        for rules in [mpi_rules(library) if library and library != NCCL else None]
         for ranks in problem.study.numbers("gpus", 1.0)
         for local in problem.ranks_per_node
         for size in _message_bytes(problem)
         if ranks > 1
     ]
     rows = sorted(set(rows))
-    names, *columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    algorithms, *columns = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Points(
-        np.array(names, dtype=np.str_),
+        np.array(algorithms, dtype=np.str_),
         *(np.array(column, dtype=np.float64) for column in columns),
     )
-
-
-def _algorithms(problem: Problem, transport: str) -> list[str]:
-    names = [name for name in problem.study.aggregations if name.transport == transport]
-    return sorted({name.algorithm for name in names if not serving(name)})
-
-
-def _mpi_rules(library: str | None) -> Rules | None:
-    """Those of an MPI; NCCL's depend on each machine of the study."""
-    return None if library is None or library == NCCL else mpi_rules(library)
 
 
 def _taken(rules: Rules | None, algorithm: str, ranks: float, message_bytes: float) -> str:

@@ -17,7 +17,14 @@ from dse.calibration.spread import SAME_SPEED
 from dse.catalog.nodes import AMD
 from dse.model import compute, decoding, overlap, precision
 from dse.model.aggregation.algorithms import node_count
-from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
+from dse.model.aggregation.base import (
+    SERVER_AXES,
+    UNKNOWN_GENERATION,
+    Aggregation,
+    Gradients,
+    Summed,
+)
+from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.bill import Bill, bill, network_cards
@@ -34,13 +41,14 @@ from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.evaluation import UNPLACED, Placement
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
+from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.uncertainty import link_factors
 from dse.study import Value, Wire
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, DATA
 
-BUCKET = "bucket"
+BUCKET, PCIE = "bucket", "pcie"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 # Axes that an aggregation has or has not.
 OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
@@ -171,7 +179,9 @@ class Points:
         found = self.at("optimizer")
         if found is None:
             return np.full((1,) * self.rank, precision.OPTIMIZER_STATE_BYTES["momentum"])
-        return hardware.lookup(precision.OPTIMIZER_STATE_BYTES, found.values)[found.at]  # type: ignore[arg-type]
+        return hardware.column(
+            found.values, lambda name: precision.OPTIMIZER_STATE_BYTES[str(name)]
+        )[found.at]  # fmt: skip
 
     # -- the layout, as its aggregation sees it ------------------------------------------------
 
@@ -290,20 +300,14 @@ class Points:
         """The link between accelerators of a node as the transport reaches it."""
         given = self._study_inside(lambda w: w.bytes_per_s)
         latency = self._study_inside(lambda w: w.latency_s)
-        efficiency = self.inside_efficiency
-        reached = self._own_inside_bytes_per_s * efficiency if given is None else given
-        reached = np.asarray(reached) / self._link_error("inside a node")
+        if given is None:  # links that accelerators come with, among those of a node that train
+            own = self.machine(lambda m: m.intra_bytes_per_s)
+            if not all(np.isinf(machine.pair_bytes_per_s) for machine in self.machines):
+                pair = self.machine(lambda m: m.pair_bytes_per_s)
+                own = mesh_bytes_per_s(own, pair, np.minimum(self.gpus, self.gpus_per_node))
+            given = own * self.inside_efficiency
+        reached = given / self._link_error("inside a node")
         return Link(0.0 if latency is None else latency, reached)
-
-    @property
-    def _own_inside_bytes_per_s(self) -> Array:
-        """Bytes per second of the links that accelerators come with, among those of a node that
-        train."""
-        whole = self.machine(lambda m: m.intra_bytes_per_s)
-        if all(np.isinf(machine.pair_bytes_per_s) for machine in self.machines):
-            return whole
-        pair = self.machine(lambda m: m.pair_bytes_per_s)
-        return mesh_bytes_per_s(whole, pair, np.minimum(self.gpus, self.gpus_per_node))
 
     @property
     def inside_efficiency(self) -> float:
@@ -351,14 +355,22 @@ class Points:
     @cached_property
     def generation(self) -> NDArray[np.int64]:
         """The generation that NCCL counts the accelerators to."""
-        return self.machine(lambda m: hardware.nccl_generation(m.accelerator)).astype(np.int64)
+
+        def position(capability: float | None) -> float:
+            if capability is None:
+                return UNKNOWN_GENERATION
+            return float(np.clip(int(capability) - OLDEST_CAPABILITY, 0, len(GENERATIONS) - 1))
+
+        return self.machine(lambda m: position(m.accelerator.compute_capability)).astype(np.int64)
 
     @cached_property
     def own_links(self) -> Mask:
         """Whether the accelerators of a node have links of their own, else they meet over PCIe."""
         found = self.at("intra_node")
         if found is not None:
-            return np.array([not hardware.is_pcie(value) for value in found.values])[found.at]
+            names = [one.fabric if isinstance(one, Wire) else one for one in found.values]
+            own = [not name or catalog.fabric(str(name)).medium != PCIE for name in names]
+            return np.array(own)[found.at]
         return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
 
     @cached_property
@@ -470,7 +482,10 @@ class Points:
     @cached_property
     def _computing(self) -> tuple[Compute, Array, Array]:
         """Both passes, the input, the weight update."""
-        of_axes, one_cell = self.key(COMPUTE_AXES), self._one_cell
+        of_axes = self.key(COMPUTE_AXES)
+        # What all points compute, where that is the same: their values on its axes.
+        found = sorted((n, c.values) for n, c in self.coordinates.items() if n in COMPUTE_AXES)
+        one_cell = tuple(found) if all(len(values) == 1 for _, values in found) else None
         where = of_axes or one_cell
         key = where and ("passes", self.problem.draws, self.precision, self.stack, self.rank, where)
 
@@ -490,7 +505,12 @@ class Points:
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
 
     def _computed(self) -> tuple[Compute, Array, Array]:
-        layers, device, stack = self.problem.layers, self.device, self._drawn_stack()
+        layers, device, stack = self.problem.layers, self.device, self.stack
+        if self.problem.draws:  # launches as long as each draw has them, (draws, 1, ...)
+            errors = self.problem.computing.step_errors or StepErrors()
+            drawn = errors.drawn(LAUNCH, self.problem.draw_count)  # one host for all points
+            error = self.drawn(np.exp(catalog.computing().launch_log_spread * drawn))
+            stack = replace(stack, launch_s=stack.launch_s * error)
         passes = compute.forward_backward(layers, device, self.batch, self.precision, stack)
         update = compute.optimizer_s(layers, device, self.precision, self.state_bytes, stack)
         return passes, compute.input_s(layers, device, self.batch), update
@@ -500,12 +520,6 @@ class Points:
         at = np.zeros((1,) * self.rank, dtype=np.int64)
         coordinates = {name: Coordinate(column, at, (0, 1)) for name, column in values}
         return Points(self.problem, self.fixed, coordinates, self.rank)
-
-    @property
-    def _one_cell(self) -> tuple[Any, ...] | None:
-        """What all points compute, where that is the same: their values on its axes."""
-        found = [(n, c.values) for n, c in self.coordinates.items() if n in COMPUTE_AXES]
-        return tuple(sorted(found)) if all(len(values) == 1 for _, values in found) else None
 
     def _grid(self, axes: frozenset[str]) -> tuple[Points, tuple[int, ...], CellOfPoints] | None:
         """The grid of all values of some axes, its shape, and the cell of every point.
@@ -536,13 +550,6 @@ class Points:
         )
         taken_s = self.passes.forward_s + self.passes.backward_s
         return np.asarray(taken_s > alone.forward_s + alone.backward_s)
-
-    def _drawn_stack(self) -> Stack:
-        """The training software, its launches as long as each draw has them, (draws, 1, ...)."""
-        if not self.problem.draws:
-            return self.stack
-        error = self.problem.launch_errors().reshape((-1,) + (1,) * self.rank)
-        return replace(self.stack, launch_s=self.stack.launch_s * error)
 
     @property
     def passes(self) -> Compute:

@@ -62,7 +62,10 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
         accelerator = accelerator * _below(ACCELERATORS, spread.accelerators, count).reshape(column)
         own = 0.0 if stated(prices.host_power_w) else spread.hosts
         drawn = normal(HOSTS, count).reshape(column)
-        whole = points.machine(lambda m: float(m.maker_maximum)) > 0
+        # The watts of these hosts are what a maker's maximum of the whole machine leaves.
+        whole = points.machine(lambda m: float(
+            m.accelerator.power_w is not None and m.node is not None and m.node.power_w is not None
+        )) > 0  # fmt: skip
         any_host, maximum = np.exp(own * drawn), np.exp(-spread.machines * np.abs(drawn))
         host = host * np.where(whole, maximum, any_host)
         server = server * any_host

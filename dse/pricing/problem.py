@@ -42,7 +42,7 @@ from dse.pricing.rental import Rental
 from dse.pricing.scattering import scattered
 from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.stock import Stock
-from dse.pricing.stocktaking import stocks
+from dse.pricing.stocktaking import stock_of
 from dse.pricing.whole_model import Whole
 from dse.pricing.whole_steps import WholeSteps, corrected
 from dse.study import PAI, Study, Value
@@ -191,12 +191,6 @@ class Problem:
         error = np.exp(catalog.computing().launch_log_spread * errors.expected(LAUNCH))
         return replace(found, launch_s=found.launch_s * error)
 
-    def launch_errors(self) -> Array:
-        """Factors by which the host's launch time may err, (draws,): one host for all points."""
-        spread = catalog.computing().launch_log_spread
-        errors = self.computing.step_errors or StepErrors()
-        return np.asarray(np.exp(spread * errors.drawn(LAUNCH, self.draw_count)))
-
     def computing_known(self, points: Points) -> str:
         """What stands behind the computing of a single point, see :class:`.Computing`."""
         machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
@@ -312,7 +306,8 @@ class Problem:
         """What the study owns already, counted; one for each of its entries. It is no matter of
         draws."""
         counted = replace(self, draws=False) if self.draws else self
-        return stocks(self.study, counted.points_at)
+        study = self.study
+        return tuple(stock_of(study, entry, counted.points_at) for entry in study.owned)
 
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes, or as many draws of it as are priced; None where

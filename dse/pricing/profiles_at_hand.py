@@ -20,7 +20,7 @@ from dse.pricing.hardware import accelerators_of, fabrics_of
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken
 from dse.pricing.throughput import applicable, own_rates
-from dse.study import AggregationName, Study
+from dse.study import AggregationName
 
 
 @dataclass(frozen=True)
@@ -116,16 +116,12 @@ def _corrects(problem: Problem, name: str, profile: Profile) -> bool:
     return True
 
 
-def _compares_networks(study: Study) -> bool:
-    """Whether what joins the nodes is to be chosen: the network, or how many cards a node has."""
-    networks = study.values("inter_node") or fabrics_of(study)
-    return len(networks) > 1 or len(study.values("nics_per_node")) > 1
-
-
 def _choosable(problem: Problem, at_hand: Mapping[str, _AtHand]) -> dict[str, _AtHand]:
     """Those that may be chosen for a study: where networks are compared, none by which all would be
     equally fast."""
-    compares = _compares_networks(problem.study)
+    study = problem.study
+    networks = study.values("inter_node") or fabrics_of(study)
+    compares = len(networks) > 1 or len(study.values("nics_per_node")) > 1
     return {
         name: one for name, one in at_hand.items()
         if one.of_one_node or one.knows_its_network or (one.own and not compares)
@@ -141,19 +137,16 @@ def _fitting(
     tried = replace(problem, profiles={**problem.profiles, **found})
     names = {id(profile): name for name, profile in found.items()}
     fits: dict[str, list[AggregationName]] = {}
+    fabrics = fabrics_of(problem.study)
     for aggregation in problem.study.aggregations:
         for profile in taken(tried, aggregation):
             name = names.get(id(profile))
-            if name is not None and (at_hand[name].apart or _has_network(problem, profile)):
+            if name is not None and (at_hand[name].apart or any(
+                surely_same_kind(profile.link, fabric) for fabric in fabrics
+            )):  # fmt: skip
                 fits.setdefault(name, []).append(aggregation)
     most = sorted(fits, key=lambda name: -len(fits[name]))
     return {name: tuple(fits[name]) for name in most}
-
-
-def _has_network(problem: Problem, profile: Profile) -> bool:
-    """Whether the study has a network of the kind that a profile was measured on."""
-    fabrics = fabrics_of(problem.study)
-    return any(surely_same_kind(profile.link, fabric) for fabric in fabrics)
 
 
 def _own(problem: Problem) -> dict[str, _AtHand]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dse import catalog
 from dse.study import OwnedHardware, Study, Value, Wire
+from dse.study.definition import written
 
 # A link between nodes as its parts are ordered: fabric, bandwidth, and latency where it is of no
 # fabric of the catalogue.
@@ -59,14 +60,10 @@ def _title(entry: OwnedHardware, stock: Stock) -> str:
         many = f"{stock.hosts:,.0f} node{'s' * (stock.hosts != 1)}"
         parts = [f"{entry.count:,} x {device} in {many}"]
     if entry.inter_node is not None:
-        parts.append(_network_title(entry.inter_node))
+        joined = entry.inter_node
+        name = joined.fabric if isinstance(joined, Wire) else str(joined)
+        parts.append(catalog.fabric(name).title if name else written("inter_node", joined))
     return ", ".join(parts)
-
-
-def _network_title(value: Value) -> str:
-    if isinstance(value, Wire):
-        return catalog.fabric(value.fabric).title if value.fabric else value.label
-    return catalog.fabric(str(value)).title
 
 
 def unused(study: Study, standing: Sequence[Stock]) -> Iterator[str]:

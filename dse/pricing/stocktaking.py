@@ -20,12 +20,8 @@ from dse.study.axes import MACHINES
 Values: TypeAlias = Mapping[str, Value | None]
 
 
-def stocks(study: Study, points_at: Callable[[Values], Points]) -> tuple[Stock, ...]:
-    """One for every entry of the study. points_at: places a point, before it is priced."""
-    return tuple(_stock(study, entry, points_at) for entry in study.owned)
-
-
-def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Points]) -> Stock:
+def stock_of(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Points]) -> Stock:
+    """Of an entry of the study. points_at: places a point, before it is priced."""
     joined = entry.inter_node
     if joined is None and entry.axis == "node":
         joined = catalog.node(entry.machine).inter_node

@@ -107,7 +107,7 @@ def several(row: Throughput) -> float:
 
 def workload_of(row: Throughput) -> Workload:
     """Raises :class:`~dse.errors.DseError` where the catalogue lacks what the rate is of."""
-    found = catalog.namedworkload_of(row.workload)
+    found = catalog.named_workload(row.workload)
     missing = [name for name in row.layers if name not in found.layer_names]
     if missing:
         raise DseError(f"{row.what}: {found.name} has no layer '{missing[0]}'; measure it again")

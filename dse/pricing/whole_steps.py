@@ -195,15 +195,11 @@ def corrected(known: Anchors, profiles: Iterable[Profile], whole: WholeSteps) ->
         told = anchors.Rows(kinds, y, np.hypot(batches, rest), share, errors)
         likely = anchors.with_likeliest_source(known, told.take(np.flatnonzero(share >= TELLING)))
         before, found = found, anchors.conditioned(likely, told)
-        if not any(errors) or _settled(before, found):
+        if not any(errors) or (len(before.mean) == len(found.mean) and np.allclose(
+            before.mean, found.mean, rtol=0, atol=SETTLED
+        )):  # fmt: skip
             break
     return found
-
-
-def _settled(before: Anchors, after: Anchors) -> bool:
-    return len(before.mean) == len(after.mean) and np.allclose(
-        before.mean, after.mean, rtol=0, atol=SETTLED
-    )
 
 
 class _Line(NamedTuple):

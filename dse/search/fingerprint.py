@@ -110,15 +110,12 @@ def _between(group: str, was: Any, now: Any) -> Iterator[str]:
     for key in dict.fromkeys((*now, *was)):
         before, after = was.get(key, _ABSENT), now.get(key, _ABSENT)
         if before != after:
-            yield _worded(group, key, before, after)
-
-
-def _worded(group: str, key: str, was: Any, now: Any) -> str:
-    if group in ("study", "prices"):
-        return _changed(f"{key} of the {group}", was, now)
-    what = "profile" if group == "profiles" else f"file of the {group}"
-    how = {was: "is new", now: "is gone"}.get(_ABSENT, "has changed")
-    return f"{what} {key} {how}"
+            if group in ("study", "prices"):
+                yield _changed(f"{key} of the {group}", before, after)
+                continue
+            what = "profile" if group == "profiles" else f"file of the {group}"
+            how = {before: "is new", after: "is gone"}.get(_ABSENT, "has changed")
+            yield f"{what} {key} {how}"
 
 
 def _changed(what: str, was: Any, now: Any) -> str:

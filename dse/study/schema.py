@@ -121,16 +121,14 @@ _TRAIN = {"anyOf": [{"const": FULL}, {
 _AGGREGATIONS: list[str] = []  # stands for those of the catalogue, which a study may not import
 
 
-def _as_yaml(choice: str) -> tuple[Any, ...]:
-    """A word of an axis as YAML may read it: ``true``, ``1``."""
-    read = {"true": True, "false": False}.get(choice, int(choice) if choice.isdigit() else None)
-    return (choice,) if read is None else (read, choice)
-
-
 def _axis_schema(spec: AxisRow, *, single: bool = False) -> dict[str, Any]:
     item: dict[str, Any] = {"type": "string"}
     if spec.kind == "choice":
-        item = {"enum": [word for choice in spec.choices for word in _as_yaml(choice)]}
+        # As YAML may read words, too: ``true``, ``1``.
+        read = {word: int(word) for word in spec.choices if word.isdigit()}
+        read |= {"true": True, "false": False}
+        item = {"enum": [one for word in spec.choices
+                         for one in ([read[word], word] if word in read else [word])]}  # fmt: skip
     elif spec.kind == "aggregation":
         item["enum"] = _AGGREGATIONS
     elif spec.kind == "link":

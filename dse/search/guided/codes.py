@@ -14,7 +14,7 @@ from dse.pricing import hardware
 from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.problem import Problem
 from dse.search.guided.points import Point, Points, at_fraction, fraction, size
-from dse.study import Axis, Condition, Value
+from dse.study import Condition, Value
 from dse.study.axes import MACHINES
 
 Codes: TypeAlias = Array  # shape (points, columns)
@@ -46,7 +46,14 @@ class Coded:
         self.width, self._plain = len(self.space.names), len(axes)
         self.counts = [0 if axis.continuous else len(axis.values) for axis in axes]
         self._free = [axes.index(axis) for axis in self.space.free]
-        self._sizes = {at: _log_sizes(axes[at]) for at in self._free if _has_size(axes[at])}
+        # Of axes whose values have sizes their logarithms; None of a continuous axis.
+        self._sizes: dict[int, Array | None] = {}
+        for at, axis in ((at, axes[at]) for at in self._free if axes[at].ordered):
+            sizes = [size(value) for value in axis.values if not isinstance(value, str)]
+            if axis.continuous:
+                self._sizes[at] = None
+            elif len(sizes) == len(axis.values) and min(sizes) > 0:
+                self._sizes[at] = np.log(sizes)
         self._rules = [self._rules_of(name) for name in self.space.conditional]
         self.buildable = Buildable(problem, self.space)
 
@@ -336,16 +343,6 @@ def nearest(numbers: Array, wanted: Array) -> NDArray[np.int64]:
     after = np.minimum(after, len(rising) - 1)
     closer = np.abs(rising[after] - wanted) < np.abs(rising[before] - wanted)
     return np.asarray(order[np.where(closer, after, before)])
-
-
-def _has_size(axis: Axis) -> bool:
-    numbers = not any(isinstance(value, str) for value in axis.values)
-    return axis.ordered and numbers and (axis.continuous or min(map(size, axis.values)) > 0)
-
-
-def _log_sizes(axis: Axis) -> Array | None:
-    """Per value the logarithm of its size; None of a continuous axis."""
-    return None if axis.continuous else np.log([size(value) for value in axis.values])
 
 
 def _with(codes: Codes, column: int, value: float) -> Codes:

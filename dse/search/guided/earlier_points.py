@@ -32,7 +32,10 @@ def _point(space: Points, config: Mapping[str, str], names: Names) -> Point | No
         text = config.get(axis.name, "")
         if not text and axis.name in config:
             return None
-        value = _value(space, axis.name, text, names) if text else _usual(space, axis.name)
+        usual = space.study.baseline.values.get(axis.name)
+        if usual is None or not _has(space, axis.name, usual):
+            usual = next(iter(space.levels[axis.name]), None)
+        value = _value(space, axis.name, text, names) if text else usual
         if value is None and axis.name == GRADIENT and _has(space, GRADIENT, AUTO_FORMAT):
             value = AUTO_FORMAT
         if value is None:
@@ -63,13 +66,6 @@ def _value(space: Points, name: str, text: str, names: Names) -> Value | None:
     except StudyError:
         return None
     return value if _has(space, name, value) else None
-
-
-def _usual(space: Points, name: str) -> Value | None:
-    value = space.study.baseline.values.get(name)
-    if value is not None and _has(space, name, value):
-        return value
-    return next(iter(space.levels[name]), None)
 
 
 def _has(space: Points, name: str, value: Value) -> bool:
