@@ -3,80 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse import catalog
-from dse.calibration import Profile
 from dse.catalog.facts import Fact
 from dse.catalog.prices import GENERAL
-from dse.model import compute
 from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike
-from dse.model.convergence import Convergence
-from dse.model.goodput import Failures
-from dse.model.pai import PaiStep
-from dse.model.scale import IDEAL, Scale
-from dse.model.stack import Stack
-from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import devices, hardware, market, target, uncertainty
-from dse.pricing.aggregations import Factory, PricedAggregation
-from dse.pricing.computing import ByLaws, ByShares, Computing
+from dse.pricing import hardware, target, uncertainty
 from dse.pricing.coordinates import Coordinate, columns_of, listed
 from dse.pricing.costs import priced
-from dse.pricing.draws import DRAWS, normal
+from dse.pricing.draws import DRAWS
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.failures import failures
 from dse.pricing.laid_out import LaidOut
 from dse.pricing.layout_rates import OwnRates
-from dse.pricing.layout_tables import Tables
-from dse.pricing.network import model_layers
 from dse.pricing.points import BUCKET, Points
-from dse.pricing.remembered import PartialResults
-from dse.pricing.rental import Rental
 from dse.pricing.scattering import scattered
-from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stock_of
+from dse.pricing.study_facts import StudyFacts
 from dse.pricing.whole_model import Whole
 from dse.pricing.whole_steps import WholeSteps, corrected
-from dse.study import PAI, Study, Value
-from dse.study.aggregation_name import AggregationName
+from dse.study import Value
 from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LAYOUT_STACKS, LOOPED, OPTIMIZER
-from dse.study.definition import REAL
 from dse.study.quantities import OF_LAYOUTS
 from dse.study.space import Box, Space
 
-STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
-
 
 @dataclass
-class Problem:
-    """Everything needed to evaluate points of a study.
-
-    profiles: calibration profiles by their name in the study, in its order. scale: what
-    accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
-    each of its terms. draws: price every point once per draw of all that is not sure, which adds a
-    first axis of length draw_count to every term that depends on it.
-    """
-
-    study: Study
-    workload: catalog.Workload
-    prices: catalog.PriceList
-    profiles: Mapping[str, Profile]
-    scale: Scale = IDEAL
-    scale_spread: Scale = IDEAL
-    draws: bool = False
-    draw_count: int = DRAWS
-    _results: PartialResults = field(default_factory=PartialResults, init=False)
-    _aggregations: dict[AggregationName, PricedAggregation] = field(
-        default_factory=dict, init=False
-    )
+class Problem(StudyFacts):
+    """Everything needed to evaluate points of a study."""
 
     @cached_property
     def space(self) -> Space:
@@ -84,11 +45,6 @@ class Problem:
         axes = (*self.study.axes, *self.study.defaults)
         tabled = self.tables if self.study.laid_out else None
         return Space(axes, self.study.conditions, tabled)
-
-    @cached_property
-    def tables(self) -> Tables:
-        """The layouts of the study's transformer."""
-        return Tables(self.study, self.workload)
 
     @cached_property
     def own_layouts(self) -> OwnRates:
@@ -125,15 +81,6 @@ class Problem:
         return None if OPTIMIZER in given else catalog.usual_optimizer(self.workload)
 
     @cached_property
-    def convergence(self) -> Convergence | None:
-        """How many samples a run trains on; draws of it, (draws,), where these are priced; None
-        where the study has no target."""
-        curve = target.convergence(self.study, self.workload)
-        if curve is None or not self.draws:
-            return curve
-        return target.drawn(curve, target.quality_of(self.study), self.draw_count)
-
-    @cached_property
     def inputs_hash(self) -> str:
         """SHA-256 of what the study refers to: workload, layers and prices as they were read."""
         prices = self.prices
@@ -156,41 +103,6 @@ class Problem:
             digest.update(repr((self.convergence, quality and vars(quality))).encode())
         return digest.hexdigest()
 
-    @cached_property
-    def step_model(self) -> StepModel:
-        """How the time of a step follows from its parts."""
-        return STEP_MODELS[self.study.model]
-
-    @cached_property
-    def factory(self) -> Factory:
-        """Makes the study's aggregations."""
-        draws = self.draw_count if self.draws else 0
-        return Factory(
-            self.profiles,
-            self.study.fabrics,
-            self.step_model.measurable,
-            draws,
-            self.remember,
-            uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
-            self.computing.step_errors,
-        )
-
-    @cached_property
-    def computing(self) -> Computing:
-        """How fast accelerators train the workload."""
-        given, profiles = self.study.efficiency, tuple(self.profiles.values())
-        if given.compute is not None or not self.step_model.measurable:
-            return ByShares(given, profiles)
-        return ByLaws(self.workload, given, profiles, partial(getattr, self, "anchors"))
-
-    def stack(self, name: str) -> Stack:
-        """Training software of the catalogue, its launches as long as rates of whole steps say."""
-        found, errors = devices.software(name), self.computing.step_errors
-        if self.draws or errors is None:
-            return found
-        error = np.exp(catalog.computing().launch_log_spread * errors.expected(LAUNCH))
-        return replace(found, launch_s=found.launch_s * error)
-
     def computing_known(self, points: Points) -> str:
         """What stands behind the computing of a single point, see :class:`.Computing`."""
         machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
@@ -209,42 +121,11 @@ class Problem:
         sampled.__dict__["own_layouts"] = self.own_layouts
         return sampled
 
-    def supposing(
-        self,
-        workload: catalog.Workload,
-        scale: tuple[Scale, Scale],
-        computing: Computing,
-        draws: int,
-    ) -> Problem:
-        """The same of another workload, priced once per draw, with other computing."""
-        terms, spread = scale
-        found = replace(
-            self, workload=workload, scale=terms, scale_spread=spread, draws=True, draw_count=draws
-        )
-        found.__dict__["computing"] = computing
-        return found
-
-    def aggregation(self, name: AggregationName) -> PricedAggregation:
-        """One of the study's aggregations, or another that the catalogue knows."""
-        if name not in self._aggregations:
-            self._aggregations[name] = self.factory(name)
-        return self._aggregations[name]
-
     @property
     def points(self) -> int | None:
         """Number of design points; None where an axis is continuous."""
         endless = any(axis.continuous for axis in self.study.axes)
         return None if endless else self.space.size
-
-    @cached_property
-    def tensors(self) -> tuple[Array, NDArray[np.intp]]:
-        """Elements of every gradient tensor and its layer, in forward order."""
-        return catalog.gradient_tensors(self.workload)
-
-    @cached_property
-    def layers(self) -> compute.Layers:
-        """The workload as the model wants it."""
-        return model_layers(self.workload)
 
     @property
     def memory_known(self) -> bool:
@@ -273,58 +154,12 @@ class Problem:
         return self.baseline["throughput"] if self.draws else self.baseline_samples_per_s
 
     @cached_property
-    def lost(self) -> Scale:
-        """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
-        scale, spread, errors = self.scale, self.scale_spread, self.computing.step_errors
-        if self.draws:
-            return uncertainty.drawn_scale(scale, spread, errors or StepErrors(), self.draw_count)
-        return scale if errors is None else uncertainty.expected_scale(scale, spread, errors)
-
-    @cached_property
-    def failures(self) -> Failures:
-        """How often a run stops and what that costs, or as many draws as are priced, (draws,)."""
-        found = failures(self.study.failures, self.draw_count if self.draws else 0)
-        return self.rental.interrupted(found)
-
-    @cached_property
-    def rental(self) -> Rental:
-        """The terms that machines are rented on, or as many draws of them as are priced."""
-        rental, use = self.study.rental, self.study.ownership.utilisation
-        awaited = self.study.target is not None and market.rents(self.study)
-        awaited &= not rental.committed
-        return Rental(rental, self.draw_count if self.draws else 0, awaited, use)
-
-    @cached_property
-    def start_up_s(self) -> ArrayLike:
-        """For how long a run to the target waits until its machines have started: as those that are
-        rented for it do, where the study's money is rent; 0 of those that are bought, or rented by
-        a commitment."""
-        return self.rental.start_up_s if self.rental.awaited else 0.0
-
-    @cached_property
     def standing(self) -> tuple[Stock, ...]:
         """What the study owns already, counted; one for each of its entries. It is no matter of
         draws."""
         counted = replace(self, draws=False) if self.draws else self
         study = self.study
         return tuple(stock_of(study, entry, counted.points_at) for entry in study.owned)
-
-    def images_per_core_s(self, stack: str) -> ArrayLike | None:
-        """Images that a core of a host decodes, or as many draws of it as are priced; None where
-        hosts are no limit."""
-        real = self.study.input == REAL and self.step_model.measurable
-        known = catalog.decoding()
-        rate = known.images_per_core_s.get(stack)
-        if rate is None or not (real and self.workload.decoded):
-            return None
-        if not self.draws:
-            return rate
-        return rate * np.exp(known.spread * normal("decoding", self.draw_count))
-
-    @cached_property
-    def buys_new(self) -> bool:
-        """Whether only what is sold new may be recommended: see :mod:`.market`."""
-        return market.buys_new(self.study, self.prices)
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
@@ -431,7 +266,3 @@ class Problem:
             for local in self.ranks_per_node
             for ranks in self.study.numbers("gpus", 1.0)
         )
-
-    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """A partial result shared by several boxes; ``key`` None is not remembered."""
-        return self._results.remember(key, make)

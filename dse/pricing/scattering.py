@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +21,6 @@ from dse.study import Value
 # Points priced together once per draw, at most: an array of 300 layers by 1,000 draws by 40 points
 # is 96 MB, and a step holds several.
 DRAWN_POINTS = 40
-
-
-class Placing(StudyFacts, Protocol):
-    """What makes points of one structure."""
-
-    def points_on(
-        self,
-        fixed: Mapping[str, Value | None],
-        coordinates: Mapping[str, Coordinate],
-        rank: int,
-    ) -> Points:
-        """See :class:`.points.Points`."""
-        ...
 
 
 class SeveralBuckets(Points):
@@ -92,7 +78,7 @@ class SeveralBuckets(Points):
 
 
 def scattered(
-    problem: Placing, columns: Mapping[str, Coordinate], looped_axes: Sequence[str], apart: bool
+    problem: StudyFacts, columns: Mapping[str, Coordinate], looped_axes: Sequence[str], apart: bool
 ) -> Iterator[tuple[NDArray[np.int64], Points]]:
     """Points before they are priced, by their structure.
 

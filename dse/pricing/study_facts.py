@@ -1,84 +1,218 @@
-"""What all points of a study share."""
+"""A study resolved against catalogue, prices and calibration: what all of its points share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse import catalog
 from dse.calibration import Profile
-from dse.catalog import PriceList
-from dse.model import compute, step
+from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
 from dse.model.goodput import Failures
-from dse.model.scale import Scale
+from dse.model.pai import PaiStep
+from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
-from dse.pricing.aggregations import PricedAggregation
-from dse.pricing.computing import Computing
+from dse.model.step import OverlappedStep, StepModel
+from dse.pricing import devices, market, target, uncertainty
+from dse.pricing.aggregations import Factory, PricedAggregation
+from dse.pricing.computing import ByLaws, ByShares, Computing
+from dse.pricing.coordinates import Coordinate
+from dse.pricing.draws import DRAWS, normal
+from dse.pricing.failures import failures
 from dse.pricing.layout_rates import OwnRates
 from dse.pricing.layout_tables import Tables
+from dse.pricing.network import model_layers
+from dse.pricing.remembered import PartialResults
 from dse.pricing.rental import Rental
+from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.stock import Stock
-from dse.study import Study
+from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
+from dse.study.definition import REAL
+
+STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 
 
-class StudyFacts(Protocol):
-    """What all points of a study share: see :class:`dse.pricing.problem.Problem`."""
+@dataclass
+class StudyFacts(ABC):
+    """What all points of a study share; :class:`.problem.Problem` makes and prices the points.
+
+    profiles: calibration profiles by their name in the study, in its order. scale: what
+    accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
+    each of its terms. draws: price every point once per draw of all that is not sure, which adds a
+    first axis of length draw_count to every term that depends on it.
+    """
+
+    study: Study
+    workload: catalog.Workload
+    prices: catalog.PriceList
+    profiles: Mapping[str, Profile]
+    scale: Scale = IDEAL
+    scale_spread: Scale = IDEAL
+    draws: bool = False
+    draw_count: int = DRAWS
+    _results: PartialResults = field(default_factory=PartialResults, init=False)
+    _aggregations: dict[AggregationName, PricedAggregation] = field(
+        default_factory=dict, init=False
+    )
+
+    @abstractmethod
+    def points_on(
+        self,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> Any:
+        """Points of one structure: see :class:`.points.Points`."""
+
+    @abstractmethod
+    def points_at(self, values: Mapping[str, Value | None]) -> Any:
+        """One point given by the values of its axes, before it is priced."""
 
     @property
-    def study(self) -> Study: ...
+    @abstractmethod
+    def standing(self) -> Sequence[Stock]:
+        """What the study owns already, counted."""
+
     @property
-    def prices(self) -> PriceList: ...
-    @property
-    def profiles(self) -> Mapping[str, Profile]: ...
-    @property
-    def draws(self) -> bool: ...
-    @property
-    def draw_count(self) -> int: ...
-    @property
-    def layers(self) -> compute.Layers: ...
-    @property
-    def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
-    @property
-    def computing(self) -> Computing: ...
-    @property
-    def step_model(self) -> step.StepModel: ...
-    @property
-    def scale(self) -> Scale: ...
-    @property
-    def lost(self) -> Scale: ...
-    @property
-    def failures(self) -> Failures: ...
-    @property
-    def rental(self) -> Rental: ...
-    @property
-    def start_up_s(self) -> ArrayLike: ...
-    @property
-    def convergence(self) -> Convergence | None: ...
-    @property
-    def standing(self) -> Sequence[Stock]: ...
-    @property
-    def buys_new(self) -> bool: ...
+    @abstractmethod
+    def own_layouts(self) -> OwnRates:
+        """The rates of layouts in its profiles."""
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The layouts of the study's transformer."""
+        return Tables(self.study, self.workload)
+
+    @cached_property
+    def layers(self) -> compute.Layers:
+        """The workload as the model wants it."""
+        return model_layers(self.workload)
+
+    @cached_property
+    def tensors(self) -> tuple[Array, NDArray[np.intp]]:
+        """Elements of every gradient tensor and its layer, in forward order."""
+        return catalog.gradient_tensors(self.workload)
+
+    @cached_property
+    def step_model(self) -> StepModel:
+        """How the time of a step follows from its parts."""
+        return STEP_MODELS[self.study.model]
+
+    @cached_property
+    def convergence(self) -> Convergence | None:
+        """How many samples a run trains on; draws of it, (draws,), where these are priced; None
+        where the study has no target."""
+        curve = target.convergence(self.study, self.workload)
+        if curve is None or not self.draws:
+            return curve
+        return target.drawn(curve, target.quality_of(self.study), self.draw_count)
+
+    @cached_property
+    def computing(self) -> Computing:
+        """How fast accelerators train the workload."""
+        given, profiles = self.study.efficiency, tuple(self.profiles.values())
+        if given.compute is not None or not self.step_model.measurable:
+            return ByShares(given, profiles)
+        return ByLaws(self.workload, given, profiles, partial(getattr, self, "anchors"))
+
     def stack(self, name: str) -> Stack:
-        """Training software of the catalogue."""
-        ...
+        """Training software of the catalogue, its launches as long as rates of whole steps say."""
+        found, errors = devices.software(name), self.computing.step_errors
+        if self.draws or errors is None:
+            return found
+        error = np.exp(catalog.computing().launch_log_spread * errors.expected(LAUNCH))
+        return replace(found, launch_s=found.launch_s * error)
 
-    def images_per_core_s(self, stack: str) -> ArrayLike | None:
-        """Images that a core of a host decodes; None where hosts are no limit."""
-        ...
+    @cached_property
+    def factory(self) -> Factory:
+        """Makes the study's aggregations."""
+        draws = self.draw_count if self.draws else 0
+        return Factory(
+            self.profiles,
+            self.study.fabrics,
+            self.step_model.measurable,
+            draws,
+            self.remember,
+            uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
+            self.computing.step_errors,
+        )
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
-        """One that the study or the catalogue knows."""
-        ...
+        """One of the study's aggregations, or another that the catalogue knows."""
+        if name not in self._aggregations:
+            self._aggregations[name] = self.factory(name)
+        return self._aggregations[name]
 
-    @property
-    def tables(self) -> Tables: ...
-    @property
-    def own_layouts(self) -> OwnRates: ...
+    @cached_property
+    def lost(self) -> Scale:
+        """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
+        scale, spread, errors = self.scale, self.scale_spread, self.computing.step_errors
+        if self.draws:
+            return uncertainty.drawn_scale(scale, spread, errors or StepErrors(), self.draw_count)
+        return scale if errors is None else uncertainty.expected_scale(scale, spread, errors)
+
+    @cached_property
+    def failures(self) -> Failures:
+        """How often a run stops and what that costs, or as many draws as are priced, (draws,)."""
+        found = failures(self.study.failures, self.draw_count if self.draws else 0)
+        return self.rental.interrupted(found)
+
+    @cached_property
+    def rental(self) -> Rental:
+        """The terms that machines are rented on, or as many draws of them as are priced."""
+        rental, use = self.study.rental, self.study.ownership.utilisation
+        awaited = self.study.target is not None and market.rents(self.study)
+        awaited &= not rental.committed
+        return Rental(rental, self.draw_count if self.draws else 0, awaited, use)
+
+    @cached_property
+    def start_up_s(self) -> ArrayLike:
+        """For how long a run to the target waits until its machines have started: as those that are
+        rented for it do, where the study's money is rent; 0 of those that are bought, or rented by
+        a commitment."""
+        return self.rental.start_up_s if self.rental.awaited else 0.0
+
+    def images_per_core_s(self, stack: str) -> ArrayLike | None:
+        """Images that a core of a host decodes, or as many draws of it as are priced; None where
+        hosts are no limit."""
+        real = self.study.input == REAL and self.step_model.measurable
+        known = catalog.decoding()
+        rate = known.images_per_core_s.get(stack)
+        if rate is None or not (real and self.workload.decoded):
+            return None
+        if not self.draws:
+            return rate
+        return rate * np.exp(known.spread * normal("decoding", self.draw_count))
+
+    @cached_property
+    def buys_new(self) -> bool:
+        """Whether only what is sold new may be recommended: see :mod:`.market`."""
+        return market.buys_new(self.study, self.prices)
+
+    def supposing(
+        self,
+        workload: catalog.Workload,
+        scale: tuple[Scale, Scale],
+        computing: Computing,
+        draws: int,
+    ) -> Self:
+        """The same of another workload, priced once per draw, with other computing."""
+        terms, spread = scale
+        found = replace(
+            self, workload=workload, scale=terms, scale_spread=spread, draws=True, draw_count=draws
+        )
+        found.__dict__["computing"] = computing
+        return found
+
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """A partial result that several grids share."""
-        ...
+        """A partial result shared by several boxes; ``key`` None is not remembered."""
+        return self._results.remember(key, make)

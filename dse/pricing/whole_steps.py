@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,15 @@ from dse.catalog import Anchors, Workload
 from dse.errors import DseError
 from dse.model.arrays import Array
 from dse.model.compute import Device
-from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing import anchors, throughput
 from dse.pricing.anchors import NOBODY
-from dse.pricing.computing import Computing, by_law
+from dse.pricing.computing import by_law
 from dse.pricing.draws import DRAWS, Variation, varied
 from dse.pricing.hardware import Machine
 from dse.pricing.losses import losses
-from dse.pricing.points import Points
 from dse.pricing.step_errors import StepErrors, told_apart
 from dse.pricing.study_facts import StudyFacts
-from dse.study import Value
 from dse.study.definition import Efficiency
 
 # The step of a rate that says how gradients were summed is a sum and maximum of terms, linear only
@@ -44,32 +41,6 @@ NEARBY = 0.05  # of the logarithm of computing: half of what its share of the st
 TELLING = 0.5  # share of the step that is computing
 # Errors of a step besides computing are standard normal: half of what their weights are told from.
 BESIDE = 0.5
-
-
-class Resolved(StudyFacts, Protocol):
-    """What a study's points share, and other ways to price them."""
-
-    @property
-    def workload(self) -> Workload: ...
-    @property
-    def scale_spread(self) -> Scale: ...
-    def supposing(
-        self,
-        workload: Workload,
-        scale: tuple[Scale, Scale],
-        computing: Computing,
-        draws: int,
-    ) -> Placing:
-        """The same of another workload, priced once per draw, with other computing."""
-        ...
-
-
-class Placing(Protocol):
-    """What places points."""
-
-    def points_at(self, values: Mapping[str, Value | None]) -> Points:
-        """One point given by the values of its axes, before it is priced."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -107,7 +78,7 @@ class Supposed:
 class WholeSteps:
     """Whole steps of rates that say how gradients were summed, before any rate is seen."""
 
-    problem: Resolved
+    problem: StudyFacts
 
     def seconds(
         self,

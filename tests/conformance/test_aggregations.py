@@ -57,7 +57,7 @@ from dse.model.precision import PRECISIONS
 from dse.model.step import StepModel
 from dse.pricing.aggregations import Factory
 from dse.pricing.load import load
-from dse.pricing.problem import STEP_MODELS
+from dse.pricing.study_facts import STEP_MODELS
 from dse.study import AXES, AggregationName, Value
 from dse.study.axes import OF_LAYOUT
 from tests.calibration import library_profiles, server_profiles
