@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
+from dse.study.inline import existing
 from dse.study.links import is_bandwidth
 from dse.study.names import misspelt
 from dse.text_source import is_path
@@ -35,7 +35,6 @@ TABLES = (".csv",)
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
           "nvlink": "NVLink"}  # fmt: skip
 LOWEST, HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 NODE = "node"
 _USUAL = ("bf16", "fp16", "fp32")  # in which jobs compute, the first that the accelerator has
 _MACHINE = "{node: dgx-a100-80gb}"
@@ -59,7 +58,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         raise written.at("study").wrong("this is not a fleet study", "use dse run", key=True)
     file, top = checked(source, FleetFile, EXAMPLES, mistakes)
     part = mistakes.part
-    part(lambda: _check_name(top.at("fleet")))
+    part(top.at("fleet").check_folder)
     population = part(lambda: _population(top.at("population"), top))
     part(lambda: _check_kind(top, population()[1]))
     log = part(lambda: _log_terms(top, file(), population()[1]))
@@ -91,21 +90,12 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     )
 
 
-def _check_name(at: Cursor) -> None:
-    if not _NAME.fullmatch(at.value):
-        remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise at.wrong(f"fleet: '{clipped(at.value)}' is not a valid name", remedy)
-
-
 def _population(at: Cursor, top: Cursor) -> tuple[Path, str]:
     """Its file, and of which kind it is."""
     if not isinstance(at.value, str) or (not is_path(at.value) and Path(at.value).suffix == ""):
         path = population_path(at.named("population", population_names()))
     else:
-        path = Path(os.path.dirname(at.source.path), at.text("a path"))
-        if not os.path.isfile(path):
-            problem = f"population: no file '{clipped(at.value)}'"
-            raise at.wrong(problem, "paths are relative to the study's folder")
+        path = Path(existing(at))
     if path.suffix not in (*RECIPES, *TABLES, *LOG_ENDINGS):
         problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
         remedy = f"name a file that ends in {alternatives((RECIPES[0], *TABLES))}"
@@ -296,19 +286,12 @@ def _money(top: Cursor, file: FleetFile) -> Money | None:
 
         return mistakes.part(lambda: at.optional(key, read, None))
 
-    def price_list(place: Cursor) -> Path:
-        path = Path(os.path.dirname(place.source.path), place.value)
-        if not os.path.isfile(path):
-            problem = f"prices: no file '{clipped(place.value)}'"
-            raise place.wrong(problem, "paths are relative to the study's folder")
-        return path
-
     def board(place: Cursor) -> str:
         return place.named("accelerator", catalog.names("accelerators"))
 
     hour = amount("gpu_hour", "usd_per_hour", 1e6, "2 USD/hour")
     years = amount("amortisation_years", "count", 100.0, "4")
     accelerator = mistakes.part(lambda: at.optional("accelerator", board, ""))
-    prices = mistakes.part(lambda: at.optional("prices", price_list, None))
+    prices = mistakes.part(lambda: at.optional("prices", lambda place: Path(existing(place)), None))
     mistakes.told()
     return Money(said.gpus, said.busy, hour(), accelerator(), years(), said.gpus_per_nic, prices())

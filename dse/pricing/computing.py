@@ -14,13 +14,16 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.model.arrays import Array
 from dse.model.compute import Device
+from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.pricing import anchors, devices, throughput, uncertainty
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.hardware import Machine
 from dse.pricing.step_errors import StepErrors
+from dse.study import PAI, Study
 from dse.study.definition import Efficiency
 
+IDEAL_SCALE = "ideal"  # a study's word for it
 GIVEN = "given"  # a share of peak in place of laws and corrections
 
 
@@ -147,3 +150,14 @@ def _spreads(
         compute_log_spread(given.compute, profiles, machine.accelerator, precision)
         for machine in machines
     ]
+
+
+def losses(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
+    """What accelerators lose to one another, and standard deviations of the logarithms of these
+    terms; nothing by the closed model, which knows of none."""
+    if study.scale == IDEAL_SCALE or study.model == PAI:
+        return IDEAL, IDEAL
+    terms = catalog.scale_terms()
+    spread = terms.varying_spread if workload.varying_length else terms.spread
+    parts = (spread, terms.slowdown, terms.sharing)
+    return Scale(*(part.value for part in parts)), Scale(*(part.draws for part in parts))

@@ -88,10 +88,10 @@ def software(stack: str) -> Software:
 
 
 class LayoutTable:
-    """Layouts as a slab of a space has them, see :class:`dse.study.space.Layouts`.
+    """Layouts as a slab of a space has them, see :class:`dse.study.space.Space`.
 
     of: the structure. made: the rows, made again where they were forgotten. length: how many there
-    are. removed: see there.
+    are. removed: combinations of values that are no layout, by the rule that says so.
     """
 
     def __init__(

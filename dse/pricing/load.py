@@ -24,8 +24,8 @@ from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
 from dse.pricing import constraints, memory_remedies, requirements, target
 from dse.pricing.aggregations import Factory
+from dse.pricing.computing import losses
 from dse.pricing.layout_choice import baseline
-from dse.pricing.losses import losses
 from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant

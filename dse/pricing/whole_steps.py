@@ -24,10 +24,9 @@ from dse.model.compute import Device
 from dse.model.stack import Stack
 from dse.pricing import anchors, throughput
 from dse.pricing.anchors import NOBODY
-from dse.pricing.computing import by_law
+from dse.pricing.computing import by_law, losses
 from dse.pricing.draws import DRAWS, Variation, varied
 from dse.pricing.hardware import Machine
-from dse.pricing.losses import losses
 from dse.pricing.step_errors import StepErrors, told_apart
 from dse.pricing.study_facts import StudyFacts
 from dse.study.definition import Efficiency

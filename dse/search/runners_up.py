@@ -16,8 +16,7 @@ import numpy as np
 from dse.model.arrays import Array, Mask
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, screening
-from dse.search.attainment import AttainmentSurface
-from dse.search.pareto import Front, Indices, Values
+from dse.search.pareto import AttainmentSurface, Front, Indices, Values
 from dse.study.space import Box
 
 PAIRS = 1 << 21  # of a point and a front point, looked at in one go

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from dse.yaml_source import Loc, Source
 
 T = TypeVar("T")
 U = TypeVar("U")
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # Of what a mapping may lack.
 _EXAMPLES = {
     "bandwidth": "25 Gbps",
@@ -132,6 +134,12 @@ class Cursor:
         if not isinstance(self.value, str) or not self.value.strip():
             raise self.wrong(f"{self.label}: {self.shown} is not text", f"write {example}")
         return self.value.strip()
+
+    def check_folder(self) -> None:
+        """Raise where this is no name of a report's folder."""
+        if not _FOLDER.fullmatch(self.value):
+            remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
+            raise self.wrong(f"{self.label}: {self.shown} is not a valid name", remedy)
 
     def named(
         self,

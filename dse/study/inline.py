@@ -26,7 +26,7 @@ _LARGEST = 1e24  # parameters, operations, bytes of one network
 def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | ConfiguredWorkload:
     """The workload: a known name, a path that counts from the working folder, or its numbers."""
     if isinstance(cursor.value, str) and is_path(cursor.value):
-        return _existing(cursor)
+        return existing(cursor)
     if not isinstance(cursor.value, dict):
         aliases = names.aliases.get("workloads", {})
         return cursor.named("workload", names.workloads, "see `dse catalog workloads`", aliases)
@@ -36,7 +36,7 @@ def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | Config
 def _configured(cursor: Cursor) -> ConfiguredWorkload:
     mistakes = Mistakes()
     cursor = cursor.keys(("config", "sequence"), (), mistakes)
-    config = mistakes.part(lambda: _existing(cursor.at("config")))
+    config = mistakes.part(lambda: existing(cursor.at("config")))
     sequence = mistakes.part(
         lambda: cursor.optional("sequence", lambda at: at.whole(1, _MOST_TOKENS), None)
     )
@@ -65,7 +65,7 @@ def _inline(cursor: Cursor) -> InlineWorkload:
     flops = mistakes.part(lambda: count(cursor.at("forward_flops")))
     activations = mistakes.part(lambda: _bytes(cursor.at("activation_bytes")))
     samples = given("input_bytes", _bytes, None)
-    layers = given("layers", _existing, None)
+    layers = given("layers", existing, None)
     gradients = given("gradient_tensors", tensors, None)
     mistakes.told()
     return InlineWorkload(
@@ -96,7 +96,7 @@ def _tensors(at: Cursor, params: float) -> int | tuple[float, ...]:
 def read_quality(cursor: Cursor) -> str:
     """A quality target: its name, or the path of a file from the working folder."""
     name = cursor.text("mlperf-bert, or another of `dse catalog convergence`")
-    return _existing(cursor) if is_path(name) else name
+    return existing(cursor) if is_path(name) else name
 
 
 def read_calibration(
@@ -123,7 +123,7 @@ def read_profiles(cursor: Cursor) -> tuple[str, ...]:
 
     def profile(place: Cursor) -> str:
         word = place.text("the name or path of a calibration profile")
-        path = _existing(place) if is_path(word) else word
+        path = existing(place) if is_path(word) else word
         if path in found:
             raise place.wrong(f"calibration: duplicate '{clipped(word)}'", "leave one of them out")
         found.append(path)
@@ -135,13 +135,13 @@ def read_profiles(cursor: Cursor) -> tuple[str, ...]:
 def read_prices(cursor: Cursor) -> tuple[GivenPrices, ...]:
     """The paths of price lists, and the places of those written out in the study, in order."""
     return each(
-        lambda place: place.loc if isinstance(place.value, dict) else _existing(place),
+        lambda place: place.loc if isinstance(place.value, dict) else existing(place),
         cursor.each(),
     )
 
 
-def _existing(cursor: Cursor) -> str:
-    """A path in the study counts from the study's folder."""
+def existing(cursor: Cursor) -> str:
+    """The path of a file; in a study it counts from the study's folder."""
     text = cursor.text("a path")
     path = os.path.join(os.path.dirname(cursor.source.path), text)
     if "\0" not in path and os.path.isdir(path):

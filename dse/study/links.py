@@ -84,23 +84,23 @@ def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, 
     fabric = given("fabric", lambda at: at.named("fabric", names.fabrics, listing))
     prices = [given(key, price) for key in _PRICES]
     latency = given("latency", lambda at: at.quantity("seconds", _LONGEST_LATENCY_S))
-    bandwidths = mistakes.part(lambda: _speeds(cursor.at("bandwidth")))
+
+    def speeds() -> Numbers:
+        at = cursor.at("bandwidth")
+        if at.value is None or at.value == []:
+            raise at.wrong(f"{at.label} is empty", "give at least one value", key=True)
+        return read_numbers(at, BANDWIDTH, continuous=True)
+
+    bandwidths = mistakes.part(speeds)
     mistakes.told()
-    speeds = bandwidths()
+    rows, span = bandwidths()
     nic, port, cable = (part() for part in prices)
     made = Wire("", 1.0, latency(), nic, port, cable, fabric())
-    if speeds.span is not None:
-        wire = replace(made, label="continuous", bytes_per_s=speeds.span[0])
-        return [(wire, wire.label, cursor)], speeds.span
-    rows = zip(speeds.values, speeds.labels, speeds.places, strict=True)
+    if span is not None:
+        wire = replace(made, label="continuous", bytes_per_s=span[0])
+        return [(wire, wire.label, cursor)], span
     return [(replace(made, label=label, bytes_per_s=float(speed)), label, place)
             for speed, label, place in rows], None  # fmt: skip
-
-
-def _speeds(cursor: Cursor) -> Numbers:
-    if cursor.value is None or cursor.value == []:
-        raise cursor.wrong(f"{cursor.label} is empty", "give at least one value", key=True)
-    return read_numbers(cursor, BANDWIDTH, continuous=True)
 
 
 def _labelled(found: list[Found]) -> list[Found]:

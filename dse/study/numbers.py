@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from dse.mistakes import Mistakes, each
 from dse.study.axes import NumberKind
@@ -14,24 +14,19 @@ MAX_VALUES = 10_000
 _RANGE = ("from", "to", "scale", "step", "continuous")
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Values in SI and as written, and their places; with ``span`` a continuous range instead."""
-
-    values: tuple[int | float, ...]
-    labels: tuple[str, ...]
-    places: tuple[Cursor, ...]
-    span: tuple[float, float] | None = None
+# Values in SI, as written, and their places; or none, and the ends of a continuous range.
+Numbers: TypeAlias = tuple[list[tuple[int | float, str, Cursor]], tuple[float, float] | None]
 
 
 def read_numbers(cursor: Cursor, kind: NumberKind, *, continuous: bool = False) -> Numbers:
     """The numbers at ``cursor``; ``continuous`` says whether a continuous range is allowed."""
     if isinstance(cursor.value, dict):
         return _range(cursor, kind, continuous)
-    places = tuple(cursor.each())
-    values = each(lambda place: read_number(place, kind), places)
-    labels = tuple(_written(place, kind) for place in places)
-    return Numbers(values, labels, places)
+    values = each(lambda place: read_number(place, kind), cursor.each())
+    return [
+        (value, _written(place, kind), place)
+        for value, place in zip(values, cursor.each(), strict=True)
+    ], None  # fmt: skip
 
 
 def read_number(cursor: Cursor, kind: NumberKind) -> int | float:
@@ -69,12 +64,11 @@ def _range(cursor: Cursor, kind: NumberKind, continuous: bool) -> Numbers:
                 raise cursor.at(extra).wrong(problem, "leave it out", key=True)
         if start == stop:
             raise cursor.at("to").wrong(f"{label}: the range is empty", "make 'to' the larger")
-        return Numbers((), (), (), (float(start), float(stop)))
-    values = _steps(cursor, kind, start, stop)
+        return [], (float(start), float(stop))
+    least, *others = _steps(cursor, kind, start, stop)
     first = cursor.at("from")
-    labels = [shown(value, kind) for value in values]
-    labels[0] = _written(first, kind)
-    return Numbers(tuple(values), tuple(labels), (first,) * len(values))
+    found = [(least, _written(first, kind), first)]
+    return found + [(value, shown(value, kind), first) for value in others], None
 
 
 def _steps(

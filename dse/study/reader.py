@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -76,7 +75,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _Axes: TypeAlias = Mapping[str, Part[Axis]]  # of the space, any of which may be mistaken
 NO_AXIS = Axis("", (), (), False)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def read_study(path: str | os.PathLike[str], names: Names) -> Study:
@@ -123,7 +121,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     def optional(key: str, read: Callable[[Cursor], T], absent: Any) -> Part[T]:
         return part(lambda: top.optional(key, read, absent))
 
-    part(lambda: _check_name(top.at("study")))
+    part(top.at("study").check_folder)
     workload = part(lambda: read_workload(top.at("workload"), names))
     axes = _axes(top, names, mistakes)
     part(lambda: _check_overlap(top))
@@ -244,12 +242,6 @@ def _resolved(axis: Part[Axis], axes: _Axes, mistakes: Mistakes) -> Part[Axis]:
 def _entries(top: Cursor, key: str) -> list[Cursor]:
     """The entries of a list, as far as it is one."""
     return top.at(key).each() if top.has(key) and top.at(key).readable else []
-
-
-def _check_name(at: Cursor) -> None:
-    if not _NAME.fullmatch(at.value):
-        remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise at.wrong(f"study: {at.shown} is not a valid name", remedy)
 
 
 def _model(top: Cursor) -> str:

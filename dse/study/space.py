@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -94,27 +94,10 @@ class Box:
             yield from self.part(axis, begin, end).pieces(largest)
 
 
-class Layouts(Protocol):
-    """The layouts that some accelerators allow: rows, which take the place of an axis' values.
-
-    Each has a value on every axis of a layout, and on those that follow from them.
-    """
-
-    @property
-    def removed(self) -> Mapping[str, int]:
-        """Combinations of values that are no layout, by the rule that says so."""
-        ...
-
-    def __len__(self) -> int: ...
-    def values(self, row: int) -> Mapping[str, Value]:
-        """Axis -> value of a row."""
-        ...
-
-    def row(self, values: Mapping[str, Value | None]) -> int:
-        """The row of these values; ValueError where there is none."""
-        ...
-
-
+# Layouts that some accelerators allow, see :class:`dse.pricing.layout_tables.LayoutTable`, which a
+# study may not import: rows that take the place of an axis' values. Each has a value on every axis
+# of a layout, and on those that follow from them.
+Layouts: TypeAlias = Any
 # The layouts of the structural values of a slab.
 Tabled: TypeAlias = Callable[[Mapping[str, Value | None]], Layouts]
 
@@ -161,7 +144,7 @@ class Space:
                 beside = math.prod(len(axis.values) for axis in axes)
                 for rule, count in rows.removed.items():
                     self.removed[rule] = self.removed.get(rule, 0) + count * beside
-                axes = (*axes, Axis(LAYOUT, rows, (), False))  # type: ignore[arg-type]
+                axes = (*axes, Axis(LAYOUT, rows, (), False))
             slab = Slab(fixed, labels, axes, first)
             first += slab.size
             if slab.size:
@@ -245,7 +228,7 @@ class Space:
             cells[name] = (value, slab.labels[name])
         for axis, at in zip(slab.axes, position, strict=True):
             if axis.name == LAYOUT:
-                rows: Layouts = axis.values  # type: ignore[assignment]
+                rows: Layouts = axis.values
                 cells |= {name: (one, written(name, one)) for name, one in rows.values(at).items()}
             else:
                 cells[axis.name] = (axis.values[at], axis.labels[at])
@@ -256,8 +239,8 @@ def _place(axis: Axis, values: Mapping[str, Value | None]) -> int:
     """Where the value of a point is among those of an axis."""
     if axis.name != LAYOUT:
         return axis.values.index(values[axis.name])
-    rows: Layouts = axis.values  # type: ignore[assignment]
-    return rows.row(values)
+    rows: Layouts = axis.values
+    return int(rows.row(values))
 
 
 def _cut(slab: Slab, number: int, largest: int, first: int, stop: int) -> Iterator[Box]:

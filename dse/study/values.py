@@ -33,10 +33,10 @@ def read_axis(spec: AxisRow, cursor: Cursor, names: Names) -> Axis:
                 raise cursor.wrong(f"{spec.name} cannot be continuous", "list the bandwidths")
             return Axis(spec.name, (), (), True, *span, wire)
     elif spec.number is not None:
-        numbers = read_numbers(cursor, spec.number, continuous=spec.continuous)
-        if numbers.span is not None:
-            return Axis(spec.name, (), (), True, *numbers.span)
-        found = list(zip(numbers.values, numbers.labels, numbers.places, strict=True))
+        numbers, span = read_numbers(cursor, spec.number, continuous=spec.continuous)
+        if span is not None:
+            return Axis(spec.name, (), (), True, *span)
+        found = [*numbers]
     else:
         read = each(lambda place: read_value(spec, place, names), cursor.each())
         found = [(*value, place) for value, place in zip(read, cursor.each(), strict=True)]

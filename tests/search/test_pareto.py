@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.search import attainment, pareto
+from dse.search import pareto
 
 small = st.integers(0, 6).map(float)  # few values: many ties
 pairs = st.lists(st.tuples(small, small), min_size=1, max_size=60)
@@ -130,7 +130,7 @@ def test_the_bar_is_exact_where_it_is_reached(count: int, levels: int) -> None:
     asked[:, :50] = known[:, :50]
     below = (known[1] <= asked[1, :, None]) & (known[2] <= asked[2, :, None])
     exact = np.where(below, known[0], -np.inf).max(axis=1)
-    found = attainment.AttainmentSurface(*known)(*asked)
+    found = pareto.AttainmentSurface(*known)(*asked)
     reached = asked[0] >= exact
     assert 0 < np.count_nonzero(reached) < 400
     assert found[reached].tolist() == exact[reached].tolist()
