@@ -23,7 +23,7 @@ from dse.pricing.problem import Problem
 from dse.study import QUANTITIES, Value
 from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LINKS, MACHINES, axis_called
 from dse.study.definition import written
-from dse.study.set_option import check_name, value_of
+from dse.study.values import check_name, value_of
 from dse.yaml_source import yaml_text
 
 Column: TypeAlias = NDArray[Any]

@@ -23,7 +23,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.executors import LocalExecutor, RayExecutor
-from dse.search.executors.ray_lots import Lots
+from dse.search.executors.ray_executor import Lots
 from dse.search.tally import total
 
 WORKERS = (1, 2)

@@ -121,7 +121,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     """Print every term of one point: the baseline with some axes set otherwise."""
     from dse.pricing import load, requirements
     from dse.report.points import explained
-    from dse.study.set_option import OPTION, assigned
+    from dse.study.values import OPTION, assigned
 
     problem = load.load(study)
     values: dict[str, Value | None] = dict(problem.study.baseline.values)

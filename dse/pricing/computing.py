@@ -17,7 +17,7 @@ from dse.model.compute import Device
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.pricing import anchors, devices, throughput, uncertainty
-from dse.pricing.efficiency import compute_log_spread
+from dse.pricing.efficiency import log_spreads
 from dse.pricing.hardware import Machine
 from dse.pricing.step_errors import StepErrors
 from dse.study import PAI, Study
@@ -72,9 +72,9 @@ class ByShares:
     ) -> Array:
         """See :class:`Computing`."""
         del stack
-        names = [machine.accelerator.name for machine in machines]
-        spreads = _spreads(self.given, self.profiles, machines, precision)
-        return uncertainty.compute_factors(names, precision, spreads, draws)
+        chips = [machine.accelerator for machine in machines]
+        spreads = log_spreads(self.given.compute, self.profiles, chips, precision)
+        return uncertainty.compute_factors([one.name for one in chips], precision, spreads, draws)
 
     def known(self, machine: Machine, precision: str, stack: Stack) -> str:
         """See :class:`Computing`."""
@@ -112,7 +112,8 @@ class ByLaws:
     ) -> Array:
         """See :class:`Computing`."""
         kinds = self._kinds(machines, precision, stack)
-        spreads = _spreads(self.given, self.profiles, machines, precision)
+        chips = [machine.accelerator for machine in machines]
+        spreads = log_spreads(self.given.compute, self.profiles, chips, precision)
         return anchors.drawn_errors(self.corrections(), kinds, spreads, draws)
 
     def known(self, machine: Machine, precision: str, stack: Stack) -> str:
@@ -141,15 +142,6 @@ def by_law(
     """See :func:`.devices.by_law`, with the kernels of a stack."""
     kernels = catalog.computing().stacks[stack.name].kernels
     return devices.by_law(machines, precision, kernels, log_factors, profiles, given.memory)
-
-
-def _spreads(
-    given: Efficiency, profiles: Iterable[Profile], machines: Sequence[Machine], precision: str
-) -> list[float]:
-    return [
-        compute_log_spread(given.compute, profiles, machine.accelerator, precision)
-        for machine in machines
-    ]
 
 
 def losses(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:

@@ -80,9 +80,10 @@ def _filled(shape: tuple[int, int, int] | None, accelerator: Accelerator, precis
     return float(2 * m * k * n / product_s(m, n, k, np.ones(()), moved, ideal, False))
 
 
-def compute_log_spread(
-    given: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
-) -> float:
-    """How uncertain the measured share is; 0 where it is not measured."""
-    found = measured(profiles, accelerator, precision) if given is None else None
-    return found.log_spread if found else 0.0
+def log_spreads(
+    given: float | None, profiles: Iterable[Profile], chips: Iterable[Accelerator], precision: str
+) -> list[float]:
+    """How uncertain the share is that each reaches, (accelerators,); 0 where it is not measured."""
+    every = tuple(profiles)
+    found = [measured(every, chip, precision) if given is None else None for chip in chips]
+    return [one.log_spread if one else 0.0 for one in found]

@@ -27,7 +27,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
 from dse.search.executors import LocalExecutor, RayExecutor, opened
-from dse.search.executors.ray_lots import Begun, Lots, Nodes
+from dse.search.executors.ray_executor import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import fingerprint
 from dse.search.run import Outcome, run
@@ -173,7 +173,7 @@ def test_tasks_of_a_node_that_went_are_given_up_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("dse.search.executors.ray_lots.time.monotonic", lambda: now)
+    monkeypatch.setattr("dse.search.executors.ray_executor.time.monotonic", lambda: now)
     cluster = Cluster("a", "b")
     nodes = Nodes(cluster)
     assert (nodes.look(["t1", "t2"], 1.0), nodes.cpus) == ([], 8)

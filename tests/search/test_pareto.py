@@ -81,9 +81,7 @@ def test_only_what_a_rival_dominates_may_not_enter(
     known = [row[:width] for row in known]
     rival = made(list(np.array(known).T), np.arange(len(known)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            attainment, "LINES", lines
-        )  # so coarse a table that most is looked at one by one
+        patch.setattr(pareto, "LINES", lines)  # so coarse a table that most is looked at one by one
         found = pareto.may_enter(list(asked[:, :width].T), rival)
     for row, enters in zip(asked[:, :width].tolist(), found.tolist(), strict=True):
         assert enters == (tuple(row) in brute([*known, tuple(row)]))

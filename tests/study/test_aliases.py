@@ -12,7 +12,7 @@ from dse.errors import StudyError
 from dse.pricing.load import known_names
 from dse.spelling import same
 from dse.study import AXES, QUANTITIES, Study, read_study
-from dse.study.set_option import assigned
+from dse.study.values import assigned
 
 NAMED = """\
 study: named

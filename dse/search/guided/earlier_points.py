@@ -10,7 +10,7 @@ from dse.search.guided.points import Point, Points, size
 from dse.study import Value
 from dse.study.axes import AUTO_FORMAT, GRADIENT
 from dse.study.names import Names
-from dse.study.set_option import assigned
+from dse.study.values import assigned
 
 
 def mapped(
