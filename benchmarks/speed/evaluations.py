@@ -22,6 +22,7 @@ from dse.api import Study
 from dse.catalog import fabric
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
+from dse.search.run import labels_of
 
 QUESTION = Path(__file__).parent / "question.yaml"
 SECONDS, REPEATS = 1.0, 3
@@ -55,7 +56,8 @@ def question_of(problem: Problem) -> dict[str, Any]:
 def drawn(problem: Problem, count: int) -> list[Point]:
     """Points of the space by chance, as study.price takes them."""
     chance = random.Random(0)
-    return [problem.space.labels(chance.randrange(problem.space.size)) for _ in range(count)]
+    at = [chance.randrange(problem.space.size) for _ in range(count)]
+    return [labels_of(problem, problem.space.point(index)) for index in at]
 
 
 def scattered(problem: Problem, count: int) -> dict[str, Any]:

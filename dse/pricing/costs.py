@@ -216,7 +216,7 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
         sold=costs.sold,
         reference=partial(getattr, problem, "reference_samples_per_s")
         if compared
-        else lambda: math.nan,
+        else partial(float, math.nan),
         carbon_kg_per_kwh=hardware.number(problem.prices.carbon_kg_per_kwh.value),
         graded=points.grade,
         run=costs.goodput,

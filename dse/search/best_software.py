@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Mask
 from dse.model.money import WATT_PER_KILOWATT, Cost
 from dse.pricing import constraints, market
 from dse.pricing.costs import priced
@@ -52,7 +51,7 @@ def best_software(
         """The best of some points, and its position."""
         there = replace(priced(points), costed=lambda: cost, _known={})
         enough = np.asarray(points.bill.servers <= servers)
-        return _best(_ranked(there, problem.study, enough, shape))
+        return _best(there, problem.study, enough, shape)
 
     found, _ = judged(own, (1,))
     if found < key:
@@ -123,27 +122,21 @@ def _listed(axis: Axis, values: Iterable[Value | None]) -> Axis:
     return Axis(axis.name, found, tuple(written(axis.name, value) for value in found), False)
 
 
-def _ranked(
+def _best(
     priced: Evaluation, study: Study, enough: Mask, shape: tuple[int, ...]
-) -> tuple[NDArray[np.int64], Array]:
-    """Demands that points miss, a great many where they cannot train; what they are to gain."""
+) -> tuple[tuple[float, float], int]:
+    """(demands missed, gain with its sign turned) of the best point that can train, and its
+    position; (inf, inf) where none can."""
     fails = np.zeros(shape, dtype=np.int64)
-    never = np.iinfo(np.int64).max
-    able = np.array(np.broadcast_to(enough, shape))
+    gain = np.broadcast_to(priced[study.objectives[0].name], shape)
+    able = np.broadcast_to(enough, shape) & np.isfinite(gain)
     for name, mask in constraints.demands(priced, study):
         if name in _NEEDED:
             able &= mask
         else:
             fails += ~np.broadcast_to(mask, shape)
-    gain = np.broadcast_to(priced[study.objectives[0].name], shape)
-    return np.where(able & np.isfinite(gain), fails, never), gain
-
-
-def _best(ranked: tuple[NDArray[np.int64], Array]) -> tuple[tuple[float, float], int]:
-    """(demands missed, gain with its sign turned) of the best point, and its position."""
-    fails, gain = ranked
-    fewest = fails.min()
-    if fewest == np.iinfo(np.int64).max:
+    if not able.any():
         return (np.inf, np.inf), 0
-    at = int(np.argmax(np.where(fails == fewest, gain, -np.inf)))
+    fewest = fails[able].min()
+    at = int(np.argmax(np.where(able & (fails == fewest), gain, -np.inf)))
     return (float(fewest), -float(gain.flat[at])), at

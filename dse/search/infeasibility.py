@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from dse.errors import NoFeasiblePoint
+from dse.model.arrays import scalar
 from dse.pricing import constraints, memory_remedies
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -68,14 +69,10 @@ def _missed(evaluation: Evaluation, study: Study, demand: str, short: str) -> st
     if constraint is None or constraint.expression is None:
         return f"is rejected because {constraints.unmet(demand)}"
     names = sorted(constraint.expression.names)
-    reached = [QUANTITIES[name].text(_value(evaluation, name)) for name in names]
+    reached = [QUANTITIES[name].text(scalar(evaluation[name])) for name in names]
     said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]
     it_is = f"it is {reached[0]}" if len(names) == 1 else " and ".join(said)
     return f"misses '{demand}': {it_is}"
-
-
-def _value(evaluation: Evaluation, name: str) -> float:
-    return float(np.ravel(evaluation[name])[0])
 
 
 def reached(

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dse.study.axes import DATA, LAYOUT, LOOPED, TABLED
-from dse.study.definition import Axis, Condition, Value, written
+from dse.study.definition import Axis, Condition, Value
 
 
 @dataclass(frozen=True)
@@ -214,25 +214,16 @@ class Space:
 
     def point(self, index: int) -> dict[str, Value | None]:
         """The design point: axis -> value (``None`` where the axis does not apply)."""
-        return {name: value for name, (value, _) in self._cells(index).items()}
-
-    def labels(self, index: int) -> dict[str, str]:
-        """The design point as text, axis -> label ("" where the axis does not apply)."""
-        return {name: label for name, (_, label) in self._cells(index).items()}
-
-    def _cells(self, index: int) -> dict[str, tuple[Value | None, str]]:
         number, position = self.locate(index)
         slab = self.slabs[number]
-        cells: dict[str, tuple[Value | None, str]] = {}
-        for name, value in slab.fixed.items():
-            cells[name] = (value, slab.labels[name])
+        found = dict(slab.fixed)
         for axis, at in zip(slab.axes, position, strict=True):
             if axis.name == LAYOUT:
                 rows: Layouts = axis.values
-                cells |= {name: (one, written(name, one)) for name, one in rows.values(at).items()}
+                found |= rows.values(at)
             else:
-                cells[axis.name] = (axis.values[at], axis.labels[at])
-        return cells
+                found[axis.name] = axis.values[at]
+        return found
 
 
 def _place(axis: Axis, values: Mapping[str, Value | None]) -> int:

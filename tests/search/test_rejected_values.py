@@ -8,6 +8,7 @@ from pathlib import Path
 from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.search.rejected_values import AXES, rejected_values
+from dse.search.run import labels_of
 from tests.pricing import studies
 
 LIMITS = '"capital <= 200 kUSD", "global_batch <= 2048"'
@@ -23,7 +24,7 @@ def test_it_is_what_judging_the_points_one_by_one_finds(tmp_path: Path) -> None:
         evaluation = problem.point(problem.space.point(at))
         failed = [name for name, mask in constraints.demands(evaluation, problem.study)
                   if not mask.all()]  # fmt: skip
-        labels: Mapping[str, str] = problem.space.labels(at)
+        labels: Mapping[str, str] = labels_of(problem, problem.space.point(at))
         for key in ((axis, labels[axis]) for axis in AXES if axis in labels):
             points[key] = points.get(key, 0) + 1
             if not failed:

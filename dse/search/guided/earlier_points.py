@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dse.errors import StudyError
 from dse.pricing.gradient_format import summed_format
-from dse.search.guided.points import Point, Points, size
+from dse.search.guided.points import Point, Points
 from dse.study import Value
 from dse.study.axes import AUTO_FORMAT, GRADIENT
 from dse.study.names import Names
@@ -33,10 +33,10 @@ def _point(space: Points, config: Mapping[str, str], names: Names) -> Point | No
         if not text and axis.name in config:
             return None
         usual = space.study.baseline.values.get(axis.name)
-        if usual is None or not _has(space, axis.name, usual):
+        if usual is None or not axis.has(usual):
             usual = next(iter(space.levels[axis.name]), None)
         value = _value(space, axis.name, text, names) if text else usual
-        if value is None and axis.name == GRADIENT and _has(space, GRADIENT, AUTO_FORMAT):
+        if value is None and axis.name == GRADIENT and space.study.has(GRADIENT, AUTO_FORMAT):
             value = AUTO_FORMAT
         if value is None:
             return None
@@ -65,14 +65,4 @@ def _value(space: Points, name: str, text: str, names: Names) -> Value | None:
         value = assigned(space.study, f"{name}={text}", names)[1]
     except StudyError:
         return None
-    return value if _has(space, name, value) else None
-
-
-def _has(space: Points, name: str, value: Value) -> bool:
-    axis = space.study.axis(name)
-    if axis is None or not axis.continuous:
-        return value in space.levels[name]
-    assert axis.low is not None
-    assert axis.high is not None
-    number = not isinstance(value, str)
-    return number and axis.low <= size(value) <= axis.high
+    return value if space.study.has(name, value) else None

@@ -12,11 +12,10 @@ from dse.search.guided.acquisition import wanted
 from dse.search.guided.archive import Archive, Block
 from dse.search.guided.codes import Coded, Codes
 from dse.search.guided.ideal import Ideal
-from dse.search.guided.points import Point, Points, size
+from dse.search.guided.points import Point, Points
 from dse.search.guided.proposals import choose_sampler, propose
 from dse.search.guided.screen import Screen
 from dse.search.pareto import Front
-from dse.study import Axis, Value
 
 MOST_PROPOSALS = 3_000  # Optuna takes milliseconds for each
 FIRST = 0.05  # of the budget: points spread over the space, before anything is learned
@@ -91,7 +90,10 @@ class Guided:
         space = self.archive.space
         baseline = dict(self.problem.study.baseline.values)
         values = space.on_axes({name: baseline.get(name) for name in space.names})
-        known = [next(space.completions(values))] if _inside(space, values) else []
+        own = ((axis, values[axis.name]) for axis in space.axes)
+        # A baseline may have other values than the axes.
+        inside = all(value is not None and axis.has(value) for axis, value in own)
+        known = [next(space.completions(values))] if inside else []
         self.archive.price(known)
         count = int(FIRST * self.budget) - len(self.archive)
         if count <= 0:
@@ -136,19 +138,3 @@ def _sweep_rest(archive: Archive, budget: int) -> None:
     for first in range(0, size, SWEPT):
         found = [space.point(index) for index in range(first, min(first + SWEPT, size))]
         archive.price([tuple(values[name] for name in names) for values in found])
-
-
-def _inside(space: Points, values: dict[str, Value | None]) -> bool:
-    """Whether the values are values of the axes; a baseline may have others."""
-    return all(
-        _between(axis, values[axis.name])
-        if axis.continuous
-        else values[axis.name] in space.levels[axis.name]
-        for axis in space.axes
-    )
-
-
-def _between(axis: Axis, value: Value | None) -> bool:
-    assert axis.low is not None
-    assert axis.high is not None
-    return value is not None and axis.low <= size(value) <= axis.high
