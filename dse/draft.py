@@ -102,6 +102,7 @@ class Draft:
         path: of that, which need not be there. made_by: the command, for its first lines. Raises
         :class:`StudyError` with the options behind all that is wrong.
         """
+        from dse.catalog import usual_optimizer
         from dse.pricing.profiles_at_hand import training_rates, unasked
 
         seen, folder, machines = self._seen, str(path.parent), self._known
@@ -110,7 +111,8 @@ class Draft:
         communication, rates = unasked(seen), training_rates(seen)
         measured = {name for one in communication.values() for name in one.measured}
         sums = [name for name in SUMS if name in measured] or [*SUMS]
-        precision, optimizer = _precision(machines), _optimizer(seen)
+        usual = usual_optimizer(seen.workload)
+        precision, optimizer = _precision(machines), usual.text if usual else MOMENTUM
         laid_out = self._laid_out
         fits = dict.fromkeys(machines, 1) if laid_out else self._fitting(precision, optimizer)
         fitting = [batch for batch in fits.values() if batch]
@@ -401,14 +403,6 @@ def _precision(machines: Mapping[str, Machine]) -> str:
     """The shortest format for training that all of the accelerators have."""
     known = [set(row.accelerator.peak_flops_per_s) for row in machines.values()]
     return next((one for one in PRECISIONS if all(one in has for has in known)), PRECISIONS[-1])
-
-
-def _optimizer(problem: Problem) -> str:
-    """What such networks are usually trained with."""
-    from dse.catalog import usual_optimizer
-
-    usual = usual_optimizer(problem.workload)
-    return usual.text if usual else MOMENTUM
 
 
 def _doublings(low: int, high: int) -> list[int]:

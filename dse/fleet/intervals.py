@@ -77,16 +77,6 @@ class Drawn:
     jobs: Array
     both: Array
 
-    @property
-    def of_jobs(self) -> tuple[float, float]:
-        """The 90 % interval by the jobs alone."""
-        return ends(self.best, self.jobs)
-
-    @property
-    def of_both(self) -> tuple[float, float]:
-        """The 90 % interval by jobs and constants."""
-        return ends(self.best, self.both)
-
 
 def ends(best: float, draws: Array) -> tuple[float, float]:
     """The 90 % interval of draws, (draws,), stretched to the best estimate where they miss it."""
@@ -150,7 +140,8 @@ def parts(
             yield Part(Number(PORT, to, GAIN_PER_CNODE), gains.gains_per_cnode.astype(float), ones)
             more = gains.gains_throughput.astype(float)
             yield Part(Number(PORT, to, GAIN_THROUGHPUT), more, ones)
-            left = gains.gpu_hours_left
+            # Of its GPU-hours what each needs if it moves where it gains per cNode.
+            left = np.where(gains.gains_per_cnode, 1 / gains.per_cnode, 1.0)
         yield Part(Number(PORT, to, FLEET), hours, hours * left)
 
 
@@ -257,7 +248,7 @@ def intervals(
         spreads=dict(SPREADS),
         few_jobs=sum(group.size for group in groups) < FEW,
         numbers=tuple(
-            Band(*number, own.best, *own.of_both, *own.of_jobs)
+            Band(*number, own.best, *ends(own.best, own.both), *ends(own.best, own.jobs))
             for number, own in found.items()
             if moving or number.kind != PORT
         ),

@@ -52,11 +52,6 @@ class Move:
         """True of jobs that can move and train more samples per second."""
         return np.asarray((self.throughput > GAIN) & self.fits)
 
-    @property
-    def gpu_hours_left(self) -> Array:
-        """The part of its GPU-hours that each job needs if it moves where it gains per cNode."""
-        return np.where(self.gains_per_cnode, 1 / self.per_cnode, 1.0)
-
 
 def move(
     group: Group,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,21 +197,6 @@ class StudyFacts(ABC):
     def buys_new(self) -> bool:
         """Whether only what is sold new may be recommended: see :mod:`.market`."""
         return market.buys_new(self.study, self.prices)
-
-    def supposing(
-        self,
-        workload: catalog.Workload,
-        scale: tuple[Scale, Scale],
-        computing: Computing,
-        draws: int,
-    ) -> Self:
-        """The same of another workload, priced once per draw, with other computing."""
-        terms, spread = scale
-        found = replace(
-            self, workload=workload, scale=terms, scale_spread=spread, draws=True, draw_count=draws
-        )
-        found.__dict__["computing"] = computing
-        return found
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result shared by several boxes; ``key`` None is not remembered."""

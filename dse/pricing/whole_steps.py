@@ -99,34 +99,34 @@ class WholeSteps:
     ) -> tuple[tuple[str, ...], float]:
         """The names of these errors, and the standard deviation of the logarithm of the step by all
         that is neither they nor computing."""
-        return self.problem.remember(  # type: ignore[no-any-return]
-            ("unsure of", rate, workload.name, log_factor),
-            lambda: self._unsure_of(rate, workload, log_factor),
-        )
 
-    def _unsure_of(
-        self, rate: Throughput, workload: Workload, log_factor: float
-    ) -> tuple[tuple[str, ...], float]:
-        drawn, taken = set[str](), StepErrors()
-        with varied(Variation(asked=drawn)):
-            self._step_s(rate, workload, np.full(1, log_factor), taken)
-        others = drawn.difference(name for name, _ in taken.asked)
-        with varied(Variation(alone=frozenset(others))):
-            seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), StepErrors())
-        names = sorted(told_apart(*asked) for asked in taken.asked)
-        return tuple(names), float(np.std(np.log(seconds)))
+        def unsure() -> tuple[tuple[str, ...], float]:
+            drawn, taken = set[str](), StepErrors()
+            with varied(Variation(asked=drawn)):
+                self._step_s(rate, workload, np.full(1, log_factor), taken)
+            others = drawn.difference(name for name, _ in taken.asked)
+            with varied(Variation(alone=frozenset(others))):
+                seconds = self._step_s(rate, workload, np.full(DRAWS, log_factor), StepErrors())
+            names = sorted(told_apart(*asked) for asked in taken.asked)
+            return tuple(names), float(np.std(np.log(seconds)))
+
+        key = ("unsure of", rate, workload.name, log_factor)
+        return self.problem.remember(key, unsure)  # type: ignore[no-any-return]
 
     def _step_s(
         self, rate: Throughput, workload: Workload, log_factors: Array, taken: StepErrors
     ) -> Array:
         """(log factors,)."""
         of, count = self.problem, len(log_factors)
-        scale = of.scale, of.scale_spread
+        terms, spread = of.scale, of.scale_spread
         if workload.varying_length != of.workload.varying_length:
-            scale = losses(of.study, workload)
+            terms, spread = losses(of.study, workload)
+        supposed = replace(
+            of, workload=workload, scale=terms, scale_spread=spread, draws=True, draw_count=count
+        )
         profiles = tuple(of.profiles.values())
         computing = Supposed(of.study.efficiency, profiles, log_factors, taken)
-        supposed = of.supposing(workload, scale, computing, count)
+        supposed.__dict__["computing"] = computing
         step_s = supposed.points_at(throughput.configuration(rate)).step_time().step_s
         return np.broadcast_to(step_s, (count, 1))[:, 0]
 

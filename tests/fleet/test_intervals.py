@@ -111,7 +111,7 @@ def test_they_hold_the_truth_of_a_whole_fleet_nine_times_in_ten(study: FleetStud
         true = truth(study, whole, hardware, factors)
         seen = numbers(study, sample_of(whole, SEEN, random), hardware)
         for number, own in seen.items():
-            low, high = own.of_both
+            low, high = ends(own.best, own.both)
             inside.setdefault(number, []).append(low <= true[number] <= high)
     held = {number: np.mean(values) for number, values in inside.items()}
     assert len(held) > 15
@@ -128,7 +128,7 @@ def test_those_by_the_jobs_alone_hold_a_fleet_whose_constants_are_known(study: F
     inside = []
     for _ in range(TRUTHS):
         for number, own in numbers(study, sample_of(whole, SEEN, random), hardware).items():
-            low, high = own.of_jobs
+            low, high = ends(own.best, own.jobs)
             inside.append(low <= true[number] <= high)
     assert 0.83 <= np.mean(inside) <= 0.98
 
@@ -160,8 +160,10 @@ def test_many_jobs_narrow_what_is_seen_and_not_the_constants() -> None:
         for few in (replace(study, jobs=500), replace(study, jobs=50_000))
         for population in (load_population(few),)
     )
-    assert np.ptp(narrow.of_jobs) < 0.2 * np.ptp(wide.of_jobs)
-    assert np.ptp(narrow.of_both) == pytest.approx(np.ptp(wide.of_both), rel=0.3)
+    assert np.ptp(ends(narrow.best, narrow.jobs)) < 0.2 * np.ptp(ends(wide.best, wide.jobs))
+    assert np.ptp(ends(narrow.best, narrow.both)) == pytest.approx(
+        np.ptp(ends(wide.best, wide.both)), rel=0.3
+    )
 
 
 def test_a_given_price_is_certain_and_a_network_of_the_catalogue_is_not(
