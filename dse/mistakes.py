@@ -46,11 +46,6 @@ class Mistakes:
         self._found: list[StudyError] = []
         self._unread = False
 
-    @property
-    def any(self) -> bool:
-        """Whether there is one."""
-        return bool(self._found)
-
     def note(self, mistake: StudyError) -> None:
         """Keep a mistake, and go on."""
         self._found.extend(mistake.mistakes)
