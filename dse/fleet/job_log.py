@@ -74,6 +74,7 @@ def read_job_log(path: Path, columns: Mapping[str, str]) -> JobLog:
     Raises :class:`~dse.errors.StudyError` with the place of what is wrong.
     """
     text = read_text(path)
+    traces.refuse_others(str(path), text)
     if text.lstrip()[0] in "[{":
         table = json_table(str(path), text)
     else:

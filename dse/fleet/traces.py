@@ -1,4 +1,4 @@
-"""Schedulers' logs that are read as they are, a row each."""
+"""Schedulers' logs that are read as they are, a row each, and logs that are only recognised."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dse.errors import StudyError
 from dse.spelling import meant
 from dse.text_table import Table
 
@@ -66,12 +67,33 @@ TRACES = (
     Trace("table", {tells: tells for tells in TOLD if tells != "task"} | {"nodes": _NODES}),
 )  # fmt: skip
 OWN = TRACES[-1]
+# How texts of other formats begin.
+_OTHERS = {
+    "what sacct of Slurm prints for people": r"JobID +\w+ ",
+    "the JSON of Kubernetes": r'\{\s*"(apiVersion|kind|items)"',
+    "the YAML of Kubernetes": r"(apiVersion|kind|items):",
+    "what qacct of Grid Engine prints": r"={5,}\s|qname\s",
+    "the accounting log of PBS": r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Z];",
+    "the accounting log of LSF": r'"JOB_[A-Z]+"\s|Job <\d+>',
+    "what scontrol of Slurm prints": r"JobId=\d+ ",
+    "what squeue of Slurm prints": r"\s*JOBID\s+PARTITION\b",
+    "what bjobs of LSF prints": r"JOBID\s+USER\s+STAT\b",
+    "what qstat of PBS prints": r"Job id\s+Name\s|job-ID\s+prior\b",
+    "what condor_history of HTCondor prints": r"\s*ID\s+OWNER\s+SUBMITTED\b",
+}
 REMEDY = "give sacct --parsable2 or --json, or CSV whose columns the study names"
 
 
 def plain(name: str) -> str:
     """The name of a column without capitals, blanks and marks."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def refuse_others(path: str, text: str) -> None:
+    """Raise :class:`~dse.errors.StudyError` for a log that is recognised but not read."""
+    for title, beginning in _OTHERS.items():
+        if re.match(beginning, text.lstrip("\ufeff\n")):
+            raise StudyError(path, 1, 1, f"is {title}, which is not read", REMEDY)
 
 
 def without_header(first: Sequence[str]) -> Sequence[str]:

@@ -50,7 +50,7 @@ def test_a_log_is_read_and_a_log_of_another_kind_is_one_line(tmp_path: Path) -> 
     assert "3 jobs that held 41 GPUs, for 3,394.0 GPU-hours" in done.stdout
     (tmp_path / "log.txt").write_text("JobId=101 JobName=x\n")
     said = refused(dse("fleet", "study.yaml", cwd=tmp_path))
-    assert said.startswith("log.txt:1:1: no column tells the GPUs of a job")
+    assert said.startswith("log.txt:1:1: is what scontrol of Slurm prints, which is not read")
 
 
 @pytest.mark.parametrize("changed", ["jobs.csv", "prices.yaml"])

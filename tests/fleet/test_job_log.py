@@ -131,9 +131,11 @@ def test_dates_without_a_zone_are_one_length_wherever_they_are_read(
     [
         ("", "", "the file is empty"),
         ("# only this\n", "", "only remarks"),
-        ("JobID  JobName  NNodes  State\n", ":1:1", "or give sacct --parsable2 or --json"),
-        ('{"apiVersion": "v1", "items": []}', "", "neither of sacct --json nor of Philly's"),
-        ("JobId=101 JobName=x\n", ":1:1", "no column tells the GPUs of a job"),
+        ("JobID  JobName  NNodes  State\n", ":1:1", "sacct of Slurm prints for people, which is "
+         "not read; give sacct --parsable2"),
+        ('{"apiVersion": "v1", "items": []}', ":1:1", "is the JSON of Kubernetes, which is not"),
+        ("JobId=101 JobName=x\n", ":1:1", "is what scontrol of Slurm prints, which is not read"),
+        ("05/01/2026 10:00:00;E;1.pbs;user=a\n", ":1:1", "is the accounting log of PBS"),
         ("JobID|State\n1|x\n", ":1:1", "no column tells the GPUs of a job"),
         ("gpus,hours\n8\n", ":2:1", "1 values where the header has 2 columns"),
         ("gpus,hours\n8,many\n", ":2:3", "hours: 'many' is not a number, nor [days-]hours:"),
