@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dse.calibration import Profile
 from dse.calibration.fitting.layouts import adjusted
-from dse.catalog.stacks import LayoutStack, layout_stacks
+from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike, Mask, distinct
 from dse.model.memory import Ledger
@@ -28,7 +28,6 @@ from dse.pricing import devices
 from dse.pricing.coordinates import coded
 from dse.pricing.draws import normal
 from dse.pricing.layout_rates import REACH, Hardware, Spread
-from dse.pricing.layout_tables import software
 from dse.pricing.placed import Placed
 from dse.pricing.points import OF_SUMMING
 from dse.pricing.tiers import tiers
@@ -160,7 +159,7 @@ class LaidOut(Placed):
         def of(axis: str) -> Array:
             return self._flat(self.degree(axis))
 
-        usual = software(self.stack.name)
+        usual = self._software
         split = str(self.fixed.get("sequence_parallel") or usual.sequence_parallel).lower()
         tensor = of("tensor_parallel")
         mesh = Mesh(
@@ -168,7 +167,7 @@ class LaidOut(Placed):
             self._flat(self.data_parallel), of("expert_parallel"), of("expert_tensor_parallel"),
             np.ones(tensor.shape),
         )  # fmt: skip
-        zero = self._flat(self.word("zero", usual.zero)).astype(np.float64)
+        zero = self._flat(self.word("zero", ZERO[usual.zero])).astype(np.float64)
         return Layouts(
             mesh,
             self._flat(self.numbers(BATCH, 1.0)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,16 +59,11 @@ class LaidOutPoints(Protocol):
     def placement(self) -> Placement: ...
 
 
-class Placing(Protocol):
-    """What places layouts, see :class:`.problem.Problem`."""
-
-    @property
-    def profiles(self) -> Mapping[str, Profile]: ...
-    def unseen(
-        self, workload: Workload, points: Sequence[Mapping[str, Value | None]]
-    ) -> Iterator[tuple[NDArray[np.int64], LaidOutPoints]]:
-        """Layouts of a workload as they are before any rate of the user's is seen."""
-        ...
+# Layouts of a workload as they are before any rate of the user's is seen, and which they are.
+Unseen: TypeAlias = Callable[
+    [Workload, Sequence[Mapping[str, Value | None]]],
+    Iterator[tuple[NDArray[np.int64], LaidOutPoints]],
+]
 
 
 class Spread(NamedTuple):
@@ -119,14 +114,15 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnRates:
-    """All that a problem's profiles have, by what they are of."""
+    """All that profiles have, by what they are of."""
 
-    problem: Placing
+    profiles: Sequence[Profile]
+    unseen: Unseen
 
     @cached_property
     def rates(self) -> tuple[LayoutRate, ...]:
         """Each once."""
-        every = (rate for one in self.problem.profiles.values() for rate in one.layouts)
+        every = (rate for one in self.profiles for rate in one.layouts)
         return tuple(dict.fromkeys(every))
 
     @cached_property
@@ -168,7 +164,7 @@ class OwnRates:
         if rate.rate_of == "mfu" and rate.rate > 1:
             return "mfu", f"mfu: {rate.rate:g} is above the peak", "write a share, such as 0.4"
         try:
-            ((_, placed),) = self.problem.unseen(workload, [configuration(rate)])
+            ((_, placed),) = self.unseen(workload, [configuration(rate)])
             rules = placed.placement.rules
         except DseError as cause:
             return "workload", f"it cannot be priced: {cause}", "write another"
@@ -189,7 +185,7 @@ class OwnRates:
             of[rate.workload].append(row)
         for name, rows in of.items():
             points = [configuration(rates[row]) for row in rows]
-            for at, placed in self.problem.unseen(catalog.named_workload(name), points):
+            for at, placed in self.unseen(catalog.named_workload(name), points):
                 yield np.array(rows)[at], placed
 
     def _told(self, rows: Sequence[Measured]) -> Told:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.catalog import Workload
-from dse.catalog.stacks import LayoutStack, layout_stacks
+from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.errors import StudyError
 from dse.model.parallel import enumeration
 from dse.model.parallel.enumeration import Choices, Table
@@ -24,7 +24,15 @@ from dse.model.parallel.shape import Transformer
 from dse.pricing import shapes
 from dse.pricing.coordinates import Coordinate
 from dse.study import Study, Value
-from dse.study.axes import ACCUMULATION, AXES, BATCH, GLOBAL_BATCH, TABLED, WHOLE_STACKS
+from dse.study.axes import (
+    ACCUMULATION,
+    AXES,
+    BATCH,
+    GLOBAL_BATCH,
+    LAYOUT_STACKS,
+    TABLED,
+    WHOLE_STACKS,
+)
 
 # Axis -> column of a table of layouts.
 COLUMNS: Mapping[str, str] = {
@@ -59,32 +67,14 @@ EFFECTIVE: Mapping[str, tuple[str, ...]] = {
 KEPT_TABLES = 8  # the latest of a study, of tens of megabytes each
 
 
-@dataclass(frozen=True)
-class Software:
-    """What a stack of software does with layouts, and refuses.
-
-    zero, schedule, sequence_parallel: as usual. The others: see :class:`.enumeration.Choices`.
-    """
-
-    zero: str = "0"
-    schedule: str = "1f1b"
-    sequence_parallel: bool = False
-    most_sharded: int = 4
-    most_zero: int = 4
-    fills: bool = False
-    fused_attention: bool = True
-    even_parts: bool = False
-
-
-def software(stack: str) -> Software:
-    """Of a stack by its name; of one under which every accelerator has the whole model nothing."""
-    if stack in WHOLE_STACKS:
-        return Software()
-    found: LayoutStack = layout_stacks()[stack]
-    return Software(
-        str(found.zero), found.schedule, found.sequence_parallel, found.most_sharded,
-        found.most_zero, found.fills, found.fused_attention, found.rule == EVEN,
-    )  # fmt: skip
+def software(stack: str) -> LayoutStack:
+    """Of a stack by its name; one under which every accelerator has the whole model refuses
+    nothing."""
+    found = layout_stacks()
+    if stack not in WHOLE_STACKS:
+        return found[stack]
+    return replace(found[LAYOUT_STACKS[0]], zero=0, sequence_parallel=False, rule="",
+                   most_sharded=len(ZERO) - 1, most_zero=len(ZERO) - 1)  # fmt: skip
 
 
 class LayoutTable:
@@ -256,7 +246,7 @@ class Tables:
             exchange=codes("context_exchange", "ring"),
             expert=codes("expert_parallel", 1),
             expert_tensor=codes("expert_tensor_parallel", 1),
-            zero=codes("zero", usual.zero),
+            zero=codes("zero", ZERO[usual.zero]),
             micro_batch=codes(BATCH, 1),
             global_batch=self.sequences(batches, tokens),
             passes=passes,
@@ -266,7 +256,7 @@ class Tables:
             most_sharded=usual.most_sharded,
             most_zero=usual.most_zero,
             fused_attention=usual.fused_attention,
-            even_parts=usual.even_parts,
+            even_parts=usual.rule == EVEN,
             node=self.node,
             whole=self.tokens if stack in WHOLE_STACKS else 0,
         )
@@ -296,7 +286,7 @@ class Tables:
         contexts = {str(v) for v in self.study.values("context_exchange")} or {"ring"}
         context = contexts if several("context_parallel") else set()
         tensor = several("tensor_parallel") and any(one.sequence_parallel for one in usual)
-        sharded = {str(v) for v in self.study.values("zero")} or {one.zero for one in usual}
+        sharded = {str(v) for v in self.study.values("zero")} or {ZERO[one.zero] for one in usual}
         found = {
             "all_gather": tensor or sharded != {"0"} or "all-gather" in context,
             "reduce_scatter": tensor or sharded != {"0"},

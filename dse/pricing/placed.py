@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.catalog.stacks import ZERO
 from dse.model.arrays import Array, Mask
 from dse.model.parallel.enumeration import judged
 from dse.pricing import hardware
@@ -121,7 +122,8 @@ class Placed(Points):
         if self.tabled:
             return {}
         name, shape = str(self.fixed["stack"]), self.rows_shape
-        usual = {"schedule": self.problem.tables.usual_schedule(name), "zero": software(name).zero}
+        usual = {"zero": ZERO[software(name).zero]}
+        usual["schedule"] = self.problem.tables.usual_schedule(name)
         columns = {
             column: self.word(axis, usual.get(axis)) if axis in WORDS else self.degree(axis)
             for axis, column in COLUMNS.items()

@@ -49,12 +49,12 @@ class Problem(StudyFacts):
     @cached_property
     def own_layouts(self) -> OwnRates:
         """The rates of layouts in its profiles."""
-        return OwnRates(self)
+        return OwnRates((*self.profiles.values(),), self.unseen)
 
     def unseen(
         self, workload: catalog.Workload, points: Sequence[Mapping[str, Value | None]]
     ) -> Iterator[tuple[NDArray[np.int64], LaidOut]]:
-        """See :class:`.layout_rates.Placing`."""
+        """See :data:`.layout_rates.Unseen`."""
         profiles = {name: replace(one, layouts=()) for name, one in self.profiles.items()}
         alone = replace(self, workload=workload, profiles=profiles, draws=False)
         for where, placed in alone.scattered_points(columns_of(points)):
