@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration import Profile
+from dse.calibration.evidence import Grade
 from dse.calibration.fitting.layouts import adjusted
 from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.model import compute
@@ -19,25 +20,30 @@ from dse.model.arrays import Array, ArrayLike, Mask, distinct
 from dse.model.memory import Ledger
 from dse.model.parallel.layouts import SELECTIVE, Layouts
 from dse.model.parallel.memory import PARTS, Kept, States, bytes_by_stage, heaviest_bytes
-from dse.model.parallel.mesh import Mesh
+from dse.model.parallel.mesh import Group, Mesh
 from dse.model.parallel.schedules import SCHEDULES, Stage, in_order
 from dse.model.parallel.step import ParallelStep, Runtime, Step
 from dse.model.stack import Footprint, Stack
 from dse.model.terms import Terms
 from dse.pricing import devices
-from dse.pricing.coordinates import coded
+from dse.pricing.coordinates import Coordinate, coded
+from dse.pricing.data_group import USUAL, DataGroup
 from dse.pricing.draws import normal
 from dse.pricing.layout_rates import REACH, Hardware, Spread
 from dse.pricing.placed import Placed
-from dse.pricing.points import OF_SUMMING
-from dse.pricing.tiers import tiers
+from dse.pricing.points import BUCKET, OF_SUMMING, Points
+from dse.pricing.tiers import KnownTiers, tiers
+from dse.spelling import enumerated
 from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MACHINES
 from dse.study.definition import IGNORED
 
 ALLOCATOR = 0.05  # of what is allocated: reserved beside it, 16 runs on B200 (SimuMax)
 CONTEXT_BYTES = 1e9  # of the driver and libraries, 0.3 to 1.5 GB
 # Axes that decide machines and links, so that points that agree on them have one model.
-OF_HARDWARE = (*MACHINES, "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node")
+OF_HARDWARE = (
+    *MACHINES, "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node",
+    "oversubscription", *sorted(OF_SUMMING - {BUCKET}),
+)  # fmt: skip
 T = TypeVar("T")
 Place: TypeAlias = tuple[Any, ...]  # where a point lies on the axes of hardware
 
@@ -103,7 +109,9 @@ class LaidOut(Placed):
             "expert_tensor_parallel": 1 + has_experts,
         }  # fmt: skip
         found = {name for name, degree in idle.items() if np.max(degree) <= 1}
-        found |= {"aggregation", "overlap", *OF_SUMMING, *super().immaterial()}
+        found |= {"overlap", *super().immaterial()}
+        if not any(np.any(self._summed(place, at)[2]) for place, _, at in self._by_place):
+            found |= {"aggregation", *OF_SUMMING}
         if self.at(GLOBAL_BATCH) is not None:
             found.add(ACCUMULATION)  # follows
         if self._software.fused_attention and np.all(self._layouts.recompute == SELECTIVE):
@@ -112,7 +120,49 @@ class LaidOut(Placed):
 
     def why_outside(self) -> list[str]:
         """See :class:`.points.Points`."""
-        return ["no profile of this study has measured the exchanges of layouts"]
+        ((place, _, at),) = self._by_place
+        (group, whole, summed), data = self._summed(place, at), self._data_group(place)
+        tiers = self._tiers(place)
+        untold = [name for name, where in tiers.untold(at, summed).items() if np.any(where)]
+        what = enumerated(untold) if tiers.measured else "the exchanges of layouts"
+        found = [f"no profile of this study has measured {what}"] * bool(untold)
+        return found + data.why_outside(group, whole) if data and np.any(summed) else found
+
+    def grade(self) -> NDArray[np.int64]:
+        """See :class:`.points.Points`: of the exchange that is known least."""
+
+        def of(place: Place, at: Layouts) -> Array:
+            (group, whole, summed), data = self._summed(place, at), self._data_group(place)
+            known = data.grade(group, whole) * summed if data else np.zeros(whole.shape)
+            untold = self._tiers(place).untold(at, summed).values()
+            return np.where(np.any([*untold], axis=0), Grade.CATALOGUE, known)
+
+        return np.asarray(self._read(of, 1, Grade.CATALOGUE)[0], dtype=np.int64)
+
+    def _data_group(self, place: Place) -> DataGroup | None:
+        """Sums on one kind of hardware; None of an aggregation that no study named and nobody
+        measured."""
+        if self.summing.name == USUAL and not self.summing.evidence.profiles:
+            return None
+        here = {name: Coordinate(found.values, np.array([int(self._here(found.at, place))]))
+                for name, found in self.coordinates.items() if name in OF_HARDWARE}  # fmt: skip
+        return DataGroup(Points(self.problem, self.fixed, here, 1))
+
+    def _summed(self, place: Place, at: Layouts) -> tuple[Group, Array, Mask]:
+        """Groups that sum the same gradients, their bytes, and whether the study's aggregation says
+        how long that takes."""
+        _, group = at.mesh.gradients.split(at.shards)
+        params, width = self.problem.tables.model.params * self.trained, at.mesh.tensor * at.shards
+        whole, data = params * self.precision.gradient_bytes / width, self._data_group(place)
+        seconds = data.seconds(group, whole) if data else np.full(whole.shape, np.nan)
+        return group, whole, (group.ranks > 1) & ~np.isnan(seconds)
+
+    @property
+    def _by_place(self) -> list[tuple[Place, NDArray[np.intp], Layouts]]:
+        """Points on every kind of hardware under every schedule: which, and their layouts."""
+        kinds = zip(self._nodes, self._hardware, strict=True)
+        return [(place, rows[own], at)
+                for node, (place, rows) in kinds for own, at in self._on(node, rows)]  # fmt: skip
 
     @property
     def host_decides(self) -> Mask:
@@ -212,10 +262,13 @@ class LaidOut(Placed):
             values[tuple(at if n > 1 else 0 for at, n in zip(place, values.shape, strict=True))]
         )
 
-    def _model(self, place: Place) -> ParallelStep:
-        """Of one kind of hardware."""
-        machine = int(self._here(self.coordinates[self.machine_axis].at, place))
-        chip = self.machines[machine].accelerator
+    def _machine(self, place: Place) -> int:
+        """Which of the machines one kind of hardware has."""
+        return int(self._here(self.coordinates[self.machine_axis].at, place))
+
+    def _tiers(self, place: Place) -> KnownTiers:
+        """Links of one kind of hardware."""
+        chip = self.machines[self._machine(place)].accelerator
         inside = self._here(self.inside.bytes_per_s, place) / self.inside_efficiency
         card = self._here(self.across.bytes_per_s, place) / self.across_efficiency
         tray = self._here(self.gpus_per_node, place)
@@ -224,12 +277,18 @@ class LaidOut(Placed):
         axis, names = self.network_names
         network = names[int(self._here(self.coordinates[axis].at, place))]
         known = tiers(inside, cards, self._profiles(network), str(chip.generation), network)
+        placed = replace(known.tiers, rails=cards / card, trays=trays, tray=tray)
+        return replace(known, tiers=placed)
+
+    def _model(self, place: Place) -> ParallelStep:
+        """Of one kind of hardware."""
+        machine, data = self._machine(place), self._data_group(place)
+        chip = self.machines[machine].accelerator
         device, wide = (rows.take(np.array(machine)) for rows in (self._rows, self._wide_rows))
         model = ParallelStep(
-            self.problem.tables.model, device, self.precision,
-            replace(known.tiers, rails=cards / card, trays=trays, tray=tray),
+            self.problem.tables.model, device, self.precision, self._tiers(place).tiers,
             replace(runtime(self._software.name), gradient_bytes=self.precision.gradient_bytes),
-            wide, self.trained,
+            wide, self.trained, data.seconds if data else None,
         )  # fmt: skip
         told = self.problem.own_layouts.of(self._software.name, str(chip.generation))
         return adjusted(model, told.factors) if told else model
@@ -237,11 +296,7 @@ class LaidOut(Placed):
     @property
     def hardware(self) -> list[Hardware]:
         """Points that lie anywhere, by what they run on and their schedules."""
-        return [
-            Hardware(rows[at], self._model(place), layouts)
-            for node, (place, rows) in zip(self._nodes, self._hardware, strict=True)
-            for at, layouts in self._on(node, rows)
-        ]
+        return [Hardware(which, self._model(place), at) for place, which, at in self._by_place]
 
     def _profiles(self, network: str) -> list[Profile]:
         """Those of the study that measured exchanges, and not on other networks alone."""
@@ -288,6 +343,17 @@ class LaidOut(Placed):
                            for p, m in zip(place, fixed, strict=True))  # fmt: skip
                 out[(slice(None), *at)] = values.reshape(n, *self.rows_shape)
         return out
+
+    def _read(self, each: Callable[[Place, Layouts], Array], n: int, blank: float) -> Array:
+        """Values of all points, (n, *S), of those of layouts on each kind of hardware."""
+
+        def of(node: float, place: Place, rows: NDArray[np.intp]) -> Array:
+            out = np.full((n, len(rows)), blank)
+            for own, at in self._on(node, rows):
+                out[:, own] = each(place, at)
+            return out
+
+        return self._spread(of, n)
 
     @cached_property
     def _all_parts(self) -> Array:
@@ -351,9 +417,8 @@ class LaidOut(Placed):
     @property
     def single(self) -> tuple[ParallelStep, Layouts]:
         """The model of a single point, and its layout."""
-        ((place, rows),) = self._hardware
-        ((_, layouts),) = self._on(self._nodes[0], rows)
-        return self._model(place), layouts
+        ((_, model, layouts),) = self.hardware
+        return model, layouts
 
     def step_time(self) -> Terms:
         """See :class:`.points.Points`."""
@@ -402,9 +467,20 @@ class LaidOut(Placed):
         ], axis=-1)[:, machines.at]  # fmt: skip
         computing = np.exp(spread.computing * own)
 
+        def off(place: Place, at: Layouts) -> Array:
+            (group, whole, summed), data = self._summed(place, at), self._data_group(place)
+            if data is None:
+                return np.full(whole.shape, np.nan)
+            taken = np.where(summed & (at.zero == 0), data.seconds(group, whole), np.nan)
+            return np.asarray(data.priced_s(group, whole) / taken)
+
         def factor(term: str) -> Array:
             drawn = normal(f"layouts: {term} of {self._software.name}", count)
-            return np.asarray(np.exp(spread.exchange * drawn.reshape((-1,) + (1,) * self.rank)))
+            usual = np.asarray(np.exp(spread.exchange * drawn.reshape((-1,) + (1,) * self.rank)))
+            if term != "data" or not any(self._data_group(place) for place, _ in self._hardware):
+                return usual
+            known = self._read(off, count, np.nan)  # as wide as evidence says, where there is any
+            return np.where(np.isnan(known), usual, known)
 
         return steps.taking(computing, factor)
 

@@ -213,7 +213,7 @@ class Problem(StudyFacts):
         self, columns: Mapping[str, Coordinate]
     ) -> Iterator[tuple[NDArray[np.int64], Points]]:
         """Points that lie anywhere, before they are priced: see :func:`.scattering.scattered`."""
-        apart = self.draws or BUCKET in self._decisive_names
+        apart = self.draws or self.study.laid_out or BUCKET in self._decisive_names
         return scattered(self, columns, self.looped_names, apart)
 
     @cached_property

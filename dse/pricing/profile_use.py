@@ -109,7 +109,7 @@ def _of_computing(problem: Problem, profile: Profile) -> bool:
         machine.accelerator.name for machine in hardware.machines_of(problem.study, problem.prices)
     }
     timed = any(same_device(part.device, name) for part in profile.compute for name in devices)
-    laid_out = problem.study.laid_out and bool(profile.layouts)
+    laid_out = problem.study.laid_out and bool(profile.layouts or profile.exchanges)
     return (
         laid_out
         or timed

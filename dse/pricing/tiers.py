@@ -9,13 +9,18 @@ import numpy as np
 
 from dse.calibration.profile import ALLREDUCE, ALLTOALL, HALVES, SEND, ExchangeFit, Profile
 from dse.catalog.exchanges import OTHER, exchanges
-from dse.model.arrays import ArrayLike
+from dse.model.arrays import ArrayLike, Mask
 from dse.model.parallel.exchanges import Tiers
+from dse.model.parallel.layouts import ALL_GATHER, ALL_TO_ALL, RING, Layouts
 
 # Share of Tiers -> the operations that tell it; the first ones' call and hop stand for all.
 OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "halves": HALVES, "all_reduce": (ALLREDUCE,), "exchange": (ALLTOALL,), "sends": (SEND,),
 }  # fmt: skip
+
+
+TITLES = {"halves": "all-gather and reduce-scatter", "all_reduce": "all-reduce",
+          "exchange": "all-to-all", "sends": "sends"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,24 @@ class KnownTiers:
     tiers: Tiers
     log_spread: Mapping[str, float]
     measured: frozenset[str]
+
+    def untold(self, at: Layouts, summed: Mask) -> Mapping[str, Mask]:
+        """Layouts that exchange what no profile tells, by what that is called. summed: those whose
+        gradients are summed in another way."""
+        mesh, split, exchange = at.mesh, at.sequence_parallel, np.asarray(at.exchange)
+        (shared, copies), every = mesh.gradients.split(at.shards), np.ones((), dtype=bool)
+        found: dict[str, Mask] = {}
+        for name, group, where in (
+            ("halves", mesh.tensors, split), ("all_reduce", mesh.tensors, ~split),
+            ("sends", mesh.contexts, exchange == RING), ("sends", mesh.stages, every),
+            ("exchange", mesh.contexts, exchange == ALL_TO_ALL), ("exchange", mesh.experts, every),
+            ("halves", mesh.contexts, exchange == ALL_GATHER), ("halves", shared, every),
+            ("all_reduce", copies, ~summed),
+        ):  # fmt: skip
+            inside, across = (tier not in self.measured for tier in (name, f"{name}_across"))
+            new = where & ((inside & (group.inside > 1)) | (across & (group.nodes > 1)))
+            found[TITLES[name]] = found.get(TITLES[name], ~every) | new
+        return found
 
 
 def tiers(

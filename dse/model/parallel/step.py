@@ -19,6 +19,7 @@ from dse.model.parallel.layouts import (
     Layouts,
 )
 from dse.model.parallel.memory import StageParams, block_params, stage_params
+from dse.model.parallel.mesh import Group
 from dse.model.parallel.schedules import SCHEDULES, Stages, Times, in_order, of_kinds
 from dse.model.parallel.shape import Block, Transformer
 from dse.model.parallel.sharding import Passes, Product, attention_backward, layer, products_s
@@ -131,7 +132,9 @@ class ParallelStep:
     ``step = pipeline + data communication not hidden + update``; the pipeline is the schedule's, of
     stages that take ``layers max(device, host) + head + loss + sends``. The longest stage sets the
     pace. wide: the device in 16 bits, for what stays so, where the precision has fewer. trained:
-    share of the parameters that have gradients, see :meth:`.shape.Transformer.trained`.
+    share of the parameters that have gradients, see :meth:`.shape.Transformer.trained`. sums:
+    seconds in which groups sum the gradients of a whole model, of their bytes on a rank over all
+    stages; tiers say where that is NaN, or where there is none.
     """
 
     model: Transformer
@@ -141,6 +144,7 @@ class ParallelStep:
     runtime: Runtime
     wide: Device | None = None
     trained: float = 1.0
+    sums: Callable[[Group, Array], Array] | None = None
 
     @property
     def word(self) -> float:
@@ -372,13 +376,23 @@ class ParallelStep:
             more = (
                 there * (tiers.halves_s(inner, sums) + started),
                 there * (tiers.halves_s(inner, whole) + started),
-                there * tiers.all_reduce_s(across, sums / parts),
+                there * self._copied_s(across, sums / parts, found),
             )
             total = [np.asarray(one + other) for one, other in zip(total, more, strict=True)]
         words = self.model.vocabulary * self.model.hidden / at.mesh.tensor
         twice = self.model.tied * (found.embedding != found.head)
         both = tiers.all_reduce_s(at.mesh.stages, words * self.runtime.gradient_bytes)
         return [*total, both * twice, 1 / (units + 1)]
+
+    def _copied_s(self, across: Group, own: Array, found: Stages) -> Array:
+        """Sums of what stages have over its copies: of a whole model's their share of bytes."""
+        usual = self.tiers.all_reduce_s(across, own)
+        if self.sums is None:
+            return usual
+        whole = (found.number * own).sum(axis=0)
+        seconds = self.sums(across, whole)
+        share = own / np.where(whole > 0, whole, 1.0)
+        return np.where(np.isnan(seconds), usual, seconds * share)
 
     def _data_s(self, at: Layouts, exchanges: Sequence[Array], back_s: Array) -> Array:
         """Seconds of the exchange of gradients and weights that nothing hides.

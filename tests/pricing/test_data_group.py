@@ -1,0 +1,134 @@
+"""Sums of gradients of layouts: by the study's aggregation, with its profile and its evidence."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.calibration.evidence import Grade
+from dse.model.parallel.exchanges import Tiers
+from dse.pricing.laid_out import LaidOut
+from dse.pricing.load import load
+from dse.pricing.points import Points
+from dse.pricing.problem import Problem
+from tests.pricing import studies
+
+STUDY = """\
+study: sums
+workload: llama3.2-1b
+calibration: [{profile}]
+space:
+  node: aws-p5.48xlarge
+  gpus: [8, 16, 64]
+  stack: [nanotron, megatron, vendor]
+  aggregation: [auto-nccl, ring-nccl, tree-nccl]
+  bucket: [1 MiB, 25 MiB]
+  zero: [0, 1]
+  global_batch: 64
+{degrees}
+objectives: {{maximize: speedup, minimize: hourly}}
+"""
+DEGREES = "  tensor_parallel: [1, 2, 8]\n  pipeline_parallel: [1, 2]"
+
+
+def problem(folder: Path, profile: str = "aws-p5-efa", degrees: str = "") -> Problem:
+    text = STUDY.format(profile=profile, degrees=degrees)
+    if degrees:
+        text = text.replace(", vendor]", "]")
+    return load(studies.written(folder, text))
+
+
+def at(found: Problem, **values: Any) -> Points:
+    base = found.study.baseline.values
+    own = {"micro_batch": None, "zero": "0", "stack": "nanotron", **values}
+    names = {str(n): n for n in found.study.values("aggregation")}
+    if "aggregation" in own:
+        own["aggregation"] = names[own["aggregation"]]
+    return found.points_at({**base, **{k: v for k, v in own.items() if v is not None}})
+
+
+def layout(found: Problem, **values: Any) -> LaidOut:
+    points = at(found, **values)
+    assert isinstance(points, LaidOut)
+    return points
+
+
+def gradients_s(points: Points) -> float:
+    return float(np.ravel(points.step_time()["gradients_s"])[0])
+
+
+def test_data_parallel_layouts_sum_as_every_other_study_does(tmp_path: Path) -> None:
+    """nanotron hides nothing, so that all of it is in the step."""
+    found = problem(tmp_path)
+    names = found.study.values("aggregation")
+    for name, gpus, bucket in product(map(str, names), (8, 16, 64), (2.0**20, 25 * 2.0**20)):
+        values = {"aggregation": name, "gpus": gpus, "bucket": bucket}
+        one, other = layout(found, **values), at(found, stack="vendor", **values)
+        if (name, gpus) == ("auto-nccl", 8):  # nobody measured one node
+            assert "aggregation" in one.immaterial()
+            continue
+        assert gradients_s(one) == pytest.approx(float(other.step_time().comm_s[0]), rel=1e-9)
+        assert {"aggregation", "bucket"}.isdisjoint(one.immaterial())
+        assert one.grade().tolist() == np.broadcast_to(other.grade(), (1,)).tolist()
+        assert one.why_outside() == other.why_outside()
+
+
+def test_sharded_states_and_what_nobody_measured_stay_with_the_tiers(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    some, other = (gradients_s(layout(found, aggregation=name, gpus=16, zero="1"))
+                   for name in ("auto-nccl", "tree-nccl"))  # fmt: skip
+    assert some == other
+    without = problem(tmp_path, "h100-node")  # of one node
+    plain = layout(without, aggregation="auto-nccl", gpus=64)
+    (one,) = plain.hardware
+    tiers: Tiers = one.model.tiers
+    whole = 4.0 * plain.problem.tables.model.params
+    assert gradients_s(plain) == pytest.approx(
+        tiers.all_reduce_s(one.layouts.mesh.gradients, whole).item(), rel=1e-6
+    )
+    assert plain.grade().tolist() == [Grade.CATALOGUE]
+    assert plain.why_outside() == ["no profile of this study has measured the exchanges of layouts"]
+
+
+def test_groups_share_the_cards_of_their_nodes(tmp_path: Path) -> None:
+    """Eight tensor ranks a node: eight groups of one rank a node, with four of 32 cards each."""
+    found = problem(tmp_path, degrees=DEGREES)
+    split = layout(found, aggregation="ring-nccl", gpus=64, tensor_parallel=8)
+    ((place, _),) = split._hardware
+    data = split._data_group(place)
+    assert data is not None
+    (one,) = split.hardware
+    own = data.layout(one.layouts.mesh.gradients)
+    assert [v.item() for v in (own.gpus, own.gpus_per_node, np.asarray(own.rails))] == [8, 1, 4]
+    alone = layout(found, aggregation="ring-nccl", gpus=64, tensor_parallel=1)
+    assert gradients_s(split) > gradients_s(alone) / 8
+
+
+def test_only_what_was_not_measured_is_said(tmp_path: Path) -> None:
+    found = problem(tmp_path, degrees=DEGREES)
+    inside = layout(found, aggregation="auto-nccl", gpus=16, tensor_parallel=1)
+    assert inside.grade().tolist() == [Grade.INSIDE]
+    assert inside.why_outside() == []
+    beyond = layout(found, aggregation="auto-nccl", gpus=64, tensor_parallel=1)
+    assert beyond.grade()[0] > Grade.INSIDE
+    assert any("64 ranks" in why for why in beyond.why_outside())
+    split = layout(found, aggregation="auto-nccl", gpus=64, tensor_parallel=2)
+    assert split.grade().tolist() == [Grade.CATALOGUE]
+
+
+def test_sums_are_as_sure_as_their_evidence(tmp_path: Path) -> None:
+    found = problem(tmp_path, degrees=DEGREES)
+
+    def width(**values: Any) -> float:
+        drawn = layout(found.sampled, aggregation="auto-nccl", **values)
+        seconds = drawn.step_time()["gradients_s"]
+        return float(np.std(np.log(np.broadcast_to(seconds, (found.draw_count, 1)))))
+
+    near, far = (width(gpus=n, tensor_parallel=1, pipeline_parallel=1) for n in (16, 64))
+    usual = width(gpus=16, zero="1", tensor_parallel=1)
+    assert near < far
+    assert near < 0.2 < usual == pytest.approx(0.57, abs=0.05)
