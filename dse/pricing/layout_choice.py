@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from functools import partial
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.throughput_part import LayoutRate
-from dse.model.parallel import enumeration
-from dse.model.parallel.enumeration import Table
-from dse.model.parallel.layouts import FULL, NONE
 from dse.pricing import constraints
 from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.costs import priced
-from dse.pricing.layout_tables import LayoutTable, Structure
+from dse.pricing.layout_tables import LayoutTable
 from dse.pricing.problem import Problem
 from dse.study import ConfiguredWorkload, Value
 from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, LAYOUT, MACHINES, MICRO_BATCH, TABLED
@@ -83,35 +79,28 @@ def _fastest_of(
 
 def telling(problem: Problem) -> Iterator[Mapping[str, object]]:
     """Three runs that tell most of a stack, as columns of their rates: without tensor parallelism,
-    with it, and a pipeline over nodes; each the fastest that fits the fewest of its nodes."""
+    with it, and a pipeline over nodes; each the fastest of the study's own layouts that fit the
+    fewest of its accelerators. Those that the study has not are left out."""
     base, tables = problem.study.baseline.values, problem.tables
-    stack, node = str(base["stack"]), int(problem.ranks_per_node[0])
-    tokens = _whole(base.get("sequence") or tables.tokens)
-    usual = tables.choices(stack, tokens, base.get("sequence_parallel"))
-    given = problem.study.workload
+    node, given = int(problem.ranks_per_node[0]), problem.study.workload
     name = given.config if isinstance(given, ConfiguredWorkload) else str(given)
-    most = int(max(problem.study.numbers("gpus", 1)))
-    free = replace(usual, tensor=(), pipeline=(), context=(1,), schedule=(1,), virtual=(1,),
-                   zero=tuple({*usual.zero, min(3, usual.most_sharded)}),
-                   micro_batch=(1, 2), recompute=(NONE, FULL))  # fmt: skip
-    counts = [node * 2**k for k in range(20) if node * 2**k <= max(most, 2 * node)]
+    tokens = _whole(base.get("sequence") or tables.tokens)
+    counts = sorted({int(n) for n in problem.study.numbers("gpus", 1)})
     seen: list[Mapping[str, object]] = []
     for kinds in _TELLING:
         for (split, piped), gpus in product(kinds, counts):
-            found = enumeration.layouts(tables.model, gpus, tokens, free)
-            found.columns["global_batch"] = found["global_batch"] * tokens // tables.tokens
-            mine = ((found["tensor"] > 1) == split) & ((found["pipeline"] > 1) == piped)
-            rows = np.flatnonzero(mine & (gpus > node or not piped))
-            of = Structure(gpus, tokens, None, stack)
-            table = LayoutTable(of, partial(_itself, found), len(found), {})
+            table = tables({**_fixed(problem, base), "gpus": gpus})
+            one, alone = (np.isin(np.arange(len(table)), table.rows({axis: 1}))
+                          for axis in ("tensor_parallel", "pipeline_parallel"))  # fmt: skip
+            rows = np.flatnonzero((one != split) & (alone != piped) & (gpus > node or not piped))
             best = _fastest_of(problem, {**base, "gpus": gpus}, table, rows)
             if best is None:
                 continue
             told = {**base, **best, "workload": name, "gpus": gpus, "sequence": tokens,
                     MICRO_BATCH: best[BATCH], ACCUMULATION: None,
                     GLOBAL_BATCH: _whole(best[GLOBAL_BATCH]) * tables.tokens // tokens}  # fmt: skip
-            run = {one.name: told[one.name] for one in fields(LayoutRate)
-                   if told.get(one.name) is not None}  # fmt: skip
+            run = {row.name: told[row.name] for row in fields(LayoutRate)
+                   if told.get(row.name) is not None}  # fmt: skip
             if run not in seen:
                 seen.append(run)
                 yield run
@@ -124,10 +113,6 @@ _TELLING = (
     ((True, False), (True, True)),
     ((True, True), (False, True)),
 )
-
-
-def _itself(table: Table) -> Table:
-    return table
 
 
 def _whole(value: object) -> int:

@@ -288,7 +288,7 @@ def test_three_runs_are_suggested_for_a_study(
     study = tmp_path / "study.yaml"
     study.write_text(
         "study: ours\nworkload: llama3-8b\nspace: {node: dgx-h100, gpus: [8, 16, 32],\n"
-        "  tensor_parallel: auto, pipeline_parallel: auto, global_batch: 256}\n"
+        "  tensor_parallel: auto, pipeline_parallel: auto, recompute: full, global_batch: 256}\n"
         "objectives: {maximize: speedup, minimize: capital}\n",
         encoding="utf-8",
     )
@@ -303,3 +303,25 @@ def test_three_runs_are_suggested_for_a_study(
     path = tmp_path / "filled.csv"
     path.write_text("\n".join((header, *(f"{row}9" for row in rows))), encoding="utf-8")
     assert [rate.node for rate in read(path)] == ["dgx-h100"] * 3
+
+
+def test_suggested_runs_are_points_of_the_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "study: ours\nworkload: llama3.2-1b\nspace: {node: dgx-h100, gpus: [24, 48],\n"
+        "  tensor_parallel: [1, 4], pipeline_parallel: [1, 2], micro_batch: [4], zero: [0],\n"
+        "  recompute: [full], global_batch: 192}\n"
+        "objectives: {maximize: speedup, minimize: capital}\n",
+        encoding="utf-8",
+    )
+    suggest(str(study), None, json=True)
+    runs = json.loads(capsys.readouterr().out)
+    assert [(run["tensor_parallel"], run["pipeline_parallel"]) for run in runs[:2]] == [
+        ("1", "1"), ("4", "1")
+    ]  # fmt: skip
+    assert runs[2]["pipeline_parallel"] == "2"
+    for run in runs:
+        assert (run["micro_batch"], run["global_batch"], run["zero"]) == ("4", "192", "0")
+        assert (run["gpus"], run["recompute"]) == ("24", "full")
