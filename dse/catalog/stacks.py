@@ -28,7 +28,8 @@ class LayoutStack:
     most_sharded: the most ZeRO with a pipeline; most_zero: without. fills: a replica needs p - 1
     micro-batches.
     computing_spread, exchange_spread, memory_spread: standard deviations of the logarithms of what
-    such parts of a step, and memory, took over what is expected.
+    such parts of a step, and memory, took over what is expected. measured: the most nodes of
+    published steps, by generation of accelerators.
     """
 
     name: str
@@ -64,6 +65,7 @@ class LayoutStack:
     computing_spread: float
     exchange_spread: float
     memory_spread: float
+    measured: Mapping[str, float]
     facts: tuple[Fact, ...]
 
 
@@ -81,7 +83,7 @@ def _stack(path: Path) -> LayoutStack:
     entry = Entry.open(path)
     host, moved, kept, hides = (entry.section(key) for key in ("host", "moved", "kept", "hides"))
     usual, refuses = entry.section("usual"), entry.section("refuses")
-    spread = entry.section("spread")
+    spread, measured = entry.section("spread"), entry.section("measured")
 
     def yes(section: Entry, key: str) -> bool:
         return section.choice(key, "yes", "no") == "yes"
@@ -120,8 +122,9 @@ def _stack(path: Path) -> LayoutStack:
         computing_spread=spread.known("computing", "count"),
         exchange_spread=spread.known("exchanges", "count"),
         memory_spread=spread.known("memory", "count"),
+        measured={name: measured.known(name, "count") for name in measured.labels()},
         facts=tuple(entry.facts),
     )
-    for section in (host, moved, kept, hides, usual, refuses, spread, entry):
+    for section in (host, moved, kept, hides, usual, refuses, spread, measured, entry):
         section.finish()
     return found

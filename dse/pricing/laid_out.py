@@ -16,6 +16,7 @@ from dse.calibration.evidence import Grade
 from dse.calibration.fitting.layouts import adjusted
 from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.model import compute
+from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike, Mask, distinct
 from dse.model.memory import Ledger
 from dse.model.parallel.layouts import SELECTIVE, Layouts
@@ -441,17 +442,21 @@ class LaidOut(Placed):
 
     @cached_property
     def spread(self) -> Spread:
-        """Of the logarithms of computing and exchanges: the stack's, or what own rates leave."""
-        found, own = self._software, self.problem.own_layouts
-        usual = Spread(found.computing_spread, found.exchange_spread)
-        told = [own.of(found.name, str(one.accelerator.generation)) for one in self.machines]
-        out, at = usual, self.coordinates[self.machine_axis].at
-        for machine, one in enumerate(told):
-            if one is not None:
-                mine = one.spread(usual, [self.degree(name) for name in REACH])
-                out = Spread(
-                    *(np.where(at == machine, *pair) for pair in zip(mine, out, strict=True))
-                )
+        """Of the logarithms of computing and exchanges: the stack's, wider on what its published
+        steps were not of, or what own rates leave."""
+        found, at = self._software, self.coordinates[self.machine_axis].at
+        usual = out = Spread(found.computing_spread, found.exchange_spread)
+        most = max(found.measured.values(), default=np.inf)
+        nodes = node_count(self.gpus, self.domain)
+        for machine, one in enumerate(self.machines):
+            generation = str(one.accelerator.generation)
+            own = self.problem.own_layouts.of(found.name, generation)
+            far = np.maximum(most, own.reach[0] / self.domain) if own else most
+            unlike = own is None and generation not in (found.measured or (generation,))
+            mine = usual.beyond(np.log2(np.maximum(nodes / far, 1.0)), unlike)
+            if own is not None:
+                mine = own.spread(mine, [self.degree(name) for name in REACH])
+            out = Spread(*(np.where(at == machine, *pair) for pair in zip(mine, out, strict=True)))
         return out
 
     def _drawn_steps(self) -> Step:

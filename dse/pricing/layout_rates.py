@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.fitting.layouts import Run, adjusted, fitted, stalled
-from dse.calibration.spread import NORMAL_90
+from dse.calibration.spread import NORMAL_90, PER_OCTAVE, widened
 from dse.calibration.throughput_part import LayoutRate, aggregation_names
 from dse.catalog import Workload
 from dse.errors import DseError
@@ -71,6 +71,13 @@ class Spread(NamedTuple):
 
     computing: ArrayLike
     exchange: ArrayLike
+
+    def beyond(self, octaves: Array, unlike: bool) -> Spread:
+        """The same so many doublings of nodes beyond those measured, and where steps were measured
+        on other generations of accelerators alone; see :mod:`dse.calibration.spread`. From
+        :data:`OPENS` times the nodes on, what was measured is of another kind."""
+        wider = widened(unlike) * widened(octaves >= np.log2(OPENS))
+        return Spread(*(np.hypot(one, PER_OCTAVE * octaves) * wider for one in self))
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from benchmarks.accuracy import layout_parts
-from benchmarks.accuracy.layout_board import Judged, Target, split
+from benchmarks.accuracy.layout_board import Judged, Target, ran, split
 from benchmarks.accuracy.layouts import Ranking, holds, measured, ranking
+from dse import catalog
+from dse.catalog.stacks import layout_stacks
 from dse.model.parallel.step import Step
 from dse.pricing.layout_rates import Spread
 
@@ -63,3 +67,13 @@ def test_zero_bubbles_trade_memory_for_time_as_reported() -> None:
     for ratio in layout_parts.schedules().values():
         assert ratio == pytest.approx([1.0] * 3, abs=0.08)
     assert layout_parts.figure_1() == pytest.approx([1.0] * 4, rel=2e-3)
+
+
+def test_stacks_state_the_nodes_that_their_rows_had() -> None:
+    most: dict[str, dict[str, float]] = {name: {} for name in layout_stacks()}
+    for row in ran():
+        nodes = math.ceil(float(row["gpus"]) / float(row["node"]))
+        generation = str(catalog.accelerator(row["device"]).generation)
+        of = most[row["stack"]]
+        of[generation] = max(of.get(generation, 0), nodes)
+    assert {name: dict(one.measured) for name, one in layout_stacks().items()} == most

@@ -16,6 +16,7 @@ from dse.calibration import Profile, profile_data, read_profile, write_profile
 from dse.calibration.fitting.layouts import SPREADS, adjusted
 from dse.calibration.importers.throughput import read_throughput, throughput_profile
 from dse.calibration.throughput_part import RATES, LayoutRate
+from dse.catalog.stacks import layout_stacks
 from dse.commands.calibrate.import_throughput import import_throughput
 from dse.commands.calibrate.show import show
 from dse.commands.calibrate.suggest import suggest
@@ -165,6 +166,45 @@ def test_intervals_shrink_where_runs_are_and_open_at_four_times_as_far(tmp_path:
     assert one.left <= near.computing.item() < usual.computing
     assert one.left <= near.exchange.item() < usual.exchange
     assert far.computing.item() == pytest.approx(max(usual.computing, one.left))
+
+
+@pytest.mark.parametrize(
+    ("stack", "node", "gpus", "wider"),
+    [
+        ("megatron", "dgx-h100", 2304, 1.0), ("megatron", "dgx-b200", 512, 1.0),
+        ("megatron", "dgx-a100-80gb", 8, 2.0),  # no published step is of its generation
+        ("nanotron", "dgx-h100", 256, 1.0), ("nanotron", "dgx-h100", 512, 1.02),
+        ("nanotron", "dgx-h100", 1024, 2.1),  # four times the 32 nodes that were measured
+        ("fsdp2", "dgx-h100", 1024, 1.0),  # of which no step is known: judged as wide
+    ],
+)  # fmt: skip
+def test_intervals_are_wider_where_a_stack_was_never_measured(
+    stack: str, node: str, gpus: int, wider: float
+) -> None:
+    found = layout_stacks()[stack]
+    rate = LayoutRate(
+        "llama3-8b", "bf16", stack, gpus, 8192, 1.0, "step_s", node, global_batch=gpus
+    )
+    placed = of_layouts().points_at(configuration(rate))
+    assert isinstance(placed, LaidOut)
+    spread = placed.spread
+    assert np.all(spread.computing >= 0.999 * wider * found.computing_spread)
+    assert np.all(spread.exchange >= 0.999 * wider * found.exchange_spread)
+    if wider == 1.0:
+        assert np.all(spread.computing == found.computing_spread)
+
+
+def test_own_runs_stand_for_the_scale_that_they_are_of(tmp_path: Path) -> None:
+    far = OURS[0].replace(",8,bf16,megatron", ",1024,bf16,nanotron").replace(",64,", ",1024,")
+    rates = read(table(tmp_path, OURS[1], f"{far},{OURS[2]}"))
+    rates = read(table(tmp_path, OURS[1], f"{far},{steps(of_layouts(), rates)[0]}"))
+    told, blind = (of_layouts(*own).points_at(configuration(rates[0]))
+                   for own in ((profile(tmp_path / "runs.csv"),), ()))  # fmt: skip
+    assert isinstance(told, LaidOut)
+    assert isinstance(blind, LaidOut)
+    usual = layout_stacks()["nanotron"].exchange_spread
+    assert np.all(told.spread.exchange <= usual)
+    assert np.all(blind.spread.exchange > 2 * usual)
 
 
 def test_studies_without_rates_of_a_stack_stay_to_the_last_bit(tmp_path: Path) -> None:
