@@ -29,7 +29,8 @@ class LayoutStack:
     micro-batches.
     computing_spread, exchange_spread, memory_spread: standard deviations of the logarithms of what
     such parts of a step, and memory, took over what is expected. measured: the most nodes of
-    published steps, by generation of accelerators.
+    published steps, by generation of accelerators. stalls: share of pipelines that stalled, by
+    nodes, rising; empty where nobody counted. stall_s: for how long in each micro-batch.
     """
 
     name: str
@@ -66,6 +67,8 @@ class LayoutStack:
     exchange_spread: float
     memory_spread: float
     measured: Mapping[str, float]
+    stalls: Mapping[float, float]
+    stall_s: float
     facts: tuple[Fact, ...]
 
 
@@ -83,7 +86,8 @@ def _stack(path: Path) -> LayoutStack:
     entry = Entry.open(path)
     host, moved, kept, hides = (entry.section(key) for key in ("host", "moved", "kept", "hides"))
     usual, refuses = entry.section("usual"), entry.section("refuses")
-    spread, measured = entry.section("spread"), entry.section("measured")
+    spread, measured, stalls = (entry.section(key) for key in ("spread", "measured", "stalls"))
+    often = stalls.section("runs")
 
     def yes(section: Entry, key: str) -> bool:
         return section.choice(key, "yes", "no") == "yes"
@@ -123,8 +127,11 @@ def _stack(path: Path) -> LayoutStack:
         exchange_spread=spread.known("exchanges", "count"),
         memory_spread=spread.known("memory", "count"),
         measured={name: measured.known(name, "count") for name in measured.labels()},
+        stalls={float(nodes): often.known(nodes, "count") for nodes in often.labels()},
+        stall_s=stalls.known("micro_batch", "seconds") if often.labels() else 0.0,
         facts=tuple(entry.facts),
     )
-    for section in (host, moved, kept, hides, usual, refuses, spread, measured, entry):
+    sections = (host, moved, kept, hides, usual, refuses, spread, measured, stalls, often, entry)
+    for section in sections:
         section.finish()
     return found

@@ -147,9 +147,9 @@ class Costs:
         return np.where(of_term > 0, 1.0, share)
 
     def goodput(self) -> Goodput:
-        """What failures and checkpoints leave of a run's time."""
+        """What failures, checkpoints and runs that stall leave of a run's time."""
         found = self.problem.failures
-        return goodput(
+        running = goodput(
             self.points.gpus,
             Failures(
                 self.points.drawn(found.per_accelerator_s),
@@ -164,6 +164,7 @@ class Costs:
                 self.points.drawn(found.wait_s),
             ),
         )
+        return replace(running, share=np.asarray(running.share * self.points.calm))
 
     @property
     def _extras(self) -> money.Extras:

@@ -441,6 +441,19 @@ class LaidOut(Placed):
         )  # fmt: skip
 
     @cached_property
+    def calm(self) -> ArrayLike:
+        """See :class:`.points.Points`: pipelines stall as often as published ones on so many nodes,
+        and for as long in every micro-batch. Their steps are those of runs that do not."""
+        found = self._software
+        if not found.stalls or self.problem.study.failures.ideal:
+            return 1.0
+        nodes = node_count(self.gpus, self.domain)
+        often = np.interp(nodes, [*found.stalls], [*found.stalls.values()])
+        piped = self.degree("pipeline_parallel") > 1
+        late_s = np.where(piped, often * found.stall_s * self.accumulation, 0.0)
+        return np.asarray(1.0 / (1.0 + late_s / self.steps.step_s))
+
+    @cached_property
     def spread(self) -> Spread:
         """Of the logarithms of computing and exchanges: the stack's, wider on what its published
         steps were not of, or what own rates leave."""

@@ -608,6 +608,11 @@ class Points:
         """By the step model of the study."""
         return self.problem.step_model.step_time(self)
 
+    @property
+    def calm(self) -> ArrayLike:
+        """The share of the time of steps that is left where some runs stall."""
+        return 1.0
+
     def without_communication(self) -> Terms:
         """The same if communication took no time: no point is faster."""
         return self.problem.step_model.without_communication(self)

@@ -274,13 +274,15 @@ class ApproachTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class Goodput:
-    """What failures and checkpoints leave of a run's time. share: that trains. between_stops_s,
-    interval_s: from one stop, and one checkpoint, to the next on average; None where there are
-    none."""
+    """What failures, checkpoints and stalls leave of a run's time. share: that trains.
+    between_stops_s, interval_s: from one stop, and one checkpoint, to the next on average; None
+    where there are none. stalled: share of the time that stalls are expected to take; None: none.
+    """
 
     share: float
     between_stops_s: float | None
     interval_s: float | None
+    stalled: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,9 @@ def lines(point: Explained) -> list[str]:
     out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
     if point.goodput:
         out.append(f"goodput          {goodput.said(point.goodput)}")
+        if point.goodput.stalled:
+            share = words.significant(100 * point.goodput.stalled)
+            out.append(f"                 stalls of pipelines like it take {share} % on average")
     out += _run(point)
     if point.own_rates:
         out.append(f"your rates       {point.own_rates}")

@@ -17,11 +17,13 @@ from dse.study import Value
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Goodput:
     """The goodput of a point."""
-    running = Costs(problem.points_at(values)).goodput()
+    points = problem.points_at(values)
+    running = Costs(points).goodput()
     return Goodput(
         share=scalar(running.share),
         between_stops_s=number(running.between_stops_s),
         interval_s=number(running.interval_s),
+        stalled=1.0 - scalar(points.calm) or None,
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 
 import numpy as np
 import pytest
 
 from benchmarks.accuracy import layout_parts
 from benchmarks.accuracy.layout_board import Judged, Target, ran, split
-from benchmarks.accuracy.layouts import Ranking, holds, measured, ranking
+from benchmarks.accuracy.layouts import Ranking, holds, measured, ranking, stalled
 from dse import catalog
 from dse.catalog.stacks import layout_stacks
 from dse.model.parallel.step import Step
@@ -77,3 +78,16 @@ def test_stacks_state_the_nodes_that_their_rows_had() -> None:
         of = most[row["stack"]]
         of[generation] = max(of.get(generation, 0), nodes)
     assert {name: dict(one.measured) for name, one in layout_stacks().items()} == most
+
+
+def test_nanotron_states_how_many_of_its_pipelines_stalled() -> None:
+    """To five points: published counts take other runs for twins of those that stalled."""
+    rows = measured("nanotron")
+    by: dict[float, list[bool]] = defaultdict(list)
+    for row, late in zip(rows, stalled(rows), strict=True):
+        if row["pipeline"] != "1":
+            by[math.ceil(float(row["gpus"]) / float(row["node"]))].append(bool(late))
+    told = layout_stacks()["nanotron"].stalls
+    assert {nodes: float(np.mean(late)) for nodes, late in by.items()} == pytest.approx(
+        told, abs=0.05
+    )

@@ -12,6 +12,7 @@ import pytest
 from dse import catalog
 from dse.errors import StudyError
 from dse.model.goodput import IDEAL, SECONDS_PER_DAY, SECONDS_PER_MONTH
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import studies
@@ -131,3 +132,40 @@ def test_bad_terms_are_one_clear_line(tmp_path: Path, given: str, words: str) ->
     assert "\n" not in str(caught.value)
     last = (studies.SMALL + TARGET).count("\n") + 1
     assert caught.value.line == last
+
+
+LAYOUTS = """\
+study: stalls
+workload: llama3.2-1b
+space:
+  node: dgx-h100
+  gpus: [16, 256]
+  stack: [nanotron, megatron]
+  pipeline_parallel: [1, 8]
+  zero: [0]
+  recompute: [full]
+  global_batch: [512]
+target: {tokens: 1e11}
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+def test_pipelines_are_expected_to_stall_as_often_as_published_ones(tmp_path: Path) -> None:
+    """A fifth of nanotron's on 32 nodes, for 1.15 s in each of 16 micro-batches."""
+    found, calm = (load(studies.written(tmp_path, LAYOUTS + more))
+                   for more in ("", "failures: ideal\n"))  # fmt: skip
+
+    def at(of: Problem, **values: object) -> Evaluation:
+        given = {"gpus": 256, "stack": "nanotron", "pipeline_parallel": 8, **values}
+        return of.point({**of.study.baseline.values, **given})  # type: ignore[dict-item]
+
+    piped, usual = at(found), at(found, stack="megatron")
+    micro_batches = 512 / (256 / 8)
+    expected = 1 + 0.2 * 1.15 * micro_batches / piped["step"][0]
+    assert piped["goodput"][0] == pytest.approx(usual["goodput"][0] / expected)
+    assert at(found, pipeline_parallel=1)["goodput"][0] == usual["goodput"][0]
+    assert at(calm)["goodput"][0] == 1.0
+    for name in ("step", "throughput", "tokens_per_s", "mfu"):
+        assert piped[name].tolist() == at(calm)[name].tolist()
+    days = piped["time_to_target"][0] / at(calm)["time_to_target"][0]
+    assert days == pytest.approx(1 / piped["goodput"][0])
