@@ -132,3 +132,18 @@ def test_sums_are_as_sure_as_their_evidence(tmp_path: Path) -> None:
     usual = width(gpus=16, zero="1", tensor_parallel=1)
     assert near < far
     assert near < 0.2 < usual == pytest.approx(0.57, abs=0.05)
+
+
+def test_a_grid_and_its_points_sum_alike(tmp_path: Path) -> None:
+    found = problem(tmp_path, degrees=DEGREES)
+    pick, seen = np.random.default_rng(0), 0
+    for box in found.space.boxes(10**6):
+        grid = found.box(box)
+        step, grade = (np.broadcast_to(one, box.shape) for one in (grid["step"], grid.grade))
+        for at in pick.choice(box.size, min(box.size, 2), replace=False):
+            place = np.unravel_index(at, box.shape)
+            alone = found.point(found.space.point(box.first + int(at)))
+            assert alone["step"].item() == pytest.approx(step[place], nan_ok=True)
+            assert alone.grade.item() == grade[place]
+            seen += bool(np.isfinite(step[place]))
+    assert seen > 20
