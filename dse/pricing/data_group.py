@@ -40,7 +40,8 @@ class DataGroup:
         """(groups,), or of each draw, of which evidence says how wide they are."""
 
         def read(gradients: Gradients, layout: Points) -> Array:
-            done = np.zeros((len(gradients.layer_elements), 1))
+            shape = (1, 1) if layout.problem.draws else (1,)
+            done = np.zeros((len(gradients.layer_elements), *shape))
             return layout.aggregation.summed(gradients, done, layout).busy_s
 
         return self._each(group, whole_bytes, read)
@@ -64,6 +65,7 @@ class DataGroup:
         of = self.cluster.layout
         found, own = of.summed_by(of.summing.model), np.asarray(of.rails) / group.together
         found.gpus, found.gpus_per_node = group.ranks, np.ceil(group.inside)
+        found.device = self.cluster.device
         found.domain, found.rails, found.leaf = found.gpus_per_node, np.maximum(1.0, own), of.leaf
         found.across = replace(of.across, bytes_per_s=of.across.bytes_per_s * np.minimum(1.0, own))
         return found

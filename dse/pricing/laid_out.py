@@ -147,7 +147,9 @@ class LaidOut(Placed):
             return None
         here = {name: Coordinate(found.values, np.array([int(self._here(found.at, place))]))
                 for name, found in self.coordinates.items() if name in OF_HARDWARE}  # fmt: skip
-        return DataGroup(Points(self.problem, self.fixed, here, 1))
+        cluster = Points(self.problem, self.fixed, here, 1)
+        cluster.device = self._rows.take(np.array([self._machine(place)]))
+        return DataGroup(cluster)
 
     def _summed(self, place: Place, at: Layouts) -> tuple[Group, Array, Mask]:
         """Groups that sum the same gradients, their bytes, and whether the study's aggregation says

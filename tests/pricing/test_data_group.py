@@ -25,7 +25,7 @@ space:
   node: aws-p5.48xlarge
   gpus: [8, 16, 64]
   stack: [nanotron, megatron, vendor]
-  aggregation: [auto-nccl, ring-nccl, tree-nccl]
+  aggregation: [auto-nccl, ring-nccl, tree-nccl, ring-mpi]
   bucket: [1 MiB, 25 MiB]
   zero: [0, 1]
   global_batch: 64
@@ -147,3 +147,17 @@ def test_a_grid_and_its_points_sum_alike(tmp_path: Path) -> None:
             assert alone.grade.item() == grade[place]
             seen += bool(np.isfinite(step[place]))
     assert seen > 20
+
+
+@pytest.mark.parametrize("aggregation", ["horovod-mpi", "ps-grpc", "ring-gloo"])
+def test_every_kind_of_aggregation_sums_layouts(tmp_path: Path, aggregation: str) -> None:
+    """Approaches go tensor by tensor, servers and gloo by the memory of hosts."""
+    text = STUDY.format(profile="aws-p5-efa", degrees="").replace("[1 MiB, 25 MiB]", "25 MiB")
+    text = text.replace("[auto-nccl, ring-nccl, tree-nccl, ring-mpi]", f"[{aggregation}]")
+    text = text.replace("  bucket: 25 MiB\n", "")
+    found = load(studies.written(tmp_path, text))
+    one, other = (at(found, gpus=16, stack=stack) for stack in ("nanotron", "vendor"))
+    assert gradients_s(one) == pytest.approx(float(np.ravel(other.step_time().comm_s)[0]), rel=0.01)
+    drawn = at(found.sampled, gpus=16, stack="nanotron").step_time()["gradients_s"]
+    assert np.median(drawn) == pytest.approx(gradients_s(one), rel=0.1)
+    assert np.std(drawn) > 0
