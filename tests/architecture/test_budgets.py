@@ -16,14 +16,14 @@ PACKAGE = Path(dse.__file__).parent
 MOST = {
     "calibration": 13_700,
     "report": 9_400,
-    "pricing": 8_700,
+    "pricing": 8_900,
     "search": 5_800,
-    "model": 8_300,
-    "catalog": 5_500,
+    "model": 8_400,
+    "catalog": 5_600,
     "study": 4_700,
     "": 3_400,
     "fleet": 3_300,
-    "commands": 2_200,
+    "commands": 2_100,
     "decision": 600,
 }
 
