@@ -18,12 +18,13 @@ EXCHANGES, OTHER = "exchanges.yaml", "other"
 class Exchanges:
     """Parameters of :class:`dse.model.parallel.exchanges.Tiers`.
 
-    reached, call_s: by generation of accelerators. hop_s, cards, shared: by a part of a network's
+    reached, call_s, step_s: by generation of accelerators. hop_s, cards, shared: by a part of a network's
     name. Each has one for OTHER. spread: standard deviations of logarithms.
     """
 
     reached: Mapping[str, Mapping[str, float]]
     call_s: Mapping[str, float]
+    step_s: Mapping[str, float]
     hop_s: Mapping[str, float]
     cards: Mapping[str, float]
     shared: Mapping[str, float]
@@ -41,11 +42,12 @@ def _read(path: Path) -> Exchanges:
     entry = Entry.open(path)
     reached = entry.section("reached")
     shares = {name: _numbers(reached.section(name)) for name in reached.labels()}
-    call_s, hop_s = (_numbers(entry.section(name), "seconds") for name in ("call", "hop"))
+    times = ("call", "step", "hop")
+    call_s, step_s, hop_s = (_numbers(entry.section(name), "seconds") for name in times)
     others = ("cards", "shared", "spread")
     cards, shared, spread = (_numbers(entry.section(name)) for name in others)
     entry.finish()
-    return Exchanges(shares, call_s, hop_s, cards, shared, spread, tuple(entry.facts))
+    return Exchanges(shares, call_s, step_s, hop_s, cards, shared, spread, tuple(entry.facts))
 
 
 def _numbers(section: Entry, dimension: str = "count") -> dict[str, float]:

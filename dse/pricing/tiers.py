@@ -67,7 +67,9 @@ def tiers(
     usual = exchanges()
     part = next((name for name in usual.hop_s if name in network), OTHER)
     shares = usual.reached.get(generation, usual.reached[OTHER])
-    call_s = usual.call_s.get(generation, usual.call_s[OTHER])
+    call_s, step_s = (
+        times.get(generation, times[OTHER]) for times in (usual.call_s, usual.step_s)
+    )
     values: dict[str, ArrayLike] = {
         "call_s": call_s, "hop_s": usual.hop_s[part], "shared": usual.shared[part],
     }  # fmt: skip
@@ -90,6 +92,7 @@ def tiers(
             values[across] = float(np.exp(np.mean(np.log([fit.cards_share for fit in own]))))
     for number in ("call_s", "hop_s"):
         tell(number, next(filter(None, (_mean(own, number) for own in fits.values())), None))
+    values["step_s"] = 0.0 if "call_s" in measured else step_s  # a fit's calls have all of it
     if any(name.endswith("_across") for name in measured):
         values["shared"] = Tiers.shared  # as the fits have it
     found = Tiers(link_bytes_per_s, cards_bytes_per_s, **values, cards=usual.cards[part])

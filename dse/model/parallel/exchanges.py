@@ -19,12 +19,13 @@ class Tiers:
 
     link_bytes_per_s: of an accelerator, one way. cards_bytes_per_s: of all network cards of a node,
     one way. all_reduce, halves, exchange: shares that all-reduce, all-gather and reduce-scatter,
-    and all-to-all reach. call_s: of a collective inside a node. hop_s: of a step between nodes.
-    shared: y, by which a network of many nodes carries less than its cards, ``(nodes / 2)^-y``.
-    rails: cards of a node, of which a rank reaches one. trays, tray: machines of a node that is a
-    scale-up domain, and accelerators of each, which reach its own cards alone.
-    sends: share of a message to a neighbour, that of halves where None. cards: share of the cards
-    that all but all-reduce reach. ``*_across``: the same of each where known, else None.
+    and all-to-all reach. call_s: of a collective inside a node; step_s: of a step from one of its
+    ranks to the next. hop_s: of a step between nodes. shared: y, by which a network of many nodes
+    carries less than its cards, ``(nodes / 2)^-y``. rails: cards of a node, of which a rank reaches
+    one. trays, tray: machines of a node that is a scale-up domain, and accelerators of each, which
+    reach its own cards alone. sends: share of a message to a neighbour, that of halves where None.
+    cards: share of the cards that all but all-reduce reach. ``*_across``: the same of each where
+    known, else None.
     """
 
     link_bytes_per_s: ArrayLike
@@ -35,6 +36,7 @@ class Tiers:
     cards: ArrayLike = 0.85
     call_s: ArrayLike = 10e-6
     hop_s: ArrayLike = 15e-6
+    step_s: ArrayLike = 0.0
     shared: ArrayLike = 0.2
     rails: ArrayLike = 1.0
     trays: ArrayLike = 1.0
@@ -72,17 +74,20 @@ class Tiers:
         slower, faster = np.maximum(within, between), np.minimum(within, between)
         return np.asarray(passes * (slower + HIDDEN_TIER * faster))
 
+    def _start_s(self, group: Group, hops: ArrayLike) -> Array:
+        """Latency: a call, a step to each rank of a node, and hops between nodes. NCCL has ``base +
+        (n - 1)`` steps for rings of halves, and fewer but longer ones for trees of all-reduce."""
+        inside = self.call_s + (group.inside - 1) * self.step_s
+        return np.where(group.ranks > 1, inside + (group.nodes > 1) * hops, 0.0)
+
     def all_reduce_s(self, group: Group, whole: ArrayLike) -> Array:
         """Of ``whole`` bytes: trees over nodes, two hops a level."""
-        several, across = group.ranks > 1, group.nodes > 1
-        hops = 2 * ceil_log2(group.nodes) * self.hop_s
-        start = np.where(several, self.call_s + across * hops, 0.0)
+        start = self._start_s(group, 2 * ceil_log2(group.nodes) * self.hop_s)
         return start + self._seconds(group, whole, "all_reduce", ALL_REDUCE)
 
     def halves_s(self, group: Group, whole: ArrayLike) -> Array:
         """All-gather or reduce-scatter of ``whole`` bytes: rings pass every rank, n - 1 hops."""
-        several, across = group.ranks > 1, group.nodes > 1
-        start = np.where(several, self.call_s + across * (group.ranks - 1) * self.hop_s, 0.0)
+        start = self._start_s(group, (group.ranks - 1) * self.hop_s)
         return start + self._seconds(group, whole, "halves", HALVES)
 
     def exchange_s(
@@ -98,7 +103,8 @@ class Tiers:
         within = _over(inner * own * (inside - 1) / n, self.link_bytes_per_s * share)
         sent = np.asarray(own) * (n - inside) / n * inside * group.together * crossing
         between = _over(sent, self._reached(inside * group.together) * beyond)
-        start = np.where(n > 1, self.call_s + (group.nodes > 1) * self.hop_s, 0.0)
+        begun = self.call_s + np.where(inside > 1, self.step_s, 0.0)  # to all ranks at once
+        start = np.where(n > 1, begun + (group.nodes > 1) * self.hop_s, 0.0)
         return np.asarray(start + np.maximum(within, between))
 
     def send_s(self, group: Group, own: ArrayLike) -> Array:
