@@ -204,7 +204,8 @@ class ParallelStep:
         if runtime.hides_experts:
             expert = _left(expert, computing)
         found = Spent(
-            computing, self.tensor_s(block, at, again), self.context_s(block, at, passes), expert,
+            computing, self.tensor_s(block, at, again, computing),
+            self.context_s(block, at, passes), expert,
             passes.weights_s + summed,
         )  # fmt: skip
         return found._replace(compute_s=found.compute_s + np.maximum(0.0, host - found.total_s))
@@ -213,26 +214,25 @@ class ParallelStep:
         moved = np.asarray(params) * (self.runtime.sum_bytes * self.trained)
         return np.asarray(moved / self.device.reached_bytes_per_s)
 
-    def tensor_s(self, block: Block, at: Layouts, again: ArrayLike) -> Array:
+    def tensor_s(self, block: Block, at: Layouts, again: ArrayLike, computing: Array) -> Array:
         """Four all-reduces of ``T h`` elements; with sequence parallelism four all-gathers and four
         reduce-scatters, and two all-gathers for the gradients of weights. again: where the forward
-        pass is redone, with its half of them."""
+        pass is redone, with its half of them. A share of halves hides, behind no more than
+        computing: in async calls that gather and scatter beside products."""
         whole = at.cut.of(block).tokens * block.hidden * self.word
-        one = self.tiers.all_reduce_s(at.mesh.tensors, whole)
-        half = self.tiers.halves_s(at.mesh.tensors, whole)
+        ranks = at.mesh.tensors
         extra = 2.0 * self.runtime.regathers
         # A dispatcher sends the tokens of a tensor rank as they are: attention alone gathers.
         parts = (block.attentions + (not block.experts or block.shared_ffn > 0)) / 2
-        sums = (block.attentions + 1) * (2 + again)
-        count = np.where(at.sequence_parallel, parts * (8 + extra + 4 * again), sums)
-        behind = np.where(at.sequence_parallel, self.runtime.hides_tensor, 0.0)
-        left = np.where(at.mesh.tensor > 1, 1 - behind, 0.0)
-        found = count * np.where(at.sequence_parallel, half, one)
+        summed = (block.attentions + 1) * (2 + again) * self.tiers.all_reduce_s(ranks, whole)
+        halves = parts * (8 + extra + 4 * again) * self.tiers.halves_s(ranks, whole)
         for length in block.lengths[1:]:  # of the encoder's tokens, of which keys are made
-            one = self.tiers.all_reduce_s(at.mesh.tensors, whole * length)
-            half = self.tiers.halves_s(at.mesh.tensors, whole * length)
-            found = found + np.where(at.sequence_parallel, (2 + extra / 2 + again) * half, one)
-        return np.asarray(found * left)
+            summed = summed + self.tiers.all_reduce_s(ranks, whole * length)
+            half = self.tiers.halves_s(ranks, whole * length)
+            halves = halves + (2 + extra / 2 + again) * half
+        halves = halves - np.minimum(self.runtime.hides_tensor * halves, computing)
+        found = np.where(at.sequence_parallel, halves, summed)
+        return np.where(at.mesh.tensor > 1, found, 0.0)
 
     def expert_s(self, block: Block, at: Layouts, again: ArrayLike) -> Array:
         """Four all-to-alls of the copies of tokens that leave a rank, two in each pass.
