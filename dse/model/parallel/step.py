@@ -221,15 +221,20 @@ class ParallelStep:
         computing: in async calls that gather and scatter beside products."""
         whole = at.cut.of(block).tokens * block.hidden * self.word
         ranks = at.mesh.tensors
-        extra = 2.0 * self.runtime.regathers
+        narrow = min(1.0, self.precision.operand_bytes / self.word)  # gathered after its cast
         # A dispatcher sends the tokens of a tensor rank as they are: attention alone gathers.
         parts = (block.attentions + (not block.experts or block.shared_ffn > 0)) / 2
+        gathers, scatters = 4 + 2.0 * self.runtime.regathers + 2 * again, 4 + 2 * again
+
+        def both_s(size: Array, gathers: ArrayLike, scatters: ArrayLike) -> Array:
+            gathered, scattered = (self.tiers.halves_s(ranks, w * size) for w in (narrow, 1.0))
+            return np.asarray(gathers * gathered + scatters * scattered)
+
         summed = (block.attentions + 1) * (2 + again) * self.tiers.all_reduce_s(ranks, whole)
-        halves = parts * (8 + extra + 4 * again) * self.tiers.halves_s(ranks, whole)
+        halves = parts * both_s(whole, gathers, scatters)
         for length in block.lengths[1:]:  # of the encoder's tokens, of which keys are made
             summed = summed + self.tiers.all_reduce_s(ranks, whole * length)
-            half = self.tiers.halves_s(ranks, whole * length)
-            halves = halves + (2 + extra / 2 + again) * half
+            halves = halves + both_s(whole * length, gathers / 2 - 1, 1.0)
         halves = halves - np.minimum(self.runtime.hides_tensor * halves, computing)
         found = np.where(at.sequence_parallel, halves, summed)
         return np.where(at.mesh.tensor > 1, found, 0.0)
