@@ -20,6 +20,8 @@ from dse.model.parallel.memory import Kept, States, kept_bytes, stage_bytes
 from dse.model.parallel.schedules import stages
 from dse.model.parallel.sharding import layer
 
+# Of what logits take with their loss, 8 bytes each, 2 are gradients: none after a forward pass.
+WITHOUT_GRADIENTS = 6 / 8
 KNOWN = 3  # batches of a layer that a factor is fitted on
 PLAIN: Row = {
     "source": "parts", "model": "llama2-7b", "stack": "megatron", "device": "a100-sxm4-80gb",
@@ -73,7 +75,8 @@ def activations() -> np.ndarray:
         found = stages(cut, int(row["pipeline"]))
         stage = next(one for one in found if one.head == (row["stage"] == "last"))
         parts = stage_bytes(cut, stage, layout, kept, States())
-        total = factor * parts["activations_bytes"] + parts["logits_bytes"]
+        logits = WITHOUT_GRADIENTS * parts["logits_bytes"]
+        total = factor * parts["activations_bytes"] + logits
         ratios.append(total[0] / 1e9 / float(row["value"]))
     return np.array(ratios)
 
