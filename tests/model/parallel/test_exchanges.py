@@ -68,6 +68,15 @@ def test_rings_pass_every_rank() -> None:
     assert np.all(tiers.send_s(group(1, 1, 8, 8), 1e9) == 0)
 
 
+def test_a_collective_takes_a_step_to_each_rank_of_a_node() -> None:
+    """SimuMax's fit to B200: a fixed part, and n - 1 times a step."""
+    tiers = Tiers(900e9, 400e9, call_s=24e-6, step_s=8.6e-6)
+    for ranks in (2, 8):
+        node = group(ranks, 1, 8, 8)
+        assert tiers.halves_s(node, 0.0) == pytest.approx(24e-6 + (ranks - 1) * 8.6e-6)
+        assert tiers.exchange_s(node, 0.0) == pytest.approx(24e-6 + 8.6e-6)
+
+
 @pytest.mark.parametrize(("sending", "cards"), [(1, 4), (4, 1), (6, 8 / 6), (72, 1)])
 def test_stages_reach_the_cards_of_their_own_trays(sending: int, cards: float) -> None:
     """A domain of 18 trays of 4, each with 4 cards of 50 GB/s."""
