@@ -18,8 +18,8 @@ EXCHANGES, OTHER = "exchanges.yaml", "other"
 class Exchanges:
     """Parameters of :class:`dse.model.parallel.exchanges.Tiers`.
 
-    reached, call_s, step_s: by generation of accelerators. hop_s, cards, shared: by a part of a network's
-    name. Each has one for OTHER. spread: standard deviations of logarithms.
+    reached, call_s, step_s: by generation of accelerators. hop_s, cards, shared: by a part of a
+    network's name. Each has one for OTHER. spread: standard deviations of logarithms.
     """
 
     reached: Mapping[str, Mapping[str, float]]

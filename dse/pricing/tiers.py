@@ -67,9 +67,7 @@ def tiers(
     usual = exchanges()
     part = next((name for name in usual.hop_s if name in network), OTHER)
     shares = usual.reached.get(generation, usual.reached[OTHER])
-    call_s, step_s = (
-        times.get(generation, times[OTHER]) for times in (usual.call_s, usual.step_s)
-    )
+    call_s, step_s = (times.get(generation, times[OTHER]) for times in (usual.call_s, usual.step_s))
     values: dict[str, ArrayLike] = {
         "call_s": call_s, "hop_s": usual.hop_s[part], "shared": usual.shared[part],
     }  # fmt: skip
