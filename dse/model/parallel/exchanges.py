@@ -60,8 +60,9 @@ class Tiers:
         """Bytes per second of the cards that so many ranks of a node reach."""
         return np.asarray(self.cards_bytes_per_s * np.minimum(1.0, ranks / self.rails))
 
-    def _seconds(self, group: Group, whole: ArrayLike, name: str, passes: float) -> Array:
-        """``passes (max(inside, across) + 0.25 min(inside, across))`` without latency.
+    def _took(self, group: Group, whole: ArrayLike, name: str, passes: float, hops: Array) -> Array:
+        """``passes (max(inside, across) + 0.25 min(inside, across))``, and latency: a call, a step
+        to each rank of a node and hops between nodes.
 
         inside ``(r - 1) / r S / link``, across ``(N - 1) / N S / cards`` of what a node's groups or
         the network's length leave, whichever is less.
@@ -72,23 +73,16 @@ class Tiers:
         cards = self._reached(group.inside * group.together) * beyond / load
         between = _over((group.nodes - 1) / group.nodes * whole, cards)
         slower, faster = np.maximum(within, between), np.minimum(within, between)
-        return np.asarray(passes * (slower + HIDDEN_TIER * faster))
-
-    def _start_s(self, group: Group, hops: ArrayLike) -> Array:
-        """Latency: a call, a step to each rank of a node, and hops between nodes. NCCL has ``base +
-        (n - 1)`` steps for rings of halves, and fewer but longer ones for trees of all-reduce."""
-        inside = self.call_s + (group.inside - 1) * self.step_s
-        return np.where(group.ranks > 1, inside + (group.nodes > 1) * hops, 0.0)
+        start = self.call_s + (inside - 1) * self.step_s + (group.nodes > 1) * hops * self.hop_s
+        return np.where(group.ranks > 1, start, 0.0) + passes * (slower + HIDDEN_TIER * faster)
 
     def all_reduce_s(self, group: Group, whole: ArrayLike) -> Array:
         """Of ``whole`` bytes: trees over nodes, two hops a level."""
-        start = self._start_s(group, 2 * ceil_log2(group.nodes) * self.hop_s)
-        return start + self._seconds(group, whole, "all_reduce", ALL_REDUCE)
+        return self._took(group, whole, "all_reduce", ALL_REDUCE, 2 * ceil_log2(group.nodes))
 
     def halves_s(self, group: Group, whole: ArrayLike) -> Array:
         """All-gather or reduce-scatter of ``whole`` bytes: rings pass every rank, n - 1 hops."""
-        start = self._start_s(group, (group.ranks - 1) * self.hop_s)
-        return start + self._seconds(group, whole, "halves", HALVES)
+        return self._took(group, whole, "halves", HALVES, group.ranks - 1)
 
     def exchange_s(
         self, group: Group, own: ArrayLike, inner: ArrayLike = 1.0, crossing: ArrayLike = 1.0
@@ -103,9 +97,8 @@ class Tiers:
         within = _over(inner * own * (inside - 1) / n, self.link_bytes_per_s * share)
         sent = np.asarray(own) * (n - inside) / n * inside * group.together * crossing
         between = _over(sent, self._reached(inside * group.together) * beyond)
-        begun = self.call_s + np.where(inside > 1, self.step_s, 0.0)  # to all ranks at once
-        start = np.where(n > 1, begun + (group.nodes > 1) * self.hop_s, 0.0)
-        return np.asarray(start + np.maximum(within, between))
+        start = self.call_s + (inside > 1) * self.step_s + (group.nodes > 1) * self.hop_s
+        return np.where(n > 1, start, 0.0) + np.maximum(within, between)
 
     def send_s(self, group: Group, own: ArrayLike) -> Array:
         """From a rank to its neighbour in a pipeline: the link, or its part of the cards.

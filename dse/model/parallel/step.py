@@ -215,28 +215,24 @@ class ParallelStep:
         return np.asarray(moved / self.device.reached_bytes_per_s)
 
     def tensor_s(self, block: Block, at: Layouts, again: ArrayLike, computing: Array) -> Array:
-        """Four all-reduces of ``T h`` elements; with sequence parallelism four all-gathers and four
-        reduce-scatters, and two all-gathers for the gradients of weights. again: where the forward
-        pass is redone, with its half of them. A share of halves hides, behind no more than
-        computing: in async calls that gather and scatter beside products."""
+        """Four all-reduces of ``T h`` elements; with sequence parallelism four all-gathers, two
+        more for the gradients of weights, and four reduce-scatters. again: where the forward pass
+        is redone, with half of them. Of halves a share hides, behind no more than computing."""
+        tiers, ranks = self.tiers, at.mesh.tensors
         whole = at.cut.of(block).tokens * block.hidden * self.word
-        ranks = at.mesh.tensors
         narrow = min(1.0, self.precision.operand_bytes / self.word)  # gathered after its cast
+        gathers, scatters = 4 + 2.0 * self.runtime.regathers + 2 * again, 4 + 2 * again
         # A dispatcher sends the tokens of a tensor rank as they are: attention alone gathers.
         parts = (block.attentions + (not block.experts or block.shared_ffn > 0)) / 2
-        gathers, scatters = 4 + 2.0 * self.runtime.regathers + 2 * again, 4 + 2 * again
-
-        def both_s(size: Array, gathers: ArrayLike, scatters: ArrayLike) -> Array:
-            gathered, scattered = (self.tiers.halves_s(ranks, w * size) for w in (narrow, 1.0))
-            return np.asarray(gathers * gathered + scatters * scattered)
-
-        summed = (block.attentions + 1) * (2 + again) * self.tiers.all_reduce_s(ranks, whole)
-        halves = parts * both_s(whole, gathers, scatters)
-        for length in block.lengths[1:]:  # of the encoder's tokens, of which keys are made
-            summed = summed + self.tiers.all_reduce_s(ranks, whole * length)
-            halves = halves + both_s(whole * length, gathers / 2 - 1, 1.0)
+        counts = [((block.attentions + 1) * (2 + again), parts * gathers, parts * scatters)]
+        counts += [(1.0, gathers / 2 - 1, 1.0)] * (len(block.lengths) - 1)  # of an encoder's tokens
+        sums, halves = np.zeros(()), np.zeros(())
+        for length, (summed, gathered, scattered) in zip(block.lengths, counts, strict=True):
+            sums = sums + summed * tiers.all_reduce_s(ranks, whole * length)
+            halves = halves + gathered * tiers.halves_s(ranks, narrow * whole * length)
+            halves = halves + scattered * tiers.halves_s(ranks, whole * length)
         halves = halves - np.minimum(self.runtime.hides_tensor * halves, computing)
-        found = np.where(at.sequence_parallel, halves, summed)
+        found = np.where(at.sequence_parallel, halves, sums)
         return np.where(at.mesh.tensor > 1, found, 0.0)
 
     def expert_s(self, block: Block, at: Layouts, again: ArrayLike) -> Array:
