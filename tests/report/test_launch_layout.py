@@ -33,7 +33,8 @@ def piped(run: RunDocument, **others: str) -> Point:
     config = {**run.baseline.config, **degrees, **others}
     idle = ("aggregation", "overlap", "context_exchange", "expert_parallel",
             "expert_tensor_parallel", "accumulation")  # fmt: skip
-    return replace(run.fastest, config=config, gpus=32, nodes=4, immaterial=idle)
+    alike = tuple(axis for axis in idle if axis not in others)
+    return replace(run.fastest, config=config, gpus=32, nodes=4, immaterial=alike)
 
 
 def text(run: RunDocument, form: str, **others: str) -> str:
@@ -70,6 +71,27 @@ def test_megatron_shards_weights_by_its_own_fsdp(run: RunDocument) -> None:
     found = options(text(run, "megatron", zero="3", precision="fp8"))
     assert found["data-parallel-sharding-strategy"] == "optim_grads_params"
     assert found["fp8-format"] == "hybrid"
+
+
+@pytest.mark.parametrize(
+    ("others", "one_queue"),
+    [
+        ({"zero": "1"}, True),
+        ({"zero": "0"}, True),
+        ({"zero": "1", "tensor_parallel": "1", "context_parallel": "2",
+          "context_exchange": "ring"}, True),
+        ({"zero": "0", "tensor_parallel": "1"}, False),  # nothing to keep in order
+        ({"zero": "2"}, False),
+        ({"zero": "3"}, False),
+        ({"zero": "hsdp"}, False),
+    ],
+)  # fmt: skip
+def test_megatron_s_fsdp_is_never_told_to_use_one_queue(
+    run: RunDocument, others: dict[str, str], one_queue: bool
+) -> None:
+    said = text(run, "megatron", **others)
+    assert ("export CUDA_DEVICE_MAX_CONNECTIONS=1\n" in said) == one_queue
+    assert ("--use-megatron-fsdp" in said) == (others["zero"] not in ("0", "1"))
 
 
 def test_torchtitan_has_the_mesh(run: RunDocument) -> None:
