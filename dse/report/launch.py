@@ -215,7 +215,8 @@ def _layout_told(document: RunDocument, point: Point, form: str) -> dict[str, An
     """A layout for one of :data:`OF_LAYOUTS`, or for a script that reads its environment.
 
     value: of every axis of a layout; word: of an axis in the format's own word. inside: ranks that
-    share sharded states; across: their copies. lacks: what the format has no word for.
+    share sharded states; across: their copies. hidden: exchanges that the price hides, of weights
+    only beside those of gradients, as Megatron-LM has it. lacks: what the format has no word for.
     """
     value = dict.fromkeys(REPLICA, "1") | {"recompute": "none"}
     value |= {axis: label for axis in OF_LAYOUT if (label := words.label(point, axis))}
@@ -226,6 +227,8 @@ def _layout_told(document: RunDocument, point: Point, form: str) -> dict[str, An
     value[GLOBAL_BATCH] = str(int(point.config[ACCUMULATION]) * int(value[MICRO_BATCH]) * replicas)
     stack = layout_stacks()[point.config[words.STACK]]
     split = value.get("sequence_parallel", str(stack.sequence_parallel).lower()) == "true"
+    split = split and degrees["tensor_parallel"] > 1
+    summed = stack.hides_gradients and replicas * degrees["context_parallel"] > 1
     inside = {"0": 1, "1": 1}.get(zero, replicas)
     if zero == HSDP:
         beside = -(-point.gpus // point.nodes) // math.prod(degrees.values())
@@ -239,9 +242,11 @@ def _layout_told(document: RunDocument, point: Point, form: str) -> dict[str, An
         "passes": int(point.config[ACCUMULATION]),
         "sequence": int(value.get("sequence") or document.study.tokens_per_sample or 0),
         "precision": words.label(point, "precision"),
-        "split": split and degrees["tensor_parallel"] > 1,
+        "split": split,
+        "hidden": {"tensor": split and stack.hides_tensor > 0, "gradients": summed,
+                   "weights": summed and stack.hides_weights},
         "layers": sum(stage.layers for stage in document.layout.stages) if document.layout else 0,
         "inside": inside,
         "across": replicas // inside,
         "lacks": [words.phrase(axis, value[axis]) for axis, word in found.items() if word is None],
-    }
+    }  # fmt: skip

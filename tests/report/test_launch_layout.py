@@ -94,6 +94,41 @@ def test_megatron_s_fsdp_is_never_told_to_use_one_queue(
     assert ("--use-megatron-fsdp" in said) == (others["zero"] not in ("0", "1"))
 
 
+OVERLAPS = {"tp-comm-overlap", "overlap-grad-reduce", "overlap-param-gather"}
+
+
+@pytest.mark.parametrize(
+    ("others", "written"),
+    [
+        ({"zero": "1"}, OVERLAPS),
+        ({"zero": "0"}, {"tp-comm-overlap", "overlap-grad-reduce"}),  # nothing to gather
+        ({"zero": "1", "tensor_parallel": "1"}, {"overlap-grad-reduce", "overlap-param-gather"}),
+        ({"zero": "1", "sequence_parallel": "false"}, OVERLAPS - {"tp-comm-overlap"}),
+        ({"zero": "1", "pipeline_parallel": "8"}, {"tp-comm-overlap"}),  # one data rank
+        ({"zero": "1", "context_parallel": "2", "context_exchange": "ring"}, OVERLAPS),
+        ({"zero": "3"}, {"tp-comm-overlap"}),  # its FSDP overlaps by itself
+        ({"zero": "1", "stack": "megatron-2022"}, set()),
+        ({"zero": "0", "stack": "megatron-deepspeed"}, set()),
+        ({"zero": "1", "stack": "fsdp2"}, {"overlap-grad-reduce", "overlap-param-gather"}),
+        ({"zero": "1", "stack": "nanotron"}, {"tp-comm-overlap"}),
+    ],
+)  # fmt: skip
+def test_megatron_overlaps_what_the_price_hides(
+    run: RunDocument, others: dict[str, str], written: set[str]
+) -> None:
+    found = set(options(text(run, "megatron", **others)))
+    assert found & OVERLAPS == written
+    assert "tp-comm-overlap" not in written or "sequence-parallel" in found
+    assert ("use-distributed-optimizer" in found) == (others["zero"] != "0")
+
+
+@pytest.mark.parametrize(("stack", "hides"), [("nanotron", True), ("megatron-2022", False)])
+def test_nanotron_overlaps_what_the_price_hides(run: RunDocument, stack: str, hides: bool) -> None:
+    told = yaml.safe_load(text(run, "nanotron", stack=stack))["parallelism"]
+    assert told["tp_linear_async_communication"] is hides
+    assert told["tp_mode"] == "REDUCE_SCATTER"
+
+
 def test_torchtitan_has_the_mesh(run: RunDocument) -> None:
     found = tomllib.loads(text(run, "torchtitan", zero="3"))
     mesh = found["parallelism"]
