@@ -95,6 +95,8 @@ def build(
     )
     unbought = without_buying(problem, baseline, [values])
     every = feasible(problem) if outcome.tally.points != problem.points else None
+    runs = problem.workload.shape.runs if problem.workload.shape else ()
+    crossed = any(block.cross for block, _ in runs)
     document = RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -104,6 +106,7 @@ def build(
             workload=problem.workload.name,
             workload_title=problem.workload.title,
             tokens_per_sample=problem.workload.tokens_per_sample,
+            sides=tuple((layers, block.share) for block, layers in runs) if crossed else None,
             rental="" if study.rental.term == ON_DEMAND else study.rental.term,
         ),
         command=command,

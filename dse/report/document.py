@@ -31,7 +31,8 @@ SCHEMA_VERSION = 3  # of the file: another is refused
 @dataclass(frozen=True, kw_only=True)
 class StudyInfo:
     """Which study was asked; path: of its file. rental: the term, empty on demand.
-    tokens_per_sample: of a workload of texts of one length."""
+    tokens_per_sample: of a workload of texts of one length. sides: of an encoder, then its decoder:
+    the layers, and the length of their texts as a share of a sample's."""
 
     name: str
     description: str
@@ -39,6 +40,7 @@ class StudyInfo:
     workload: str
     workload_title: str = ""
     tokens_per_sample: float | None = field(default=None, metadata=IF_ANY)
+    sides: tuple[tuple[int, float], ...] | None = field(default=None, metadata=IF_ANY)
     rental: str = field(default="", metadata=IF_ANY)
 
 

@@ -7,7 +7,7 @@ communication hooks of PyTorch's DistributedDataParallel, accelerators of ``sky 
 
 A layout is also told as the options of Megatron-LM (``megatron/training/arguments.py``), torchtitan
 (``job_config.py``), DeepSpeed (its configuration JSON) and nanotron (``config.py``). What one of
-them has no option for is said in the file.
+them has no option for is said in the file. That user buffers have one length is from memory.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
     if layout is not None:  # for a script of one's own
         told |= {axis.upper(): value for axis, value in layout["value"].items()}
         told |= {"DATA_PARALLEL": str(layout["replicas"]), "MICRO_BATCHES": str(layout["passes"])}
-    script = "pretrain_gpt.py" if form == "megatron" else "train.py"
+    kind = "t5" if document.study.sides else "gpt"
+    script = f"pretrain_{kind}.py" if form == "megatron" else "train.py"
     began_s = point.run and point.run.start_up_s
     return filled(f"launch/{form}.j2", {"d": {
         "study": document.study.name,
@@ -235,6 +236,8 @@ def _layout_told(document: RunDocument, point: Point, form: str) -> dict[str, An
         inside = math.gcd(replicas, max(1, beside))
     known = _WORDS.get(form, {})
     found = {axis: known[axis].get(label) for axis, label in value.items() if axis in known}
+    lacks = [words.phrase(axis, value[axis]) for axis, word in found.items() if word is None]
+    lacks += ["encoder-decoders"] if document.study.sides and form != "megatron" else []
     return {
         "value": value,
         "word": {axis: word for axis, word in found.items() if word},
@@ -248,5 +251,6 @@ def _layout_told(document: RunDocument, point: Point, form: str) -> dict[str, An
         "layers": sum(stage.layers for stage in document.layout.stages) if document.layout else 0,
         "inside": inside,
         "across": replicas // inside,
-        "lacks": [words.phrase(axis, value[axis]) for axis, word in found.items() if word is None],
+        "sides": document.study.sides,
+        "lacks": lacks,
     }  # fmt: skip

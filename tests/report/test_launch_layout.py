@@ -13,16 +13,27 @@ import pytest
 import yaml
 
 from dse.errors import ArgumentError
+from dse.report import json_form
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.launch import launch_file
 from tests.report.documents import document
-from tests.report.laid_out import laid_out
+from tests.report.laid_out import STUDY, laid_out
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
     return laid_out(tmp_path_factory.mktemp("study")).document
+
+
+@pytest.fixture(scope="module")
+def two_sided(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
+    """Of T5 base: 12 layers read 512 tokens, and 12 write 114."""
+    study = STUDY.replace("laid-out", "two-sided").replace("llama3-8b", "t5-base")
+    study = study.replace("[1, 2]\n  schedule: [1f1b, interleaved]", "[1]\n  schedule: [1f1b]")
+    study = study.replace("virtual_stages: 2,", "virtual_stages: 1,")
+    study = study.replace("schedule: interleaved", "schedule: 1f1b")
+    return laid_out(tmp_path_factory.mktemp("study"), study).document
 
 
 def piped(run: RunDocument, **others: str) -> Point:
@@ -127,6 +138,35 @@ def test_nanotron_overlaps_what_the_price_hides(run: RunDocument, stack: str, hi
     told = yaml.safe_load(text(run, "nanotron", stack=stack))["parallelism"]
     assert told["tp_linear_async_communication"] is hides
     assert told["tp_mode"] == "REDUCE_SCATTER"
+
+
+def test_megatron_starts_an_encoder_decoder_as_one(two_sided: RunDocument) -> None:
+    said = text(two_sided, "megatron", pipeline_parallel="1", virtual_stages="1")
+    found = options(said)
+    assert "pretrain_t5.py" in said
+    assert "pretrain_gpt.py" not in said
+    assert (found["encoder-num-layers"], found["decoder-num-layers"]) == ("12", "12")
+    assert (found["encoder-seq-length"], found["decoder-seq-length"]) == ("512", "114")
+    assert not {"num-layers", "seq-length"} & set(found)
+    assert "sequence-parallel" in found
+    assert "tp-comm-overlap" not in found  # user buffers have one length
+    piped = text(two_sided, "megatron", virtual_stages="1")
+    assert "refuses pipelines" in piped
+    assert "refuses pipelines" not in said
+
+
+@pytest.mark.parametrize("form", ["torchtitan", "deepspeed", "nanotron"])
+def test_what_has_no_encoder_decoders_says_so(
+    run: RunDocument, two_sided: RunDocument, form: str
+) -> None:
+    assert text(two_sided, form).count("encoder-decoders") == 1
+    assert "encoder-decoders" not in text(run, form)
+
+
+def test_a_run_s_file_keeps_both_sides(two_sided: RunDocument) -> None:
+    sides = two_sided.study.sides
+    assert sides is not None
+    assert json_form.parsed(RunDocument, json_form.plain(two_sided)).study.sides == sides
 
 
 def test_torchtitan_has_the_mesh(run: RunDocument) -> None:
