@@ -207,12 +207,13 @@ class Tables:
         return removed.most_common(1)[0][0]
 
     def _table(self, of: Structure) -> Table:
-        choices = self.choices(of.stack, of.tokens, of.split)
-        found = enumeration.layouts(self.model, of.gpus, of.tokens, choices)
-        # As a study counts them: samples of the workload's own length.
-        batches = found.columns["global_batch"]
-        found.columns["global_batch"] = batches * of.tokens // self.tokens
-        return found
+        choices = self.choices(of.stack, of.split)
+        return enumeration.layouts(self.model, of.gpus, of.tokens, choices)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the study tells a step by its samples, and not by its micro-batches."""
+        return bool(self.study.values(GLOBAL_BATCH))
 
     @cached_property
     def tokens(self) -> int:
@@ -225,7 +226,7 @@ class Tables:
             raise StudyError(self.study.path, 0, 0, problem, "drop the axes of layouts")
         return int(known)
 
-    def choices(self, stack: str, tokens: int, split: Value | None = None) -> Choices:
+    def choices(self, stack: str, split: Value | None = None) -> Choices:
         """What the study lets a layout be under a stack."""
         usual = software(stack)
 
@@ -233,10 +234,6 @@ class Tables:
             given = self.study.values(axis) or (absent,)
             return tuple(_code(axis, value) for value in given)
 
-        batches = self.study.values(GLOBAL_BATCH)
-        passes: tuple[int, ...] = ()
-        if not batches:
-            passes = tuple(int(n) for n in self.study.numbers(ACCUMULATION, 1))
         return Choices(
             tensor=codes("tensor_parallel", 1),
             context=codes("context_parallel", 1),
@@ -248,8 +245,8 @@ class Tables:
             expert_tensor=codes("expert_tensor_parallel", 1),
             zero=codes("zero", ZERO[usual.zero]),
             micro_batch=codes(BATCH, 1),
-            global_batch=self.sequences(batches, tokens),
-            passes=passes,
+            global_batch=codes(GLOBAL_BATCH, 1),
+            passes=() if self.counted else codes(ACCUMULATION, 1),
             recompute=codes("recompute", "none"),
             sequence_parallel=usual.sequence_parallel if split is None else split == "true",
             fills=usual.fills,
@@ -258,7 +255,8 @@ class Tables:
             fused_attention=usual.fused_attention,
             even_parts=usual.rule == EVEN,
             node=self.node,
-            whole=self.tokens if stack in WHOLE_STACKS else 0,
+            sample=self.tokens,
+            whole=stack in WHOLE_STACKS,
         )
 
     @cached_property
@@ -294,10 +292,6 @@ class Tables:
             "sendrecv": several("pipeline_parallel") or "ring" in context,
         }
         return tuple(name for name, used in found.items() if used)
-
-    def sequences(self, batches: Sequence[Value], tokens: int) -> tuple[int, ...]:
-        """Sequences of a step of the same tokens."""
-        return tuple(int(n) * self.tokens // tokens for n in batches)  # type: ignore[arg-type]
 
 
 assert set(COLUMNS) == set(TABLED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dse.catalog.stacks import ZERO
 from dse.model.arrays import Array, Mask
-from dse.model.parallel.enumeration import judged
+from dse.model.parallel.enumeration import DIVIDES, judged
 from dse.pricing import hardware
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.evaluation import Placement
@@ -18,9 +19,7 @@ from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
 from dse.study import Value
-from dse.study.axes import AXES, BATCH, GLOBAL_BATCH, LAYOUT
-
-DIVIDES = "micro-batches divide the global batch"
+from dse.study.axes import ACCUMULATION, AXES, BATCH, GLOBAL_BATCH, LAYOUT
 
 
 class Placed(Points):
@@ -88,10 +87,10 @@ class Placed(Points):
     @cached_property
     def accumulation(self) -> Array:
         """Micro-batches of a step and replica."""
-        whole = self.at(GLOBAL_BATCH)
-        if whole is None:
-            return self.numbers("accumulation", 1.0)
-        sequences = whole.numbers(1.0) / self._longer
+        whole, tables = self.at(GLOBAL_BATCH), self.problem.tables
+        if whole is None or not tables.counted:
+            return self.numbers(ACCUMULATION, 1.0)
+        sequences = whole.numbers(1.0) * tables.tokens / self.tokens
         return np.asarray(sequences / (self.numbers(BATCH, 1.0) * self.data_parallel))
 
     @cached_property
@@ -127,20 +126,21 @@ class Placed(Points):
         columns = {
             column: self.word(axis, usual.get(axis)) if axis in WORDS else self.degree(axis)
             for axis, column in COLUMNS.items()
-        } | {
-            "gpus": self.gpus,
-            "global_batch": self.accumulation * self.numbers(BATCH, 1.0) * self.data_parallel,
-        }
+        } | {"gpus": self.gpus}
         whole = {
             name: np.broadcast_to(value, shape).reshape(-1).astype(np.int64)
             for name, value in columns.items()
         }
         split = self.fixed.get("sequence_parallel")
-        choices = self.problem.tables.choices(name, int(self.tokens), split)
+        choices = self.problem.tables.choices(name, split)
+        if self.at(GLOBAL_BATCH) is None:
+            choices = replace(choices, passes=choices.passes or (1,))
         found = judged(self.problem.tables.model, int(self.tokens), choices, whole)
         masks = {rule: mask.reshape(shape) for rule, mask in found.items()}
-        fractions = np.mod(self.accumulation, 1) != 0
-        return {**masks, DIVIDES: ~fractions} if fractions.any() else masks
+        whole_passes = np.mod(self.accumulation, 1) == 0
+        if self.at(GLOBAL_BATCH) is not None or whole_passes.all():
+            return masks
+        return {**masks, DIVIDES: whole_passes}
 
     @property
     def rows_shape(self) -> tuple[int, ...]:

@@ -227,10 +227,15 @@ class Problem(StudyFacts):
         return tuple(dict.fromkeys([*LOOPED, *sorted(self._decisive_names)]))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
-        """The point with conditional axes blank where their condition does not hold, and with as
-        many passes as its global batch takes."""
+        """The point with conditional axes blank where their condition does not hold, with as many
+        passes as its global batch takes, or with the whole samples of its passes."""
         point = dict(values)
-        if self.study.laid_out and point.get(GLOBAL_BATCH) is not None:
+        given = point.get(GLOBAL_BATCH) is not None
+        if self.study.laid_out and given and not self.tables.counted:
+            placed = self.points_at(point)
+            samples = placed.accumulation * placed.batch * placed.data_parallel
+            point[GLOBAL_BATCH] = int(np.ravel(samples)[0])
+        elif self.study.laid_out and given:
             placed = self.points_at({**point, ACCUMULATION: None})
             passes = float(np.ravel(placed.accumulation)[0])
             point[ACCUMULATION] = int(passes) if passes.is_integer() else passes

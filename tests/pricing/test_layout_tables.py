@@ -10,6 +10,15 @@ from dse.pricing.load import load
 from tests.pricing import studies
 from tests.report.laid_out import STUDY
 
+SHORT = """\
+study: short
+workload: llama3-8b
+stack: megatron
+space: {{node: dgx-h100, gpus: 8, tensor_parallel: 8, {}}}
+constraints: [fits_memory]
+objectives: {{maximize: tokens_per_s, minimize: memory_bytes}}
+"""
+
 
 @pytest.mark.parametrize(
     ("told", "without_effect"),
@@ -31,3 +40,34 @@ def test_a_baseline_may_give_what_has_no_effect(
         expected["schedule"] = "1f1b"
     assert {name: base[name] for name in expected} == expected
     assert problem.baseline_samples_per_s > 0
+
+
+@pytest.mark.parametrize(
+    ("sequence", "wanted"),
+    [(8192, {(10, 10), (96, 96)}), (131_072, {(96, 6)}), (3072, {(96, 256)}), (5000, set())],
+)
+def test_a_step_is_whole_sequences(
+    tmp_path: Path, sequence: int, wanted: set[tuple[int, int]]
+) -> None:
+    """Samples of 8192 tokens, and as many tokens in sequences of another length."""
+    text = SHORT.format("sequence: [8192, 131072, 3072, 5000], global_batch: [10, 96]")
+    problem = load(studies.written(tmp_path, text))
+    fixed = {**problem.study.baseline.values, "sequence": sequence}
+    table = problem.tables(fixed)
+    rows = [table.values(row) for row in range(len(table))]
+    assert {(row["global_batch"], row["accumulation"]) for row in rows} == wanted
+    removed = table.removed.get("the sequence divides the tokens of a step", 0)
+    assert len(table) + removed == 2
+    for row in rows:
+        point = problem.points_at({**fixed, **row, "accumulation": None})
+        assert float(point.accumulation.item()) == row["accumulation"]
+        assert not point.rules  # type: ignore[attr-defined]
+
+
+def test_micro_batches_of_short_sequences_lose_no_tokens(tmp_path: Path) -> None:
+    """Three of half a sample are a step of one and a half."""
+    text = SHORT.format("sequence: 4096, accumulation: 3")
+    problem = load(studies.written(tmp_path, text))
+    assert float(problem.baseline["global_batch"].item()) == pytest.approx(1.5)
+    more = problem.applicable({**problem.study.baseline.values, "accumulation": 8})
+    assert (more["accumulation"], more["global_batch"]) == (8, 4)

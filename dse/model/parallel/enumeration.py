@@ -33,14 +33,14 @@ class Choices:
     """The values that a study lists for each axis; none: every divisor of the accelerators.
 
     schedule: places in :data:`.schedules.SCHEDULES`. exchange: :data:`RING` and so on. zero,
-    recompute: see :class:`.layouts.Layouts`. micro_batch, global_batch: sequences. passes: of a
-    step and replica, in place of global batches.
+    recompute: see :class:`.layouts.Layouts`. micro_batch: sequences. global_batch: samples. passes:
+    of a step and replica, in place of global batches.
     sequence_parallel: tensor groups split tokens, too. Of the software: fills: a replica needs
     p - 1 micro-batches (nanotron). most_sharded: the most ZeRO with a pipeline; most_zero: without.
     fused_attention: selective recomputation changes nothing. even_parts: virtual stages are as long
     as one another (Megatron-LM, embedding and head counted as layers or not). node: accelerators of
-    one; 0 where nodes differ. whole: tokens of the sequences that software knows under which every
-    accelerator has the whole model; 0 of other software.
+    one; 0 where nodes differ. sample: tokens of what global batches count; 0: of the sequence.
+    whole: software under which every accelerator has the whole model, and that knows samples alone.
     """
 
     tensor: Sequence[int] = ()
@@ -63,7 +63,8 @@ class Choices:
     fused_attention: bool = True
     even_parts: bool = True
     node: int = 8
-    whole: int = 0
+    sample: int = 0
+    whole: bool = False
 
     def values(self, axis: str, gpus: int) -> tuple[int, ...]:
         """Those of one axis."""
@@ -71,6 +72,8 @@ class Choices:
 
 
 NO_EFFECT = "every axis has an effect, but for its usual value"
+WHOLE_SEQUENCES = "the sequence divides the tokens of a step"
+DIVIDES = "micro-batches divide the global batch"
 WHOLE = "the software shares batches and states alone"
 AXES = (
     "tensor", "context", "pipeline", "expert", "expert_tensor", "schedule", "virtual", "exchange",
@@ -143,10 +146,10 @@ def _rules(
     _experts(found, model, given)
     if choices.whole:
         one = np.logical_and.reduce([found[degree] == 1 for degree in DEGREES])
-        found.keep(WHOLE, one & (sequence == choices.whole))
+        found.keep(WHOLE, one & (sequence == (choices.sample or sequence)))
     _schedules(found, model, given, choices.even_parts)
     _exchanges(found, model, sequence, given)
-    _batches(found, model, given, choices)
+    _batches(found, model, sequence, given, choices)
 
 
 def _meshes(
@@ -234,7 +237,11 @@ def _exchanges(
 
 
 def _batches(
-    found: Table, model: Transformer, given: Mapping[str, Sequence[int]], choices: Choices
+    found: Table,
+    model: Transformer,
+    sequence: int,
+    given: Mapping[str, Sequence[int]],
+    choices: Choices,
 ) -> None:
     found.join(zero=given["zero"])
     found.once(found["data"] * found["context"] == 1, zero=given["zero"][0])
@@ -251,12 +258,18 @@ def _batches(
         "the software shards with a pipeline", apart | (found["zero"] <= choices.most_sharded)
     )
     found.join(micro_batch=given["micro_batch"])
-    found.join(global_batch=given["global_batch"])
-    each = found["micro_batch"] * found["data"]
+    sample = choices.sample or sequence
     if choices.passes:
-        found.columns["global_batch"] = found["global_batch"] * each
-    found.keep("micro-batches divide the global batch", found["global_batch"] % each == 0)
-    found.columns["passes"] = found["global_batch"] // (found["micro_batch"] * found["data"])
+        found.join(passes=given["global_batch"])
+        sequences = found["passes"] * found["micro_batch"] * found["data"]
+        found.columns["global_batch"] = sequences * sequence // sample
+    else:
+        found.join(global_batch=given["global_batch"])
+        found.keep(WHOLE_SEQUENCES, found["global_batch"] * sample % sequence == 0)
+        sequences = found["global_batch"] * sample // sequence
+        each = found["micro_batch"] * found["data"]
+        found.columns["passes"] = sequences // each
+        found.keep(DIVIDES, sequences % each == 0)
     other = (found["schedule"] != _INTERLEAVED) | (found["pipeline"] == 1)
     found.keep(
         "interleaving divides the micro-batches", other | (found["passes"] % found["pipeline"] == 0)

@@ -62,14 +62,14 @@ def test_parts_of_an_encoder_and_its_decoder_do_not_take_turns() -> None:
 def test_software_with_the_whole_model_shares_batches_and_states() -> None:
     choices = Choices(tensor=(1, 2), pipeline=(1, 2), zero=(0, 3), recompute=(NONE, FULL))
     every = layouts(SMALL, 4, 512, choices)
-    found = layouts(SMALL, 4, 512, replace(choices, whole=512))
+    found = layouts(SMALL, 4, 512, replace(choices, whole=True))
     assert {(int(t), int(p)) for t, p in zip(found["tensor"], found["pipeline"], strict=True)} == {
         (1, 1)
     }
     assert set(found["zero"]) == {0, 3}
     assert set(found["recompute"]) == {NONE}
     assert len(found) + sum(found.removed.values()) == len(every) + sum(every.removed.values())
-    assert not len(layouts(SMALL, 4, 512, replace(choices, whole=256)))
+    assert not len(layouts(SMALL, 4, 512, replace(choices, sample=256, whole=True)))
 
 
 @settings(max_examples=30)
