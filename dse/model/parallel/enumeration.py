@@ -169,8 +169,9 @@ def _meshes(
     found.join(context=given["context"])
     cut = found["tensor"] * found["context"]
     found.keep("tensor and context divide the accelerators", found["gpus"] % cut == 0)
-    cut = np.where(split, found["tensor"], 1) * found["context"]
-    found.keep("tensor and context divide the sequence", sequence % cut == 0)
+    for block in blocks:
+        cut = np.where(split, found["tensor"], 1) * found["context"]
+        found.keep("tensor and context divide the sequence", block.tokens(sequence) % cut == 0)
     if any(block.experts for block in blocks) and not split:
         found.keep("experts need sequence parallelism", found["tensor"] == 1)
     found.join(pipeline=given["pipeline"])
@@ -226,11 +227,10 @@ def _exchanges(
 ) -> None:
     found.join(exchange=given["exchange"])
     found.once(found["context"] == 1, exchange=given["exchange"][0])
-    other = (found["exchange"] != RING) | (found["context"] == 1)
-    found.keep(
-        "zig-zag chunks divide the sequence", other | (sequence % (2 * found["context"]) == 0)
-    )
     for block, _ in model.runs:
+        c, tokens = found["context"], block.tokens(sequence)
+        other = (found["exchange"] != RING) | (c == 1)
+        found.keep("zig-zag chunks divide the sequence", other | (tokens % (2 * c) == 0))
         c, heads = found["context"], block.heads // found["tensor"]
         other = (found["exchange"] != ALL_TO_ALL) | (c == 1)
         found.keep("context divides a rank's heads", other | (heads % c == 0))

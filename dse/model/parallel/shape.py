@@ -70,6 +70,10 @@ class Block:
         """Keys of each attention for one of its own tokens."""
         return (1.0, 1 / self.share)[: self.attentions]
 
+    def tokens(self, sequence: int) -> int:
+        """Of its own sequence where the sample's has so many."""
+        return round(sequence * self.share)
+
     @property
     def query(self) -> int:
         """Width of all queries, q."""

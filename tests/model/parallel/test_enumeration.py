@@ -59,6 +59,19 @@ def test_parts_of_an_encoder_and_its_decoder_do_not_take_turns() -> None:
     assert set(found["virtual"]) == {1}
 
 
+def test_ranks_divide_the_tokens_of_an_encoder_and_of_its_decoder() -> None:
+    """512 and 114 of a sample of T5; chunks of a ring are two a rank."""
+    choices = Choices(tensor=(1, 2, 4), context=(1, 2), pipeline=(1,), exchange=(RING,))
+    for split, wanted in ((True, {(1, 1), (2, 1)}), (False, {(1, 1), (2, 1), (4, 1)})):
+        found = layouts(shapes.T5_LARGE, 8, 512, replace(choices, sequence_parallel=split))
+        assert set(zip(found["tensor"].tolist(), found["context"].tolist(), strict=True)) == wanted
+    for exchange, degrees in ((RING, {1}), (ALL_TO_ALL, {1, 2})):
+        found = layouts(
+            shapes.T5_LARGE, 8, 512, replace(choices, tensor=(1,), exchange=(exchange,))
+        )
+        assert set(found["context"].tolist()) == degrees
+
+
 def test_software_with_the_whole_model_shares_batches_and_states() -> None:
     choices = Choices(tensor=(1, 2), pipeline=(1, 2), zero=(0, 3), recompute=(NONE, FULL))
     every = layouts(SMALL, 4, 512, choices)
