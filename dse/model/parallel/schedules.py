@@ -206,19 +206,31 @@ def _interleaved(line: Pipeline, times: Times) -> Array:
     return line.passes * times.longest_s + idle
 
 
-def _zero_bubble(filled: float) -> Callable[[Pipeline, Times], Array]:
-    """``m max c_i`` and idle time ``(p - 1)(F + B + W - k W)``, none below 0 (Qi et al., arXiv
-    2401.10241, table 1). filled: k. Of p micro-batches, or 2 p - 1 for k = 3; fewer fill as much
-    less."""
+def _zero_bubble(filled: Callable[[Array, Array], Array]) -> Callable[[Pipeline, Times], Array]:
+    """``m max c_i`` and idle time ``sum c_i - max c_i - n W``, none below 0 (Qi et al., arXiv
+    2401.10241, table 1, for ``m >= 2 p - 1``). filled: n of m and p, as :func:`slots` has it."""
 
     def step_s(line: Pipeline, times: Times) -> Array:
-        wanted = 2 * line.stages - 1 if filled > 2 else line.stages
-        share = np.minimum(1.0, line.passes / wanted)
-        work = (line.stages - 1) * filled * times.weights_s * share
+        work = filled(line.passes, line.stages) * times.weights_s
         idle = np.maximum(0.0, times.total_s - times.longest_s - work)
         return np.asarray(line.passes * times.longest_s + idle)
 
     return step_s
+
+
+def _filled_h1(passes: Array, stages: Array) -> Array:
+    return np.asarray(stages - 1 + np.minimum(passes - 1, stages - 1))
+
+
+def _filled_h2(passes: Array, stages: Array) -> Array:
+    return np.asarray(stages - 1 + np.minimum(passes - 1, 2 * (stages - 1)))
+
+
+def _filled_v(passes: Array, stages: Array) -> Array:
+    """Of parts, half a micro-batch each; those beyond the first p wait until there is room."""
+    early = 2 * (passes - 1) - 0.5 + stages * (passes <= stages)
+    late = 2 * stages - 2.5 + passes / 2
+    return np.asarray(np.minimum(np.minimum(early, late), 3 * (stages - 1)))
 
 
 def _all(line: Pipeline, _stage: ArrayLike) -> Array:
@@ -253,9 +265,9 @@ SCHEDULES: Mapping[str, Schedule] = {
         Schedule("gpipe", _in_turn, _all),
         Schedule("1f1b", _in_turn, _to_the_end),
         Schedule("interleaved", _interleaved, _of_parts, hidden=True),
-        Schedule("zb-h1", _zero_bubble(2.0), _to_the_end, parted=True),
-        Schedule("zb-h2", _zero_bubble(3.0), _twice, parted=True),
-        Schedule("zb-v", _zero_bubble(3.0), _alike, folded, parted=True),
+        Schedule("zb-h1", _zero_bubble(_filled_h1), _to_the_end, parted=True),
+        Schedule("zb-h2", _zero_bubble(_filled_h2), _twice, parted=True),
+        Schedule("zb-v", _zero_bubble(_filled_v), _alike, folded, parted=True),
     )
 }
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model.parallel.schedules import RULES, SCHEDULES, Pipeline, Times, in_order, slots, stages
@@ -167,6 +167,44 @@ def test_the_timeline_takes_what_the_formula_says(
     assert longest == pytest.approx(
         float(SCHEDULES[name].step_s(line(passes, count, virtual), even))
     )
+
+
+@given(st.sampled_from([("zb-h1", 1), ("zb-h2", 1), ("zb-v", 2)]), st.integers(1, 9), st.data())
+@settings(max_examples=60, deadline=None)
+def test_few_micro_batches_fill_as_much_as_the_timeline_has(
+    schedule: tuple[str, int], count: int, data: st.DataObject
+) -> None:
+    (name, virtual), passes = schedule, data.draw(st.integers(1, 3 * count))
+    found = slots(name, count, passes, virtual)
+    spans = []
+    for stage in range(count):
+        mine = [slot for slot in found if slot.stage == stage]
+        spans.append(mine[-1].end - mine[0].start)
+    even = times([3.0] * count, weights=1.0)
+    formula = SCHEDULES[name].step_s(line(passes, count, virtual), even)
+    assert formula == pytest.approx(max(spans))
+
+
+@given(
+    st.integers(1, 16), st.integers(1, 64), st.lists(st.floats(0.5, 2.0), min_size=3, max_size=3)
+)
+def test_apart_gradients_of_weights_never_slow_a_step(
+    count: int, passes: int, each: list[float]
+) -> None:
+    """Of one micro-batch only its own are left at the end; half of them where stages are folded."""
+    even = times([sum(each)] * count, weights=each[2])
+    found = {
+        name: float(SCHEDULES[name].step_s(line(passes, count), even))
+        for name in ("1f1b", "zb-h1", "zb-h2", "zb-v")
+    }
+    more = 1 + 1e-12
+    assert found["zb-h2"] <= found["zb-h1"] * more <= found["1f1b"] * more**2
+    assert found["zb-v"] <= found["1f1b"] * more
+    assert min(found.values()) * more >= passes * sum(each)
+    if passes == 1 and count > 1:
+        both = count * (each[0] + each[1])
+        assert found["zb-h1"] == found["zb-h2"] == pytest.approx(both + each[2])
+        assert found["zb-v"] == pytest.approx(max(both + each[2] / 2, sum(each)))
 
 
 @given(st.sampled_from(["1f1b", "zb-h1", "zb-h2"]), st.integers(1, 5), st.integers(1, 12))
