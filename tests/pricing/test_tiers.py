@@ -13,6 +13,7 @@ from dse.pricing.tiers import tiers
 from tests.calibration.exchange_samples import CARDS, TRUE, experiment, measured
 
 GIVEN = {"link_bytes_per_s", "cards_bytes_per_s", "cards", "rails", "trays", "tray"}
+OF_CALLS = {"step_s"}  # what a fit's calls have in them, so that it has no spread of its own
 
 
 def test_tiers_are_those_measured() -> None:
@@ -20,7 +21,8 @@ def test_tiers_are_those_measured() -> None:
     known = tiers(300e9, CARDS, (profile,), "hopper", "ib-ndr")
     for name in vars(TRUE):
         assert getattr(known.tiers, name) == pytest.approx(getattr(TRUE, name), rel=0.02), name
-    assert set(vars(TRUE)) - known.measured == {*GIVEN, "shared"}
+    assert known.tiers.step_s == 0
+    assert set(vars(TRUE)) - known.measured == {*GIVEN, *OF_CALLS, "shared"}
     assert known.log_spread["halves"] < exchanges().spread["inside"]
     # A share of cards holds for others; what a link reached is beside the link's own speed.
     other = tiers(600e9, 2 * CARDS, (profile,)).tiers
@@ -34,7 +36,8 @@ def test_tiers_fall_back_to_the_catalogue() -> None:
     assert (known.tiers.halves, known.tiers.hop_s) == (0.56, 45e-6)
     assert known.tiers.all_reduce > 0.9 > known.tiers.halves
     assert known.log_spread["halves_across"] > known.log_spread["halves"] > 0
-    assert set(known.log_spread) == set(vars(TRUE)) - GIVEN
+    assert known.tiers.step_s == exchanges().step_s["other"] > 0
+    assert set(known.log_spread) == set(vars(TRUE)) - GIVEN - OF_CALLS
     assert tiers(64e9, 25e9, (), "volta").tiers.halves == exchanges().reached["other"]["halves"]
 
 
