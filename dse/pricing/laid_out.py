@@ -125,7 +125,7 @@ class LaidOut(Placed):
         (group, whole, summed), data = self._summed(place, at), self._data_group(place)
         tiers = self._tiers(place)
         untold = [name for name, where in tiers.untold(at, summed).items() if np.any(where)]
-        what = enumerated(untold) if tiers.measured else "the exchanges of layouts"
+        what = enumerated(untold) if untold and tiers.measured else "the exchanges of layouts"
         found = [f"no profile of this study has measured {what}"] * bool(untold)
         return found + data.why_outside(group, whole) if data and np.any(summed) else found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ import pytest
 from dse.calibration.fitting.profile import fit_experiments
 from dse.catalog.exchanges import exchanges
 from dse.pricing.tiers import tiers
-from tests.calibration.exchange_samples import CARDS, TRUE, experiment, measured
+from dse.report.design_point import Point
+from dse.report.points import describe
+from tests.calibration.exchange_samples import CARDS, KINDS, TRUE, experiment, measured
+from tests.pricing.priced import problem_of
 
 GIVEN = {"link_bytes_per_s", "cards_bytes_per_s", "cards", "rails", "trays", "tray"}
 OF_CALLS = {"step_s"}  # what a fit's calls have in them, so that it has no spread of its own
@@ -50,3 +54,24 @@ def test_halves_that_differ_widen_their_spread() -> None:
     assert known.tiers.halves == pytest.approx(0.6 / 2**0.5, rel=0.02)
     assert known.log_spread["halves"] == pytest.approx(np.log(2) / 2, abs=0.02)
     assert "all_reduce" not in known.measured
+
+
+STUDY = """\
+study: measured
+workload: {workload}
+stack: megatron
+space: {{node: dgx-h100, gpus: 16, pipeline_parallel: 2, zero: 0, global_batch: 64, {axes}}}
+memory: ignore
+objectives: {{maximize: tokens_per_s, minimize: capital}}
+"""
+
+
+def told(folder: Path, operations: tuple[str, ...], workload: str, axes: str) -> Point:
+    profile = fit_experiments([experiment(measured(operations))], "own")
+    found = problem_of(folder, STUDY.format(workload=workload, axes=axes), profile)
+    return describe(found, found.study.baseline.values)
+
+
+def test_layouts_of_which_all_was_measured_are_inside(tmp_path: Path) -> None:
+    found = told(tmp_path, tuple(KINDS), "llama3-8b", "tensor_parallel: 8")
+    assert (found.extrapolated, found.why_outside) == (False, ())
