@@ -149,6 +149,7 @@ class LaidOut(Placed):
                 for name, found in self.coordinates.items() if name in OF_HARDWARE}  # fmt: skip
         cluster = Points(self.problem, self.fixed, here, 1)
         cluster.device = self._rows.take(np.array([self._machine(place)]))
+        cluster.summing = self.summing
         return DataGroup(cluster)
 
     def _summed(self, place: Place, at: Layouts) -> tuple[Group, Array, Mask]:

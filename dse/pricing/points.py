@@ -237,7 +237,8 @@ class Points:
     def _joined(self) -> Points:
         """The same points with domains in place of nodes, and the network cards of as many nodes as
         each domain has on average, or one less."""
-        found = self.summed_by(self.summing.model)
+        found = Points(self.problem, self.fixed, self.coordinates, self.rank)
+        found.summing = self.summing
         found.domain = found.gpus_per_node = self.domain
         nodes = node_count(self.gpus, self.gpus_per_node)
         found.rails = np.floor(nodes / np.ceil(nodes / self._nodes_of_domain)) * self.rails
@@ -684,7 +685,7 @@ class Points:
 
     def summed_by(self, model: Aggregation) -> Points:
         """The same points with another aggregation over the same transport."""
-        other = Points(self.problem, self.fixed, self.coordinates, self.rank)
+        other = type(self)(self.problem, self.fixed, self.coordinates, self.rank)
         other.summing = replace(self.summing, model=model)
         return other
 

@@ -16,6 +16,7 @@ from dse.pricing.laid_out import LaidOut
 from dse.pricing.load import load
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
+from dse.report.points import explained
 from tests.pricing import studies
 
 STUDY = """\
@@ -163,3 +164,16 @@ def test_every_kind_of_aggregation_sums_layouts(tmp_path: Path, aggregation: str
     drawn = at(found.sampled, gpus=16, stack="nanotron").step_time()["gradients_s"]
     assert np.median(drawn) == pytest.approx(gradients_s(one), rel=0.1)
     assert np.std(drawn) > 0
+
+
+def test_what_an_approach_of_layouts_takes_is_in_their_step(tmp_path: Path) -> None:
+    """nanotron hides nothing, so that a step without sums is shorter by these."""
+    text = STUDY.format(profile="aws-p5-efa", degrees="").replace("  bucket: [1 MiB, 25 MiB]\n", "")
+    text = text.replace("[auto-nccl, ring-nccl, tree-nccl, ring-mpi]", "[horovod-mpi]")
+    found = load(studies.written(tmp_path, text))
+    values = {**found.study.baseline.values, "stack": "nanotron", "gpus": 16, "zero": "0"}
+    known = explained(found, values)
+    assert known.approach is not None
+    for part in (known.approach.sum, known.approach.queries):
+        assert part.without_step_s is not None
+        assert 0 < (known.step_s or 0.0) - part.without_step_s < (known.terms["gradients_s"] or 0.0)
