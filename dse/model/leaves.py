@@ -75,6 +75,13 @@ class Leaf(NamedTuple):
         leaving = np.minimum(leaving, self.nodes)
         return np.asarray(np.maximum(1.0, leaving * self.rails / self.uplinks))
 
+    def beside(self, apart: ArrayLike, span: ArrayLike) -> Leaf:
+        """What a group meets whose nodes are ``apart`` nodes from one another, with others alike
+        between these: no more than its nodes' own cards where one leaf holds its ``span`` nodes."""
+        apart = np.minimum(apart, self.nodes)
+        uplinks = np.where(np.asarray(span) > self.nodes, self.uplinks / apart, np.inf)
+        return Leaf(np.asarray(self.nodes / apart), uplinks, self.rails)
+
     def tree(self, nodes: ArrayLike) -> Array:
         """Flows that leave a leaf in a double binary tree of N nodes: ``min(w, max(1, lg N))``."""
         return np.asarray(np.minimum(self.nodes, np.maximum(ceil_log2(nodes), 1.0)))

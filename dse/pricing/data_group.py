@@ -67,6 +67,9 @@ class DataGroup:
         found.gpus, found.gpus_per_node = group.ranks, np.ceil(group.inside)
         found.device = self.cluster.device
         found.domain, found.rails, found.leaf = found.gpus_per_node, np.maximum(1.0, own), of.leaf
+        if of.leaf:  # of whose links up they have the same part
+            leaf, part = of.leaf.beside(group.apart, group.span), found.rails / of.rails
+            found.leaf = leaf._replace(uplinks=leaf.uplinks * part, rails=found.rails)
         found.across = replace(of.across, bytes_per_s=of.across.bytes_per_s * np.minimum(1.0, own))
         return found
 

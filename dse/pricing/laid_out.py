@@ -18,6 +18,7 @@ from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.model import compute
 from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike, Mask, distinct
+from dse.model.leaves import Leaf
 from dse.model.memory import Ledger
 from dse.model.parallel.layouts import SELECTIVE, Layouts
 from dse.model.parallel.memory import PARTS, Kept, States, bytes_by_stage, heaviest_bytes
@@ -281,7 +282,8 @@ class LaidOut(Placed):
         axis, names = self.network_names
         network = names[int(self._here(self.coordinates[axis].at, place))]
         known = tiers(inside, cards, self._profiles(network), str(chip.generation), network)
-        placed = replace(known.tiers, rails=cards / card, trays=trays, tray=tray)
+        leaf = (met := self.layout.leaf) and Leaf(*(np.array(self._here(v, place)) for v in met))
+        placed = replace(known.tiers, rails=cards / card, trays=trays, tray=tray, leaf=leaf)
         return replace(known, tiers=placed)
 
     def _model(self, place: Place) -> ParallelStep:

@@ -110,6 +110,34 @@ def test_groups_share_the_cards_of_their_nodes(tmp_path: Path) -> None:
     assert gradients_s(split) > gradients_s(alone) / 8
 
 
+def test_oversubscribed_leaves_hold_up_layouts(tmp_path: Path) -> None:
+    """Groups that share a node's cards share its leaf's links up, too."""
+    text = STUDY.format(profile="aws-p5-efa", degrees=DEGREES).replace(", vendor]", "]")
+    text = text.replace("gpus: [8, 16, 64]", "gpus: [16, 512]\n  oversubscription: [1, 8]")
+    text = text.replace("global_batch: 64", "global_batch: 512")
+    found = load(studies.written(tmp_path, text))
+    cases: list[dict[str, Any]] = [{"aggregation": "tree-nccl"}, {"zero": "1"},
+                                   {"tensor_parallel": 8}]  # fmt: skip
+    for gpus, values in product((16, 512), cases):
+        free, held = (gradients_s(layout(found, gpus=gpus, oversubscription=n, **values))
+                      for n in (1.0, 8.0))  # fmt: skip
+        if gpus == 16:  # on one switch
+            assert held == pytest.approx(free)
+        else:
+            assert held > 1.5 * free
+    slower = []
+    for tensor in (1, 8):
+        one = layout(found, gpus=512, oversubscription=8.0, tensor_parallel=tensor)
+        ((place, _, at_place),) = one._by_place
+        data = one._data_group(place)
+        assert data is not None
+        leaf = data.layout(at_place.mesh.gradients).leaf
+        assert leaf is not None
+        slower.append(leaf.slower(1.0).item())
+    assert slower[0] == pytest.approx(slower[1])
+    assert slower[0] > 1
+
+
 def test_only_what_was_not_measured_is_said(tmp_path: Path) -> None:
     found = problem(tmp_path, degrees=DEGREES)
     inside = layout(found, aggregation="auto-nccl", gpus=16, tensor_parallel=1)

@@ -16,14 +16,14 @@ from dse.report.points import describe
 from tests.calibration.exchange_samples import CARDS, KINDS, TRUE, experiment, measured
 from tests.pricing.priced import problem_of
 
-GIVEN = {"link_bytes_per_s", "cards_bytes_per_s", "cards", "rails", "trays", "tray"}
+GIVEN = {"link_bytes_per_s", "cards_bytes_per_s", "cards", "rails", "trays", "tray", "leaf"}
 OF_CALLS = {"step_s"}  # what a fit's calls have in them, so that it has no spread of its own
 
 
 def test_tiers_are_those_measured() -> None:
     profile = fit_experiments([experiment(measured())], "x")
     known = tiers(300e9, CARDS, (profile,), "hopper", "ib-ndr")
-    for name in vars(TRUE):
+    for name in set(vars(TRUE)) - {"leaf"}:
         assert getattr(known.tiers, name) == pytest.approx(getattr(TRUE, name), rel=0.02), name
     assert known.tiers.step_s == 0
     assert set(vars(TRUE)) - known.measured == {*GIVEN, *OF_CALLS, "shared"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, ceil_log2
+from dse.model.leaves import Leaf
 from dse.model.parallel.mesh import Group
 
 HIDDEN_TIER = 0.25  # of the faster tier's time, what a pipelined hierarchy adds
@@ -25,7 +26,7 @@ class Tiers:
     one. trays, tray: machines of a node that is a scale-up domain, and accelerators of each, which
     reach its own cards alone. sends: share of a message to a neighbour, that of halves where None.
     cards: share of the cards that all but all-reduce reach. ``*_across``: the same of each where
-    known, else None.
+    known, else None. leaf: oversubscribed leaf switches, None where none are.
     """
 
     link_bytes_per_s: ArrayLike
@@ -46,6 +47,7 @@ class Tiers:
     halves_across: ArrayLike | None = None
     exchange_across: ArrayLike | None = None
     sends_across: ArrayLike | None = None
+    leaf: Leaf | None = None
 
     def _shares(self, name: str) -> tuple[ArrayLike, ArrayLike]:
         """What is reached of a link and of a node's cards."""
@@ -60,7 +62,14 @@ class Tiers:
         """Bytes per second of the cards that so many ranks of a node reach."""
         return np.asarray(self.cards_bytes_per_s * np.minimum(1.0, ranks / self.rails))
 
-    def _took(self, group: Group, whole: ArrayLike, name: str, passes: float, hops: Array) -> Array:
+    def _held(self, group: Group, flows: ArrayLike = 1.0) -> Array:
+        """Times as long as by cards alone, where so many flows of a group leave a leaf."""
+        if self.leaf is None:
+            return np.ones(())
+        return self.leaf.beside(group.apart, group.span).slower(flows)
+
+    def _took(self, group: Group, whole: ArrayLike, name: str, passes: float, hops: Array,
+              flows: ArrayLike = 1.0) -> Array:  # fmt: skip
         """``passes (max(inside, across) + 0.25 min(inside, across))``, and latency: a call, a step
         to each rank of a node and hops between nodes.
 
@@ -71,14 +80,17 @@ class Tiers:
         within = _over((inside - 1) / inside * whole, self.link_bytes_per_s * share)
         load = np.maximum(group.together, np.power(np.maximum(group.nodes, 2) / 2, self.shared))
         cards = self._reached(group.inside * group.together) * beyond / load
-        between = _over((group.nodes - 1) / group.nodes * whole, cards)
+        between = self._held(group, flows) * _over((group.nodes - 1) / group.nodes * whole, cards)
         slower, faster = np.maximum(within, between), np.minimum(within, between)
         start = self.call_s + (inside - 1) * self.step_s + (group.nodes > 1) * hops * self.hop_s
         return np.where(group.ranks > 1, start, 0.0) + passes * (slower + HIDDEN_TIER * faster)
 
     def all_reduce_s(self, group: Group, whole: ArrayLike) -> Array:
-        """Of ``whole`` bytes: trees over nodes, two hops a level."""
-        return self._took(group, whole, "all_reduce", ALL_REDUCE, 2 * ceil_log2(group.nodes))
+        """Of ``whole`` bytes: trees over nodes, two hops a level; rings where leaves slow these."""
+        levels, hops = ceil_log2(group.nodes), 2 * (group.ranks - 1)
+        tree = self._took(group, whole, "all_reduce", ALL_REDUCE, 2 * levels, levels)
+        ring = self._took(group, whole, "all_reduce", ALL_REDUCE, hops) if self.leaf else tree
+        return np.minimum(tree, ring)
 
     def halves_s(self, group: Group, whole: ArrayLike) -> Array:
         """All-gather or reduce-scatter of ``whole`` bytes: rings pass every rank, n - 1 hops."""
@@ -98,7 +110,7 @@ class Tiers:
         sent = np.asarray(own) * (n - inside) / n * inside * group.together * crossing
         between = _over(sent, self._reached(inside * group.together) * beyond)
         start = self.call_s + (inside > 1) * self.step_s + (group.nodes > 1) * self.hop_s
-        return np.where(n > 1, start, 0.0) + np.maximum(within, between)
+        return np.where(n > 1, start, 0.0) + np.maximum(within, self._held(group, np.inf) * between)
 
     def send_s(self, group: Group, own: ArrayLike) -> Array:
         """From a rank to its neighbour in a pipeline: the link, or its part of the cards.
@@ -110,7 +122,7 @@ class Tiers:
         of_trays = self.cards_bytes_per_s * (sending / self.trays)
         cards = np.minimum(of_trays, self._reached(group.together)) * beyond / group.together
         across = group.nodes > 1
-        speed = np.where(across, cards, self.link_bytes_per_s * inside)
+        speed = np.where(across, cards / self._held(group), self.link_bytes_per_s * inside)
         start = np.where(across, self.hop_s, self.call_s)
         return np.where(group.ranks > 1, start + _over(own, speed), 0.0)
 

@@ -14,12 +14,14 @@ class Group:
     """Ranks that exchange something, one group of many alike; arrays that broadcast.
 
     ranks: of a group. nodes: that a group touches at most. together: groups alike that share a
-    node's network cards at the same time.
+    node's network cards at the same time. apart: nodes to its next node, of ``span`` in all.
     """
 
     ranks: Array
     nodes: Array
     together: Array
+    apart: ArrayLike = 1.0
+    span: ArrayLike = 1.0
 
     @property
     def inside(self) -> Array:
@@ -31,9 +33,10 @@ class Group:
         inner = np.maximum(1.0, self.nodes * parts / self.ranks)
         across = self.ranks / parts
         together = self.together * np.minimum(parts, self.inside)
+        near, far = np.minimum(inner, parts), np.minimum(across, self.nodes)
         return (
-            Group(parts, np.minimum(inner, parts), self.together),
-            Group(across, np.minimum(across, self.nodes), together),
+            Group(parts, near, self.together, self.apart, near * self.apart),
+            Group(across, far, together, self.apart * self.nodes / far, self.span),
         )
 
 
@@ -56,7 +59,8 @@ def group(ranks: ArrayLike, stride: ArrayLike, node: ArrayLike, gpus: ArrayLike)
     nodes = np.where(stride >= node, ranks, (latest + stride * (ranks - 1)) // node + 1)
     nodes = np.where(ranks > 1, np.minimum(nodes, ranks), 1)
     together = np.maximum(1.0, np.minimum(node, gpus) * nodes / ranks)
-    return Group(ranks.astype(np.float64), nodes.astype(np.float64), together)
+    apart = np.maximum(1.0, stride / node)
+    return Group(ranks.astype(np.float64), nodes.astype(np.float64), together, apart, nodes * apart)
 
 
 @dataclass(frozen=True)
@@ -129,4 +133,5 @@ class Mesh:
     def stages(self) -> Group:
         """Two neighbours in a pipeline: where it is longer than a node some cross nodes."""
         nodes = np.where((self.pipeline > 1) & (self.gpus > self.node), 2.0, 1.0)
-        return Group(np.minimum(self.pipeline, 2.0), nodes, np.minimum(self.stage, self.node))
+        together, apart = np.minimum(self.stage, self.node), np.maximum(1.0, self.stage / self.node)
+        return Group(np.minimum(self.pipeline, 2.0), nodes, together, apart, self.gpus / self.node)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.model.arrays import Array
+from dse.model.leaves import Leaf
 from dse.model.parallel.exchanges import Tiers
-from dse.model.parallel.mesh import Group, group
+from dse.model.parallel.mesh import Group, Mesh, group
 
 TIERS = Tiers(450e9, 400e9)
 KINDS = ("all_reduce_s", "halves_s", "exchange_s")
@@ -84,3 +89,23 @@ def test_stages_reach_the_cards_of_their_own_trays(sending: int, cards: float) -
     stages = Group(np.asarray(2.0), np.asarray(2.0), np.asarray(float(sending)))
     expected = 1e9 / (cards * 50e9 * tiers.cards)
     assert float(tiers.send_s(stages, 1e9)) == pytest.approx(expected)
+
+
+def test_leaves_hold_up_what_leaves_them() -> None:
+    """Leaves of 7 nodes with 8 cards each, and 7 links up: rings leave once, all-to-all all."""
+    free = Tiers(450e9, 400e9, call_s=0.0, hop_s=0.0, shared=0.0)
+    held = replace(free, leaf=Leaf(np.array(7.0), np.array(7.0), 8.0))
+
+    def times(cost: Callable[[Tiers, Group, float], Array], ranks: int, stride: int) -> float:
+        wide = group(ranks, stride, 8, 512)
+        assert wide.inside == 1  # so that nothing but cards takes time
+        return float(cost(held, wide, 1e9) / cost(free, wide, 1e9))
+
+    costs = (Tiers.halves_s, Tiers.exchange_s, Tiers.all_reduce_s, Tiers.send_s)
+    assert [times(cost, 4, 8) for cost in costs] == [1.0] * 4
+    assert [times(cost, 64, 8) for cost in costs] == pytest.approx([8 / 7, 8, 8 / 7, 8 / 7])
+    assert [times(cost, 8, 64) for cost in costs] == pytest.approx([8.0] * 4)
+    one = np.ones(())
+    for nodes, slower in ((1, 8 / 7), (2, 16 / 7), (8, 8)):  # of a stage
+        stages = Mesh(8 * one, one, 16 * one, nodes * one, one, one, 8 * one).stages
+        assert held.send_s(stages, 1e9) == pytest.approx(slower * free.send_s(stages, 1e9))
