@@ -34,7 +34,7 @@ from dse.pricing.draws import normal
 from dse.pricing.layout_rates import REACH, Hardware, Spread
 from dse.pricing.placed import Placed
 from dse.pricing.points import BUCKET, OF_SUMMING, Points
-from dse.pricing.tiers import KnownTiers, tiers
+from dse.pricing.tiers import TITLES, KnownTiers, tiers
 from dse.spelling import enumerated
 from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MACHINES
 from dse.study.definition import IGNORED
@@ -125,7 +125,7 @@ class LaidOut(Placed):
         ((place, _, at),) = self._by_place
         (group, whole, summed), data = self._summed(place, at), self._data_group(place)
         tiers = self._tiers(place)
-        untold = [name for name, where in tiers.untold(at, summed).items() if np.any(where)]
+        untold = [TITLES[name] for name, where in tiers.untold(at, summed).items() if where.any()]
         what = enumerated(untold) if untold and tiers.measured else "the exchanges of layouts"
         found = [f"no profile of this study has measured {what}"] * bool(untold)
         return found + data.why_outside(group, whole) if data and np.any(summed) else found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -13,16 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse import catalog
+from dse.calibration.profile import ALLTOALL, HALVES, SEND
 from dse.catalog import Workload
 from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.errors import StudyError
 from dse.model.parallel import enumeration
 from dse.model.parallel.enumeration import Choices, Table
-from dse.model.parallel.layouts import NONE, SELECTIVE
+from dse.model.parallel.exchanges import Tiers
+from dse.model.parallel.layouts import NONE, SELECTIVE, Layouts
+from dse.model.parallel.mesh import Mesh
 from dse.model.parallel.schedules import SCHEDULES
 from dse.model.parallel.shape import Transformer
 from dse.pricing import shapes
 from dse.pricing.coordinates import Coordinate
+from dse.pricing.tiers import OPERATIONS, KnownTiers
 from dse.study import Study, Value
 from dse.study.axes import (
     ACCUMULATION,
@@ -87,20 +91,20 @@ class LayoutTable:
     def __init__(
         self, of: Structure, made: Callable[[], Table], length: int, removed: Mapping[str, int]
     ) -> None:
-        self.of, self._made, self._length, self.removed = of, made, length, removed
+        self.of, self.made, self._length, self.removed = of, made, length, removed
 
     def __len__(self) -> int:
         return self._length
 
     def values(self, row: int) -> Mapping[str, Value]:
         """Axis -> value of a row."""
-        table = self._made()
+        table = self.made()
         return {axis: _value(axis, int(table[name][row])) for axis, name in COLUMNS.items()}
 
     def rows(self, values: Mapping[str, Value | None]) -> NDArray[np.int64]:
         """The rows of these values, of which any may be left out; where an axis has no effect, any
         value of it means the row."""
-        table = self._made()
+        table = self.made()
         same = np.ones(len(self), dtype=bool)
         for axis, name in COLUMNS.items():
             if values.get(axis) is not None:
@@ -121,7 +125,7 @@ class LayoutTable:
 
     def coordinates(self, at: NDArray[np.int64]) -> dict[str, Coordinate]:
         """Where rows lie on every axis."""
-        table = self._made()
+        table = self.made()
         return {axis: _coordinate(axis, table[name][at]) for axis, name in COLUMNS.items()}
 
 
@@ -193,13 +197,18 @@ class Tables:
             self._counts[key] = len(table), table.removed
         return LayoutTable(key, made, *self._counts[key])
 
+    @property
+    def _every(self) -> Iterator[LayoutTable]:
+        """Those of all structures."""
+        names = ("gpus", "sequence", "sequence_parallel", "stack")
+        for values in product(*(self.study.values(name) or (None,) for name in names)):
+            yield self(dict(zip(names, values, strict=True)))
+
     @cached_property
     def broken(self) -> str:
         """The rule that most combinations break where none is a layout; '' where one is."""
         removed = Counter[str]()
-        names = ("gpus", "sequence", "sequence_parallel", "stack")
-        for values in product(*(self.study.values(name) or (None,) for name in names)):
-            table = self(dict(zip(names, values, strict=True)))
+        for table in self._every:
             if len(table):
                 return ""
             removed.update(table.removed)
@@ -276,22 +285,18 @@ class Tables:
     @property
     def operations(self) -> tuple[str, ...]:
         """What its layouts exchange besides allreduce, by the names that measurements have."""
-
-        def several(axis: str) -> bool:
-            return max(self.study.numbers(axis, 1)) > 1
-
-        usual = [software(str(stack)) for stack in self.study.values("stack")]
-        contexts = {str(v) for v in self.study.values("context_exchange")} or {"ring"}
-        context = contexts if several("context_parallel") else set()
-        tensor = several("tensor_parallel") and any(one.sequence_parallel for one in usual)
-        sharded = {str(v) for v in self.study.values("zero")} or {ZERO[one.zero] for one in usual}
-        found = {
-            "all_gather": tensor or sharded != {"0"} or "all-gather" in context,
-            "reduce_scatter": tensor or sharded != {"0"},
-            "alltoall": several("expert_parallel") or "all-to-all" in context,
-            "sendrecv": several("pipeline_parallel") or "ring" in context,
-        }
-        return tuple(name for name, used in found.items() if used)
+        used, unknown = set[str](), KnownTiers(Tiers(1.0, 1.0), {}, frozenset())
+        for table in (one for one in self._every if one.of.stack in LAYOUT_STACKS):
+            of, one = table.of, np.ones(len(table))
+            rows = {name: column * one for name, column in table.made().columns.items()}
+            rows["node"] = (self.node or of.gpus) * one
+            mesh = Mesh(**{degree.name: rows[degree.name] for degree in fields(Mesh)})
+            split = one * self.choices(of.stack, of.split).sequence_parallel > 0
+            at = Layouts(mesh, one, one, one, split, rows["zero"], one, exchange=rows["exchange"])
+            exchanged = unknown.untold(at, np.zeros((), dtype=bool)).items()
+            used |= {own for name, where in exchanged if where.any() for own in OPERATIONS[name]}
+        every = {**{name: name for name in (*HALVES, ALLTOALL)}, "sendrecv": SEND}
+        return tuple(name for name, own in every.items() if own in used)
 
 
 assert set(COLUMNS) == set(TABLED)

@@ -17,8 +17,6 @@ from dse.model.parallel.layouts import ALL_GATHER, ALL_TO_ALL, RING, Layouts
 OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "halves": HALVES, "all_reduce": (ALLREDUCE,), "exchange": (ALLTOALL,), "sends": (SEND,),
 }  # fmt: skip
-
-
 TITLES = {"halves": "all-gather and reduce-scatter", "all_reduce": "all-reduce",
           "exchange": "all-to-all", "sends": "sends"}  # fmt: skip
 
@@ -33,7 +31,7 @@ class KnownTiers:
     measured: frozenset[str]
 
     def untold(self, at: Layouts, summed: Mask) -> Mapping[str, Mask]:
-        """Layouts that exchange what no profile tells, by what that is called. summed: those whose
+        """Layouts that exchange what no profile tells, by its share of tiers. summed: those whose
         gradients are summed in another way."""
         mesh, split, exchange = at.mesh, at.sequence_parallel, np.asarray(at.exchange)
         (shared, copies), every = mesh.gradients.split(at.shards), np.ones((), dtype=bool)
@@ -43,11 +41,11 @@ class KnownTiers:
             ("sends", mesh.contexts, exchange == RING), ("sends", mesh.stages, every),
             ("exchange", mesh.contexts, exchange == ALL_TO_ALL), ("exchange", mesh.experts, every),
             ("halves", mesh.contexts, exchange == ALL_GATHER), ("halves", shared, every),
-            ("all_reduce", copies, ~summed),
+            ("halves", mesh.expert_tensors, every), ("all_reduce", copies, ~summed),
         ):  # fmt: skip
             inside, across = (tier not in self.measured for tier in (name, f"{name}_across"))
             new = where & ((inside & (group.inside > 1)) | (across & (group.nodes > 1)))
-            found[TITLES[name]] = found.get(TITLES[name], ~every) | new
+            found[name] = found.get(name, ~every) | new
         return found
 
 

@@ -71,3 +71,37 @@ def test_micro_batches_of_short_sequences_lose_no_tokens(tmp_path: Path) -> None
     assert float(problem.baseline["global_batch"].item()) == pytest.approx(1.5)
     more = problem.applicable({**problem.study.baseline.values, "accumulation": 8})
     assert (more["accumulation"], more["global_batch"]) == (8, 4)
+
+
+HALVES = ("all_gather", "reduce_scatter")
+
+
+@pytest.mark.parametrize(
+    ("workload", "axes", "split", "operations"),
+    [
+        ("llama3-8b", "tensor_parallel: [2, 8]", "true", HALVES),
+        ("llama3-8b", "tensor_parallel: [2, 8]", "false", ()),
+        ("llama3-8b", "tensor_parallel: 1", "true", ()),
+        ("llama3-8b", "tensor_parallel: [1, 16], zero: [0, 1]", "false", HALVES),
+        ("llama3-8b", "tensor_parallel: 16, zero: [0, 1]", "false", ()),  # no copies share states
+        ("llama3-8b", "zero: [0, hsdp]", "false", HALVES),
+        ("llama3-8b", "pipeline_parallel: [1, 2]", "false", ("sendrecv",)),
+        ("llama3-8b", "context_parallel: 2", "false", ("sendrecv",)),
+        ("llama3-8b", "context_parallel: 2, context_exchange: all-to-all", "false", ("alltoall",)),
+        ("llama3-8b", "context_parallel: 2, context_exchange: all-gather", "false", HALVES),
+        ("llama3-8b", "expert_parallel: 2, expert_tensor_parallel: 2", "false", ()),
+        ("mixtral-8x7b", "expert_parallel: [1, 2]", "false", ("alltoall",)),
+        ("mixtral-8x7b", "expert_tensor_parallel: [1, 2]", "false", HALVES),
+    ],
+)  # fmt: skip
+def test_a_study_measures_what_its_layouts_exchange(
+    tmp_path: Path, workload: str, axes: str, split: str, operations: tuple[str, ...]
+) -> None:
+    zero = "" if "zero" in axes else "zero: 0, "
+    text = (
+        f"study: own\nworkload: {workload}\nstack: megatron\nmemory: ignore\n"
+        f"sequence_parallel: {split}\n"
+        f"space: {{node: dgx-h100, gpus: 16, {zero}{axes}, global_batch: 64}}\n"
+        "objectives: {maximize: tokens_per_s, minimize: capital}\n"
+    )
+    assert load(studies.written(tmp_path, text)).tables.operations == operations

@@ -75,3 +75,12 @@ def told(folder: Path, operations: tuple[str, ...], workload: str, axes: str) ->
 def test_layouts_of_which_all_was_measured_are_inside(tmp_path: Path) -> None:
     found = told(tmp_path, tuple(KINDS), "llama3-8b", "tensor_parallel: 8")
     assert (found.extrapolated, found.why_outside) == (False, ())
+
+
+def test_what_splits_experts_gathers_and_scatters(tmp_path: Path) -> None:
+    """Ranks that split an expert and nothing else."""
+    axes = "expert_tensor_parallel: 4"
+    known = told(tmp_path, ("allreduce", "sendrecv"), "mixtral-8x7b", axes)
+    assert known.why_outside == (
+        "no profile of this study has measured all-gather and reduce-scatter",
+    )

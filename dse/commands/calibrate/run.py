@@ -87,7 +87,7 @@ def run(
     from dse.calibration.session import calibrate, check_folder, requested
 
     if study is not None:
-        operations = ",".join(_operations(study, operations))
+        operations = ",".join(_operations(study, operations)) or None
     me = started(os.environ)
     launcher = me.by if me else None
     leads = me is None or me.rank == 0

@@ -124,6 +124,22 @@ def test_a_runner_of_one_more_row_is_offered_and_measures(
     assert ASKED == []
 
 
+def test_a_study_that_sums_alone_measures_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "RUNNERS", (*RUNNERS, MADE_UP))
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_text(
+        "study: own\nworkload: llama3-8b\nstack: megatron\nsequence_parallel: false\n"
+        "space: {node: dgx-h100, gpus: 16, tensor_parallel: 8, zero: 0, global_batch: 64}\n"
+        "objectives: {maximize: tokens_per_s, minimize: capital}\n",
+        encoding="utf-8",
+    )
+    status, _, err = run_here(monkeypatch, capsys, "--runner", "made-up", "--for", "study.yaml")
+    assert (status, err) == (0, "")
+    assert ASKED.pop().operations == ()
+
+
 @pytest.mark.evidence
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
