@@ -82,7 +82,7 @@ def telling(problem: Problem) -> Iterator[Mapping[str, object]]:
     with it, and a pipeline over nodes; each the fastest of the study's own layouts that fit the
     fewest of its accelerators. Those that the study has not are left out."""
     base, tables = problem.study.baseline.values, problem.tables
-    node, given = int(problem.ranks_per_node[0]), problem.study.workload
+    given = problem.study.workload
     name = given.config if isinstance(given, ConfiguredWorkload) else str(given)
     tokens = _whole(base.get("sequence") or tables.tokens)
     counts = sorted({int(n) for n in problem.study.numbers("gpus", 1)})
@@ -92,6 +92,7 @@ def telling(problem: Problem) -> Iterator[Mapping[str, object]]:
             table = tables({**_fixed(problem, base), "gpus": gpus})
             one, alone = (np.isin(np.arange(len(table)), table.rows({axis: 1}))
                           for axis in ("tensor_parallel", "pipeline_parallel"))  # fmt: skip
+            node = np.max(problem.points_at({**base, "gpus": gpus}).domain)
             rows = np.flatnonzero((one != split) & (alone != piped) & (gpus > node or not piped))
             best = _fastest_of(problem, {**base, "gpus": gpus}, table, rows)
             if best is None:

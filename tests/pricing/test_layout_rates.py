@@ -345,6 +345,25 @@ def test_three_runs_are_suggested_for_a_study(
     assert [rate.node for rate in read(path)] == ["dgx-h100"] * 3
 
 
+@pytest.mark.parametrize(("gpus", "piped"), [("72", []), ("72, 144", ["144"])])
+def test_a_pipeline_is_suggested_over_nodes_of_its_own_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], gpus: str, piped: list[str]
+) -> None:
+    """A domain of fast links has 72 accelerators, the study's other machine 8."""
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"study: ours\nworkload: llama3-8b\nspace: {{node: [dgx-h100, gb200-nvl72-tray],\n"
+        f"  gpus: [{gpus}], tensor_parallel: [1, 2], pipeline_parallel: [1, 2],\n"
+        "  recompute: full, global_batch: 144}\nbaseline: {node: gb200-nvl72-tray}\n"
+        "objectives: {maximize: tokens_per_s, minimize: capital}\n",
+        encoding="utf-8",
+    )
+    suggest(str(study), None, json=True)
+    runs = json.loads(capsys.readouterr().out)
+    assert {run["node"] for run in runs} == {"gb200-nvl72-tray"}
+    assert [run["gpus"] for run in runs if run["pipeline_parallel"] != "1"] == piped
+
+
 def test_suggested_runs_are_points_of_the_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
