@@ -102,13 +102,12 @@ class LaidOut(Placed):
     def immaterial(self) -> tuple[str, ...]:
         """See :class:`.points.Points`: layouts exchange in ways of their own, and a degree of 1
         exchanges nothing."""
-        mesh, runs = self._layouts.mesh, self.problem.tables.model.runs
-        has_experts = any(block.experts for block, _ in runs)
+        mesh = self._layouts.mesh
         idle: Mapping[str, ArrayLike] = {
             "virtual_stages": mesh.pipeline, "schedule": mesh.pipeline,
             "context_exchange": mesh.context, "zero": mesh.context * mesh.data,
-            "sequence_parallel": mesh.tensor, "expert_parallel": 1 + has_experts,
-            "expert_tensor_parallel": 1 + has_experts,
+            "sequence_parallel": mesh.tensor, "expert_parallel": 1 + self.has_experts,
+            "expert_tensor_parallel": 1 + self.has_experts,
         }  # fmt: skip
         found = {name for name, degree in idle.items() if np.max(degree) <= 1}
         found |= {"overlap", *super().immaterial()}

@@ -45,8 +45,14 @@ class Placed(Points):
     # -- degrees -------------------------------------------------------------------------------
 
     def degree(self, axis: str) -> Array:
-        """A degree of parallelism; 1 where the study has no such axis."""
-        return self.numbers(axis, 1.0)
+        """A degree of parallelism; 1 where the study has no such axis, or no experts for it."""
+        idle = axis.startswith("expert") and not self.has_experts
+        return np.ones((1,) * self.rank) if idle else self.numbers(axis, 1.0)
+
+    @property
+    def has_experts(self) -> bool:
+        """Whether some layer has."""
+        return any(block.experts for block, _ in self.problem.tables.model.runs)
 
     def word(self, axis: str, usual: str | None = None) -> NDArray[np.int64]:
         """Places of words among those of an axis."""

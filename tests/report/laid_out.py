@@ -38,7 +38,7 @@ def laid_out(folder: Path, text: str = STUDY) -> Searched:
     return searched(folder, text)
 
 
-def baseline_at(found: Searched, **others: str) -> Explained:
+def baseline_at(found: Searched, **others: str | int) -> Explained:
     """The baseline of a searched study with other values, explained."""
     problem = found.outcome.problem
     return explained(problem, {**problem.study.baseline.values, **others})

@@ -45,6 +45,16 @@ def base(found: Searched) -> Explained:
     return baseline_at(found)
 
 
+def test_degrees_of_experts_change_nothing_without_experts(
+    found: Searched, base: Explained
+) -> None:
+    """Nor do they warn, which is an error in tests."""
+    for axis in ("expert_parallel", "expert_tensor_parallel"):
+        other = baseline_at(found, **{axis: 4})
+        assert axis in other.immaterial
+        assert (other.step_s, other.layout) == (base.step_s, base.layout)
+
+
 # -- words -----------------------------------------------------------------------------------------
 
 
