@@ -20,6 +20,11 @@ from dse.errors import DseError
 HALF = 2  # bytes of an element in 16 bits
 _KINDS = {"Linear": "linear", "Conv1d": "conv", "Conv2d": "conv", "Conv3d": "conv",
           "Embedding": "embedding"}  # fmt: skip
+# Operations that move or sum weights, and multiply none.
+_NO_PRODUCTS = frozenset(f"aten::{name}" for name in (
+    "_to_copy", "_weight_norm_interface", "cat", "clone", "copy_", "embedding", "gather",
+    "index.Tensor", "index_select", "linalg_vector_norm", "mean", "mean.dim", "stack", "sum", "sum.dim_IntList",
+))  # fmt: skip
 _OTHER = "tensor"  # the kind of what has weights besides
 
 
@@ -35,11 +40,15 @@ class _Layer:
 
 @dataclass
 class _Seen:
-    """What a forward pass of a whole batch made torch do, by the names of modules in order."""
+    """What a forward pass of a whole batch made torch do, by the names of modules in order.
+
+    uncounted: operations that used a matrix of weights which no counted operation used.
+    """
 
     layers: dict[str, _Layer] = field(default_factory=dict)
     flops: float = 0.0
     kept_bytes: float = 0.0
+    uncounted: tuple[str, ...] = ()
 
 
 def workload_from(
@@ -81,6 +90,12 @@ def workload_from(
             "workload_from: the model did no matrix product or convolution that torch counts; "
             "describe it in the study, as workload: {params: .., forward_flops: .., "
             "activation_bytes: ..}"
+        )
+    if seen.uncounted:
+        raise DseError(
+            f"workload_from: torch counts no FLOPs of {', '.join(seen.uncounted)}, which used "
+            "weights of the model; describe it in the study, as workload: {params: .., "
+            "forward_flops: .., activation_bytes: ..}, or by its config.json"
         )
     read = sum(one.numel() * one.element_size() for one in tensors)
     found = _workload(model, seen, samples, read, name or type(model).__name__)
@@ -156,7 +171,13 @@ def _forward(model: Any, arguments: Any, named: Any, torch: Any) -> _Seen:
     except Exception as cause:
         said = " ".join(str(cause).split()) or type(cause).__name__
         problem = f"workload_from: the model does not run on the example: {said}"
-        raise DseError(f"{problem}; give what its forward takes, with 2 samples or more") from cause
+        remedy = "give what its forward takes, with 2 samples or more"
+        if "meta tensors" in said:  # transformers looks for packed sequences, unless told
+            remedy = (
+                "build it on the CPU; of a model of transformers, use_cache=True or an "
+                "attention_mask of four dimensions helps, too"
+            )
+        raise DseError(f"{problem}; {remedy}") from cause
     finally:
         for module, was in training.items():
             module.training = was
@@ -190,7 +211,8 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
                 inside[-1].saved += elements if floating else 0
         return tensor
 
-    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    counter = _counter(torch)
+    products = _products(torch, counter, state)
     with ExitStack() as stack:
         for name, module in model.named_modules():
             stack.callback(module.register_forward_pre_hook(enter(name, module)).remove)
@@ -200,8 +222,10 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
         stack.enter_context(torch.enable_grad())
         stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept))
         stack.enter_context(counter)
+        stack.enter_context(products)
         torch.func.functional_call(model, state, arguments, named)
     seen.flops = float(counter.get_total_flops())
+    seen.uncounted = products.uncounted()
     counts = counter.get_flop_counts()
     root = type(model).__name__
     total = {
@@ -211,6 +235,44 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
     for name, flops in _own(total).items():
         seen.layers[name].flops = flops
     return seen
+
+
+def _counter(torch: Any) -> Any:
+    """Torch's counter, which also counts grouped products: ``2 rows k n``, each row by the matrix
+    of its group."""
+
+    def grouped(rows: Any, matrices: Any, *_: Any, **__: Any) -> int:
+        return int(2 * math.prod(rows) * matrices[-1])
+
+    own = {torch.ops.aten._grouped_mm: grouped} if hasattr(torch.ops.aten, "_grouped_mm") else {}
+    return torch.utils.flop_counter.FlopCounterMode(display=False, custom_mapping=own)
+
+
+def _products(torch: Any, counter: Any, state: Mapping[str, Any]) -> Any:
+    """A mode that sees which operations use matrices that have gradients."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    matrices = {value.untyped_storage()._cdata for value in state.values()
+                if value.requires_grad and value.dim() > 1}  # fmt: skip
+
+    class Products(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.counted, self.others = set[int](), dict[int, str]()
+
+        def __torch_dispatch__(self, op: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+            used = {one.untyped_storage()._cdata for one in _tensors((args, kwargs or {}), torch)}
+            if op._overloadpacket in counter.flop_registry:
+                self.counted |= used
+            elif not (op.is_view or torch.Tag.pointwise in op.tags or op.name() in _NO_PRODUCTS):
+                self.others |= dict.fromkeys(used & matrices, op.name())
+            return op(*args, **(kwargs or {}))
+
+        def uncounted(self) -> tuple[str, ...]:
+            found = [name for at, name in self.others.items() if at not in self.counted]
+            return tuple(dict.fromkeys(found))
+
+    return Products()
 
 
 def _own(total: Mapping[str, float]) -> dict[str, float]:

@@ -166,3 +166,33 @@ def test_what_is_wrong_is_one_line(torch: Any) -> None:
             dse.workload_from(model, example)
         assert said in str(found.value)
         assert "\n" not in str(found.value)
+
+
+def test_grouped_products_of_experts_count(torch: Any) -> None:
+    """Each of 12 rows goes through the matrix of one of 3 experts."""
+
+    class Experts(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.up = torch.nn.Parameter(torch.randn(3, 16, 32))
+
+        def forward(self, rows: Any) -> Any:
+            ends = torch.tensor([4, 8, 12], dtype=torch.int32, device=rows.device)
+            return torch._grouped_mm(rows.bfloat16(), self.up.bfloat16(), offs=ends)
+
+    found = dse.workload_from(Experts(), torch.randn(12, 16))
+    assert found.forward_flops == 2 * 16 * 32
+    assert found.params == 3 * 16 * 32
+
+
+def test_weights_in_operations_that_nobody_counts_are_refused(torch: Any) -> None:
+    class Recurrent(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.head, self.table = torch.nn.Linear(8, 8), torch.nn.Parameter(torch.randn(8, 8))
+
+        def forward(self, rows: Any) -> Any:
+            return self.head(rows) + torch.cdist(rows, self.table)
+
+    with pytest.raises(dse.DseError, match="counts no FLOPs of aten::_cdist_forward, which used"):
+        dse.workload_from(Recurrent(), torch.randn(4, 8))
