@@ -21,7 +21,7 @@ import yaml
 
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
-from dse.text_source import text_of
+from dse.text_source import not_shown, text_of
 
 Loc: TypeAlias = tuple[str | int, ...]
 
@@ -317,6 +317,8 @@ class _Composer:
             raise self.wrong(mark, problem, "use ranges, and fewer aliases")
 
     def scalar(self, event: Any, node: _Node) -> None:
+        if problem := not_shown(event.value):
+            raise self.wrong(event.start_mark, problem, "write text that can be shown")
         plain = not event.style and event.tag is None
         node.data = self.plain(event.value, event.start_mark) if plain else event.value
         node.text = event.value

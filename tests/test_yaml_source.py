@@ -124,6 +124,7 @@ def test_both_parsers_agree(monkeypatch: pytest.MonkeyPatch) -> None:
         "a: [1", "a: {b: 1", "a: 'x", "a: b: c", "- a\nb: c", "a: @x", "a: `x", "a: %x", "a: |x",
         "a: 1\n b: 2", "{a: 1}}", "a: ]", "a: &", "a: *", "a: \"\\q\"", "\ta: 1", "a:\n\t- 1",
         "a: 1\n...\nb: 2", "--- a\n--- b", "a: !!set {b}", "a: !<x> 1", "a: !e!x 1",
+        '"\\e[2J": 1', 'a: "x\\u202Ey"', 'a: "\\uD800"', 'a: ["\\a"]',
         "a: &x {b: *x}", "? a\n? b\n? {c: d}", "a: 1\na: 2", "<<: {a: 1}", "null: 1", "1: 1",
     ],
 )  # fmt: skip

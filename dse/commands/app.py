@@ -5,6 +5,7 @@ Heavy packages are imported inside the functions that need them: ``dse --help`` 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from functools import cache
@@ -100,6 +101,8 @@ def run_command() -> int | None:
         raise KeyboardInterrupt(*cause.args) from None
     except DseError as error:
         status = _fail(_told(error), error)
+        if "--json" in sys.argv:
+            print(_as_json(error))
     except _UsageError as error:
         status = _misused(error)
     except OSError as error:
@@ -125,6 +128,15 @@ def _told(error: DseError) -> str:
         line if is_placed else f"dse: {line}"
         for line, is_placed in zip(lines, placed, strict=False)
     )
+
+
+def _as_json(error: DseError) -> str:
+    """The mistakes as a program reads them."""
+    if not isinstance(error, StudyError):
+        return json.dumps({"errors": [{"problem": error.on_command_line()}]})
+    parts = ("file", "line", "column", "problem", "remedy")
+    mistakes = [{part: getattr(one, part) for part in parts} for one in error.mistakes]
+    return json.dumps({"errors": mistakes})
 
 
 def _fail(line: str, error: DseError | None = None) -> int:

@@ -22,6 +22,7 @@ from dse.fleet import traces
 from dse.fleet.job_table import read_text
 from dse.model.arrays import Array, Mask
 from dse.model.pai import PS_WORKER
+from dse.text_source import from_json
 from dse.text_table import Table, text_table
 
 LOG_ENDINGS = (".txt", ".psv", ".tsv", ".json")  # beside .csv, which tables of jobs have too
@@ -201,7 +202,7 @@ def _of_tasks(log: JobLog, ids: Sequence[str], tasks: Sequence[str]) -> JobLog:
 def json_table(path: str, text: str) -> Table:
     """The jobs in a text. Raises :class:`~dse.errors.StudyError` for JSON of another kind."""
     try:
-        found = json.loads(text)
+        found = from_json(text)
     except json.JSONDecodeError as cause:
         problem = "the log breaks off here" if cause.pos >= len(text.rstrip()) else "is no JSON"
         raise StudyError(path, cause.lineno, cause.colno, problem, "copy it again") from None

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dse.errors import StudyError
 from dse.report.document import SCHEMA_VERSION, RunDocument
 from dse.report.json_form import parsed
+from dse.study.cursor import FOLDER
+from dse.text_source import from_json
 
 if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument
@@ -76,7 +78,7 @@ def read_json(path: Path) -> Any:
     again = _AGAIN.get(path.name, "run the study again")
     try:
         text = path.read_text(encoding="utf-8")
-        return json.loads(text)
+        return from_json(text)
     except OSError as cause:
         problem = f"cannot be read ({cause.strerror})"
         raise StudyError(str(path), 0, 0, problem, _FINISHED) from cause
@@ -120,9 +122,12 @@ def read_document(folder: Path) -> RunDocument:
     path = document_path(folder, (RUN,))
     found = checked_document(path, "schema_version", SCHEMA_VERSION)
     try:
-        return parsed(RunDocument, found)
+        document = parsed(RunDocument, found)
     except ValidationError as cause:
         error = cause.errors()[0]
+    else:
+        _check_names(path, document)
+        return document
     place = ".".join(map(str, error["loc"]))
     problem = f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"
     if error["type"] == "missing":
@@ -140,6 +145,15 @@ def read_fleet_document(place: Path) -> FleetDocument:
         return from_plain(found)
     except ValueError as cause:
         raise StudyError(str(path), 0, 0, str(cause), "run the study again") from None
+
+
+def _check_names(path: Path, document: RunDocument) -> None:
+    """Raise for a name of the study, or a label of a point, that could add a line to a script."""
+    name = document.study.name
+    labels = {label for point in document.front for label in point.config.values()}
+    if not FOLDER.fullmatch(name) or any(len(label.splitlines()) > 1 for label in labels):
+        problem = f"'{name}' is no name of a study, or a label of a point has several lines"
+        raise StudyError(str(path), 0, 0, problem, _AGAIN[RUN])
 
 
 def checked_document(path: Path, version: str, wanted: int | str) -> dict[str, Any]:

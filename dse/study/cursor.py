@@ -18,7 +18,7 @@ from dse.yaml_source import Loc, Source
 
 T = TypeVar("T")
 U = TypeVar("U")
-_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # Of what a mapping may lack.
 _EXAMPLES = {
     "bandwidth": "25 Gbps",
@@ -137,7 +137,7 @@ class Cursor:
 
     def check_folder(self) -> None:
         """Raise where this is no name of a report's folder."""
-        if not _FOLDER.fullmatch(self.value):
+        if not FOLDER.fullmatch(self.value):
             remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
             raise self.wrong(f"{self.label}: {self.shown} is not a valid name", remedy)
 

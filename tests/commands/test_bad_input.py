@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import models_dir
+from dse.report.document_files import sealed
 from tests.commands.command import dse, files, refused
 from tests.pricing.studies import SMALL, written
 
@@ -186,3 +187,32 @@ def test_a_workload_s_table_has_a_name_that_no_file_can_have(tmp_path: Path) -> 
     written(tmp_path, SMALL.replace("resnet50", "mine.yaml"))
     line = refused(dse("check", "study.yaml", cwd=tmp_path))
     assert re.match(r"mine\.yaml:\d+:\d+: layers: no file 'lll", line)
+
+
+def test_what_is_wrong_is_json_where_json_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("study: a\nwurkload: 1\n")
+    done = dse("check", "s.yaml", "--json", cwd=tmp_path)
+    assert done.returncode == 2
+    (*_, last) = json.loads(done.stdout)["errors"]
+    assert (last["file"], last["line"], last["column"]) == ("s.yaml", 2, 1)
+    assert last["remedy"] == "did you mean workload?"
+
+
+def test_twenty_thousand_unknown_keys_are_ten_lines(tmp_path: Path) -> None:
+    keys = "".join(f"key{number}: 1\n" for number in range(20_000))
+    (tmp_path / "s.yaml").write_text(f"study: a\n{keys}")
+    done = dse("check", "s.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 11
+
+
+def test_a_name_that_adds_a_line_to_a_script_is_refused(
+    ran: tuple[Path, str], tmp_path: Path
+) -> None:
+    found = json.loads((ran[0] / "run.json").read_text(encoding="utf-8"))
+    del found["checksum"]
+    found["study"]["name"] = "a\nrm -rf /"
+    (tmp_path / "run.json").write_text(sealed(found), encoding="utf-8")
+    done = dse("export", tmp_path, "--format", "slurm", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is no name of a study" in done.stderr

@@ -70,6 +70,8 @@ def test_the_report_of_a_fleet_is_none_of_a_run(tmp_path: Path) -> None:
          " study again"),
         (RUN, WHOLE.replace("[1,", "[1 2"), ":3:14: the document of a run is damaged here; run the"
          " study again"),
+        (RUN, WHOLE.replace("mine", "\\u001b[2J"), ":2:21: the document of a run is damaged here;"
+         " run the study again"),
         (RUN, " \n", ": the file is empty; run the study again"),
         (RUN, "<html>", ": is not the document of a run; run the study again"),
         ("study.yaml", "study: x\n", ": is not a report; name the folder of a finished run, such as"

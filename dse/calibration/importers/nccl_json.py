@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -13,6 +12,7 @@ from dse.calibration.importers.nccl_tests import COLLECTIVES, TYPES
 from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import printable
 from dse.errors import StudyError
+from dse.text_source import from_json
 
 FORMAT = "nccl-tests JSON"
 _LARGEST = 10**18
@@ -28,7 +28,7 @@ def looks_so(text: str) -> bool:
 def parse(text: str, file: str, collective: str | None = None) -> Log:
     """The log. Raises StudyError if it is incomplete or does not name its collective."""
     try:
-        data = json.loads(text)
+        data = from_json(text)
     except (ValueError, RecursionError) as cause:
         line = getattr(cause, "lineno", 0)
         raise StudyError(

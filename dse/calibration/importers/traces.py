@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from dse.calibration.importers.records import Call, Log, Row, Table, Traced
 from dse.errors import StudyError
+from dse.text_source import from_json
 
 WAITS = (
     "times are the lower quartiles of what one rank took while it trained; they include some "
@@ -180,7 +181,7 @@ def _json(text: str, path: str) -> Any:
     plain = text.strip()
     for ending in ("", "]"):  # Horovod leaves the list open while it runs
         try:
-            return json.loads(plain.rstrip(",") + ending)
+            return from_json(plain.rstrip(",") + ending)
         except json.JSONDecodeError as cause:
             problem = cause
             if not plain.startswith("["):
