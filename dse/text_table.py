@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dse.errors import StudyError
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begins with one: a spreadsheet computes it
 _REMARK = "#"
 _SAVE = "save it as UTF-8 text with commas, semicolons or tabs between the columns"
 _LEAST = "write a header, and a row for each entry"
@@ -47,6 +48,16 @@ class Table:
         line = self.lines[row + 1]
         places = cell_columns(self.text[line - 1], self.mark, len(cells)) if line else [1]
         return StudyError(self.path, line, 1 if at < 0 else places[at], told, remedy)
+
+
+def cell_text(value: object) -> object:
+    """A value as CSV has it: nothing for None, true and false in lower case, and an apostrophe
+    before a text that a spreadsheet would take for a formula."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
 
 
 def text_table(

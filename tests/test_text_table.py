@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from dse.text_table import cell_columns
+from dse.text_table import cell_columns, cell_text
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,14 @@ from dse.text_table import cell_columns
 def test_cells_begin_where_csv_reads_them(line: str, delimiter: str, columns: list[int]) -> None:
     cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True))
     assert cell_columns(line, delimiter, len(cells)) == columns
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("=1+2", "'=1+2"), ("+1", "'+1"), ("-x", "'-x"), ("@sum", "'@sum"), ("\tx", "'\tx"),
+        ("a=b", "a=b"), (-1.5, -1.5), (True, "true"), (None, ""),
+    ],
+)  # fmt: skip
+def test_no_cell_is_a_formula(value: object, cell: object) -> None:
+    assert cell_text(value) == cell

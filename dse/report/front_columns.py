@@ -17,6 +17,7 @@ from dse.report.document import RunDocument
 from dse.report.words import capital, laid_out
 from dse.study.axes import BATCH, MICRO_BATCH, spoken
 from dse.study.quantities import QUANTITIES, Quantity
+from dse.text_table import cell_text
 from dse.units import DIMENSIONS
 
 Value: TypeAlias = str | int | float | bool | None
@@ -143,17 +144,10 @@ def _ends(row: Quantity, front: Sequence[Point]) -> Iterator[Column]:
         yield Column(f"{row.column}_{end}", f"{title}, {called}", unit, values)
 
 
-def _as_text(value: Value) -> object:
-    """A value as CSV has it: nothing for None, true and false in lower case."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else value
-
-
 def csv_text(columns: Sequence[Column]) -> str:
     """A table as CSV, the names of the columns first."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in columns])
-    writer.writerows(zip(*(map(_as_text, column.values) for column in columns), strict=True))
+    writer.writerows(zip(*(map(cell_text, column.values) for column in columns), strict=True))
     return out.getvalue()
