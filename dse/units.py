@@ -124,6 +124,7 @@ _SCALES = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often than meant
 # Beyond these no quantity is meant, and products of some would no longer be numbers.
 SMALLEST, LARGEST = 1e-30, 1e30
+LEAST = {"bytes_per_s": 125.0}  # no link and no memory is slower than 1 kbps
 LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _NOT_KNOWN = "has a unit that is not known here"
 _CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}")  # how one begins, well spelt or not
@@ -151,8 +152,8 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
 
     example: what would be right, where something else than for other quantities is usual.
     Raises :class:`UnitError` for a number without its unit, an unknown unit, a unit of another
-    dimension, or a value that is not finite, below :data:`SMALLEST` or beyond :data:`LARGEST`. Sign
-    and zero are the caller's to judge.
+    dimension, or a value that is not finite, below :data:`LEAST` or :data:`SMALLEST`, or beyond
+    :data:`LARGEST`. Sign and zero are the caller's to judge.
     """
     target, usual = DIMENSIONS[dimension]
     dimensionless = dimension in _UNITLESS
@@ -188,19 +189,19 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
             problem = "is in a currency that is not known here"
         raise UnitError(f"'{text}' {problem}", cause.remedy or remedy) from cause
     if number.is_integer() and factor.is_integer():  # as many digits as a PiB has
-        return _finite(number * factor, text)
+        return _finite(number * factor, text, LEAST.get(dimension, SMALLEST))
     # 15 digits: 5 us is 5e-06, not the 4.9999999999999996e-06 of the product.
-    return _finite(f"{number * factor:.15g}", text)
+    return _finite(f"{number * factor:.15g}", text, LEAST.get(dimension, SMALLEST))
 
 
-def _finite(number: float | str, text: str) -> float:
+def _finite(number: float | str, text: str, least: float = SMALLEST) -> float:
     try:
         value = float(number)
     except OverflowError:  # an int beyond the largest float
         value = math.inf
     if not math.isfinite(value):
         raise UnitError(f"{text} is not a finite number", "write a finite value")
-    if value and not SMALLEST <= abs(value) <= LARGEST:
+    if value and not least <= abs(value) <= LARGEST:
         size = "large" if abs(value) > LARGEST else "small"
         raise UnitError(f"{text} is too {size} to be meant", "check the number and its unit")
     return value

@@ -71,6 +71,7 @@ def test_quantities(text: str | float, dimension: str, value: float) -> None:
         ("nan USD", "usd", "not a finite number"),
         ("1e999 USD", "usd", "not a finite number"),
         ("1e308 TB", "bytes", "1e308 TB is too large to be meant"),
+        ("100 bps", "bytes_per_s", "100 bps is too small to be meant"),
         (float("nan"), "count", "not a finite number"),
         (True, "count", "is not a quantity"),
         (None, "usd", "is not a quantity"),

@@ -25,7 +25,7 @@ MEASUREMENTS = ".measurements.json"  # how the name of such a file ends beside a
 LARGEST = 1e30
 Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
-Seconds = Positive
+Seconds = Annotated[float, Field(ge=1e-12, le=LARGEST, allow_inf_nan=False)]  # no clock tells less
 Count = Annotated[int, Field(ge=1)]
 NonNegativeCount = Annotated[int, Field(ge=0)]
 STRICT: Mapping[str, Any] = {"extra": "forbid"}
@@ -66,7 +66,7 @@ class Measurement:
     system: str = ""
     device: str = "cpu"
     dtype: str = "float32"
-    link_bytes_per_s: Seconds | None = None
+    link_bytes_per_s: Positive | None = None
     servers: NonNegativeCount = 0
     largest_shard_bytes: NonNegativeCount = 0
 
@@ -119,7 +119,7 @@ class ComputeSpeed:
     p95_s: Seconds
     median_error_s: NonNegative
     error: NonNegative
-    peak_flops_per_s: Seconds | None = None
+    peak_flops_per_s: Positive | None = None
     layers: tuple[str, ...] = ()
 
     @property
@@ -218,7 +218,7 @@ def this_machine() -> Machine:
     nics = []
     for card in sorted(Path("/sys/class/net").glob("*")):
         speed = _text(card / "speed", "")
-        known = speed.isdigit() and int(speed) > 0
+        known = speed.isdecimal() and int(speed) > 0
         if card.name != "lo":
             nics.append(f"{card.name} {speed} Mbps" if known else card.name)
     return Machine(

@@ -23,6 +23,7 @@ UNITS = {
     "share": "",
 }
 
+FIRST_YEAR, LAST_YEAR = 1990, 2100  # of prices and facts
 STATUSES = ("sourced", "derived", "unverified", "unknown")
 UNCHECKED = ("unverified", "unknown")  # statuses of what nobody checked
 UNVERIFIED = "unverified: from the authors' memory or a source that leaves doubts, not checked"
@@ -76,6 +77,14 @@ def latest(prices: Iterable[Fact]) -> Fact | None:
     return min((fact for fact in trusted if fact.date == newest), key=lambda fact: fact.value or 0)
 
 
+def day(written: str) -> datetime.date:
+    """The day of 2024-08-15. Raises ValueError for what is none of 1990 to 2100."""
+    found = datetime.date.fromisoformat(written)
+    if not FIRST_YEAR <= found.year <= LAST_YEAR:
+        raise ValueError(f"{written} is not in the years {FIRST_YEAR} to {LAST_YEAR}")
+    return found
+
+
 def day_of(date: str) -> datetime.date | None:
     """The day of 2024-08-15; of 2024-08 the first, of 2024 that of July; None if empty.
 
@@ -83,7 +92,7 @@ def day_of(date: str) -> datetime.date | None:
     """
     if not date:
         return None
-    return datetime.date.fromisoformat({4: f"{date}-07-01", 7: f"{date}-01"}.get(len(date), date))
+    return day({4: f"{date}-07-01", 7: f"{date}-01"}.get(len(date), date))
 
 
 def last_day(written: str) -> datetime.date | None:
@@ -91,7 +100,7 @@ def last_day(written: str) -> datetime.date | None:
     if not written:
         return None
     if len(written) > len("2026-12"):
-        return datetime.date.fromisoformat(written)
-    year, month = int(written[:4]), int(written[5:] or 12)
-    first = datetime.date(year + month // 12, month % 12 + 1, 1)  # of the month after
+        return day(written)
+    first = day(f"{written[:4]}-{int(written[5:] or 12):02d}-01")
+    first = datetime.date(first.year + first.month // 12, first.month % 12 + 1, 1)  # the next
     return first - datetime.timedelta(days=1)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
-from dse.catalog.facts import Fact, day_of, last_day
+from dse.catalog.facts import Fact, day, day_of, last_day
 from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
@@ -290,8 +290,8 @@ def no_longer_sold(name: str, prices: PriceList) -> Fact | None:
     until, price = prices.sold_until.get(name), prices.accelerator_usd.get(name)
     if until is None or not until.known or (price is not None and own_price(price)):
         return None
-    day = None if until.text == NEVER else last_day(until.text)
-    return until if day is None or day < prices.as_of else None
+    last = None if until.text == NEVER else last_day(until.text)
+    return until if last is None or last < prices.as_of else None
 
 
 def with_used_prices(prices: PriceList) -> PriceList:
@@ -318,7 +318,7 @@ def _day(entry: Entry) -> datetime.date:
     if written == TODAY:
         return datetime.date.today()
     try:
-        return datetime.date.fromisoformat(written)
+        return day(written)
     except ValueError as cause:
         remedy = f"write a day: 2026-11-16, or {TODAY}"
         raise entry.wrong(f"{AS_OF} '{written}'", remedy, AS_OF) from cause

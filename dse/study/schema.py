@@ -84,6 +84,8 @@ def _share(value: Any) -> Any:
 
 Share = Annotated[float, BeforeValidator(_share), shown_as(QUANTITY)]
 Fraction = Annotated[Share, Field(gt=0, le=1, allow_inf_nan=False)]
+LEAST_EFFICIENCY = 0.001
+EfficiencyShare = Annotated[Share, Field(ge=LEAST_EFFICIENCY, le=1, allow_inf_nan=False)]
 _TEXTS = one_or_list({"type": "string"})
 _PROFILES = {"anyOf": [*_TEXTS["anyOf"], {"type": "object", "additionalProperties": _TEXTS}]}
 _RANGE: dict[str, Any] = {
@@ -214,10 +216,10 @@ class ExecutorFile(Section):
 
 
 class EfficiencyFile(Section):
-    """Fractions of the peak that are reached, in (0, 1]."""
+    """Fractions of the peak that are reached, from 0.001 to 1."""
 
-    compute: Fraction | None = None
-    memory: Fraction | None = None
+    compute: EfficiencyShare | None = None
+    memory: EfficiencyShare | None = None
 
 
 UNLIMITED = "none"

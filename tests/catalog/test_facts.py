@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from dse.catalog.facts import Fact, latest
+import pytest
+
+from dse.catalog.facts import Fact, day_of, last_day, latest
 
 
 def price(value: float | None, date: str, status: str = "sourced") -> Fact:
@@ -33,3 +35,14 @@ def test_of_equal_dates_the_lowest_is_taken() -> None:
 def test_no_price_is_none() -> None:
     assert latest([]) is None
     assert _value([price(None, "2026", "unknown")]) is None
+
+
+def test_days_are_of_this_time() -> None:
+    assert str(day_of("2024")) == "2024-07-01"
+    assert str(last_day("2026-02")) == "2026-02-28"
+    assert str(last_day("2026")) == "2026-12-31"
+    for written in ("1989-12-31", "2101", "0001-01"):
+        with pytest.raises(ValueError, match="1990 to 2100"):
+            day_of(written)
+        with pytest.raises(ValueError, match="1990 to 2100"):
+            last_day(written)

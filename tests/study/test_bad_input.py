@@ -56,6 +56,8 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
     "zero budget": ("budget: 20000", "budget: 0", 18, 32, ("0 is out of range", "at least 1")),
     "negative count": ("[1, 4, 8]", "[-4]", 6, 19, ("-4 is negative", "from 1 to 1024")),
     "negative seed": ("seed: 0", "seed: -1", 18, 45, ("-1", "at least 0")),
+    "efficiency of nothing": ("study:", "efficiency: {compute: 1e-300}\nstudy:", 1, 23,
+        ("is out of range", "at least 0.001")),
     "nan": ("[32, 64]", "[.nan]", 8, 19, ("nan is not a finite number",)),
     "infinite": ("[32, 64]", "[.inf]", 8, 19, ("inf is not a finite number",)),
     "fraction of a GPU": ("[1, 4, 8]", "[1.5]", 6, 19, ("1.5 is not a whole number",)),
