@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dse.errors import StudyError
+from dse.errors import MOST_TOLD, StudyError
 from dse.mistakes import Mistakes, Part
 from dse.spelling import alternatives
 from dse.study.cursor import Cursor, clipped
@@ -47,12 +47,17 @@ def checked(
     places = [_as_written(source.data, error["loc"]) for error in errors]
     unknown = [loc for loc, error in zip(places, errors, strict=True)
                if error["type"] == "extra_forbidden"]  # fmt: skip
+    compared = sorted(unknown, key=lambda loc: source.mark(loc, key=True))[:MOST_TOLD]
     for loc, error in zip(places, errors, strict=True):
-        beside = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
-        # What is misspelt is missing as well: then only the spelling is worth a word.
-        known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
-        if error["type"] == "missing" and misspelt(str(loc[-1]), beside, known):
+        if error["type"] == "extra_forbidden" and loc not in compared:  # its line is not shown
+            mistakes.note(source.error(loc, f"unknown key '{clipped(str(loc[-1]))}'", key=True))
             continue
+        # What is misspelt is missing as well: then only the spelling is worth a word.
+        if error["type"] == "missing":
+            beside = [str(other[-1]) for other in compared if other[:-1] == loc[:-1]]
+            known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
+            if misspelt(str(loc[-1]), beside, known):
+                continue
         mistakes.note(_complaint(source, model, examples, error, loc))
     return Part(), Cursor(source, (), frozenset(places))
 

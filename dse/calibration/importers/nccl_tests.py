@@ -46,7 +46,7 @@ COLLECTIVES = {
     "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
 }  # fmt: skip
 _PROGRAM = re.compile(rf"\b({'|'.join(COLLECTIVES)})_perf")
-_VERSION = re.compile(r"nccl-tests version .*?nccl-library=(\d{4,6})\b")
+_VERSION = re.compile(r"nccl-tests version .{0,200}?nccl-library=(\d{4,6})\b")
 _STARTING = re.compile(r"Collective test starting:\s*(\S+)")
 _CONFIG = re.compile(r"#\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes")
 _ITERATIONS = re.compile(r"(?<!warmup )\biters:\s*(\d{1,9})\b")
@@ -56,12 +56,12 @@ _RANK = re.compile(
     r"\s+\[[^\]]*\]\s*(.*)"
 )
 _OUT_OF_BOUNDS = re.compile(r"Out of bounds values\s*:\s*\d+\s+(OK|FAILED)")
-_DEBUG = re.compile(r"[A-Za-z][\w.-]*:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|WARN)")
+_DEBUG = re.compile(r"[A-Za-z][\w.-]{0,255}:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|WARN)")
 _DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
 _NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
 _COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
 _FORCED = re.compile(r"NCCL_ALGO set by environment to (\w+)\s*$")
-_ROW_INSIDE = re.compile(rf"\d+\s+\d+\s+(?:{'|'.join(TYPES)})\s")
+_ROW_INSIDE = re.compile(rf"\d{1, 20}\s+\d{1, 20}\s+(?:{'|'.join(TYPES)})\s")
 _ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
 

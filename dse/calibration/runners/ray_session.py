@@ -26,7 +26,7 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
     "host:6379"). Where this process is connected already, that connection is used and kept.
     runtime_env: of the job, where one is begun. Raises ClusterError.
     """
-    reachable(address)  # Ray itself tries for minutes
+    reachable(_last_cluster() if address == "auto" else address)  # Ray itself tries for minutes
     authenticate(address)
     import ray
 
@@ -58,7 +58,7 @@ def connect(ray: Any, address: str | None, runtime_env: Mapping[str, Any] | None
     for left in reversed(range(tries)):
         try:
             ray.init(
-                address=address,
+                address=address or "local",  # None would join a cluster that is here, alive or not
                 include_dashboard=False,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
@@ -69,6 +69,12 @@ def connect(ray: Any, address: str | None, runtime_env: Mapping[str, Any] | None
         except ConnectionError:
             if not left:
                 raise
+
+
+def _last_cluster() -> str | None:
+    """The address that "auto" means: of the environment, or of the last cluster begun here."""
+    noted = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")
+    return os.environ.get("RAY_ADDRESS") or (noted.read_text() if noted.exists() else None)
 
 
 def authenticate(address: str | None) -> None:

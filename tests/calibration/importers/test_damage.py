@@ -61,3 +61,12 @@ def test_a_cut_log_of_nccl_never_gives_a_wrong_time(tmp_path: Path, name: str) -
         path.write_text(text[:kept], encoding="utf-8")
         found = import_or_refuse(path)
         assert found is None or {(x.median_s, x.bytes) for x in found.samples} <= whole
+
+
+@pytest.mark.parametrize("piece", ["a", "1", "a:", "nccl-tests version "])
+def test_a_line_of_any_length_is_read_once(tmp_path: Path, piece: str) -> None:
+    """A million characters took an hour where each began a search to the end of the line."""
+    path = tmp_path / "log.txt"
+    path.write_text(piece * (1_000_000 // len(piece)))
+    with pytest.raises((StudyError, MeasurementError)):
+        import_logs([path])
