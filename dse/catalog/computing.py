@@ -11,7 +11,7 @@ from pathlib import Path
 from dse.catalog.accelerators import Accelerator
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.store import Stacks, models_dir
 from dse.errors import StudyError
 
 LAWS, COMPUTING = "laws.csv", "computing.yaml"
@@ -138,7 +138,8 @@ def _read(folder: Path) -> Computing:
     groups = entry.section("grouped_rows")
     grouped = {key: groups.known(key, "count") for key in groups.labels()}
     groups.finish()
-    found = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
+    read = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
+    found = Stacks(folder / COMPUTING, read)
     entry.finish()
     laws = {(law.generation, law.format): law for law in _laws(folder / LAWS)}
     facts = tuple(entry.facts)

@@ -10,7 +10,7 @@ from pathlib import Path
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.rows_of_work import FAMILIES
-from dse.catalog.store import models_dir
+from dse.catalog.store import Stacks, models_dir
 
 MEMORY = "memory.yaml"
 NONE = "none"
@@ -40,7 +40,7 @@ def _read(folder: Path) -> Mapping[str, Footprint]:
     stacks = entry.section("stacks")
     found = {name: _footprint(stacks.section(name)) for name in stacks.labels()}
     entry.finish()
-    return found
+    return Stacks(folder / MEMORY, found)
 
 
 def _footprint(entry: Entry) -> Footprint:

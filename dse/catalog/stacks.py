@@ -10,7 +10,7 @@ from pathlib import Path
 from dse.catalog.computing import KERNELS
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.store import Stacks, models_dir
 
 STACKS = "stacks"
 KERNEL, WRITTEN_OUT = "kernel", "written-out"
@@ -79,7 +79,7 @@ def layout_stacks() -> Mapping[str, LayoutStack]:
 
 @cache
 def _read(folder: Path) -> Mapping[str, LayoutStack]:
-    return {path.stem: _stack(path) for path in sorted(folder.glob("*.yaml"))}
+    return Stacks(folder, {path.stem: _stack(path) for path in sorted(folder.glob("*.yaml"))})
 
 
 def _stack(path: Path) -> LayoutStack:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dse.errors import DseError, StudyError
 from dse.spelling import alike, alternatives
@@ -18,6 +18,7 @@ from dse.spelling import alike, alternatives
 if TYPE_CHECKING:
     from dse.yaml_source import Source as File
 
+S = TypeVar("S")
 # kind (a folder of models/, or a table) -> what one of its entries is called
 KINDS = {
     "accelerators": "accelerator",
@@ -64,6 +65,18 @@ class Row:
     path: Path
     line: int
     cells: Mapping[str, str]
+
+
+class Stacks(dict[str, S], Generic[S]):
+    """What a file of the catalogue, or a folder of them, says of stacks of software, by name."""
+
+    def __init__(self, path: Path, found: Mapping[str, S]) -> None:
+        super().__init__(found)
+        self._path = path
+
+    def __missing__(self, name: str) -> S:
+        problem, remedy = f"has no stack {name}", "take it from the catalogue that comes with dse"
+        raise StudyError(str(self._path), 0, 0, problem, remedy)
 
 
 def models_dir() -> Path:

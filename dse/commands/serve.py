@@ -41,9 +41,14 @@ def serve(
     from dse.pricing.load import load
 
     found = load(study).study
+    # The protocol by its name: else answers wait 40 ms for the client to acknowledge a part.
+    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        opened = socket.create_server((HOST, port))
+        opened.bind((HOST, port))
+        opened.listen()
     except OSError as cause:
+        opened.close()
         said = f"{port} cannot be used on {HOST}: {os.strerror(cause.errno or 0)}"
         remedy = "name another, or 0 for any that is free"
         raise ArgumentError("--port", said, remedy) from None
@@ -51,7 +56,7 @@ def serve(
     address = f"http://{HOST}:{opened.getsockname()[1]}/{token}/"
     print(f"{found.name}: {address} (Ctrl-C ends it)", flush=True)
     app = application(found, token)
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="off")
+    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2, lifespan="off")
     try:
         uvicorn.Server(config).run(sockets=[opened])
     except KeyboardInterrupt:
@@ -64,7 +69,8 @@ def application(study: Study, token: str) -> Starlette:
     with what is wrong as ``error``. All else is 404."""
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.responses import HTMLResponse, JSONResponse
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
 
     from dse import api
@@ -74,11 +80,13 @@ def application(study: Study, token: str) -> Starlette:
     from dse.report.answer import answer
     from dse.report.templating import environment
     from dse.study.reader import study_of
+    from dse.text_source import text_of
     from dse.yaml_source import parse_yaml
 
-    def searched(text: str) -> Response:
+    def searched(content: bytes) -> Response:
         try:
-            problem = resolve(study_of(parse_yaml(text, study.path), known_names()))
+            source = parse_yaml(text_of(study.path, content), study.path)
+            problem = resolve(study_of(source, known_names()))
             found = api.Study(problem).search(executor="local")
         except DseError as cause:
             return JSONResponse({"error": str(cause)}, 400)
@@ -86,8 +94,11 @@ def application(study: Study, token: str) -> Starlette:
         return JSONResponse({"answer": answer(document), "run": json_form.plain(document)})
 
     async def changed(request: Request) -> Response:
-        text = (await request.body()).decode("utf-8", "replace")
-        return await run_in_threadpool(searched, text)
+        try:
+            content = await request.body()
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        return await run_in_threadpool(searched, content)
 
     def first(_: Request) -> Response:
         template = environment("html").get_template("serve.html.j2")

@@ -187,7 +187,7 @@ def _data_share(own: Entry) -> DataShare:
 
 
 def _sizes(own: Entry) -> Sizes:
-    counts = [label for label in own.labels() if label.isdigit()]
+    counts = [label for label in own.labels() if label.isdecimal()]
     if not counts:
         found = Sizes(
             own.positive("median", "count"),

@@ -6,6 +6,7 @@ is written beside its place and renamed.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from importlib import import_module
@@ -190,7 +191,9 @@ class _Sheet:
     def __init__(self, place: Path, schema: Any) -> None:
         import xlsxwriter
 
-        self._book = xlsxwriter.Workbook(place, {
+        # A disk that is full must fail the writing, not the closing, which would fail again.
+        self._place, self._written = place, io.BytesIO()
+        self._book = xlsxwriter.Workbook(self._written, {
             "constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
         })  # fmt: skip
         self._sheet = self._book.add_worksheet("Points")
@@ -211,9 +214,5 @@ class _Sheet:
 
     def close(self) -> None:
         """Complete the file. Raises OSError where that fails."""
-        from xlsxwriter.exceptions import FileCreateError
-
-        try:
-            self._book.close()
-        except FileCreateError as cause:
-            raise cause.args[0] from None  # the OSError that it is made of
+        self._book.close()
+        self._place.write_bytes(self._written.getbuffer())

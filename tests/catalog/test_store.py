@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from dse.catalog import UnknownName, accelerator, catalogue_hash, models_dir, names
-from dse.errors import DseError
+from dse.catalog.stacks import layout_stacks
+from dse.errors import DseError, StudyError
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,14 @@ def test_the_hash_follows_the_data_but_not_calibrations(own_models: Path) -> Non
     listed = own_models / "sources.yaml"
     listed.write_text(listed.read_text() + "# one more line\n")
     assert catalogue_hash() != before
+
+
+def test_a_catalogue_that_lacks_a_stack_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(models_dir(), tmp_path / "models")
+    (tmp_path / "models" / "stacks" / "megatron.yaml").unlink()
+    monkeypatch.setenv("DSE_MODELS", str(tmp_path / "models"))
+    assert "nanotron" in layout_stacks()
+    with pytest.raises(StudyError, match="has no stack megatron"):
+        layout_stacks()["megatron"]

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from dse.errors import OutputError
 from dse.pricing.load import load
 from dse.search.fingerprint import fingerprint
 from tests.calibration import synthetic
-from tests.commands.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.commands.command import DEADLINE_S, dse, dse_process, environment, files, refused, start
 from tests.commands.reports import REPORT
 from tests.evidence import beyond
 from tests.pricing.studies import LARGE, SMALL, written
@@ -444,3 +445,28 @@ def test_a_disk_that_is_read_only(small_disk: Path, tmp_path: Path) -> None:
     assert line.startswith("dse: disk/small: ")
     assert "cannot be written" in line
     assert files(small_disk) == before
+
+
+def test_a_closed_output_is_no_failure(tmp_path: Path) -> None:
+    """And no file takes its place."""
+    written(tmp_path, SMALL)
+    for closing in (">&-", "2>&-", ">&- 2>&-"):
+        shutil.rmtree(tmp_path / "reports", ignore_errors=True)
+        command = f"{sys.executable} -m dse run study.yaml {closing}"
+        done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment(), check=False)
+        assert done.returncode == 0, closing
+        assert set(files(tmp_path / "reports" / "small")) == REPORT
+
+
+def test_a_full_disk_takes_no_table_and_no_storage(small_disk: Path, tmp_path: Path) -> None:
+    written(tmp_path, SMALL)
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    folder = tmp_path / "reports" / "small"
+    fill = small_disk / "fill"
+    with suppress(OSError), fill.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1024))
+    for out in (small_disk / "x.xlsx", f"sqlite:///{small_disk}/x.db"):
+        done = dse_process("export", folder, str(out), cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert os.listdir(small_disk) == ["fill"]

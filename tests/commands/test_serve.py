@@ -78,6 +78,23 @@ def test_what_is_wrong_in_a_study_gets_its_place(served: str) -> None:
     assert "capital <= 1 USD" in found["error"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"study": "\\ud800"}', "study: " + "9" * 5_000, '{"a": ' * 2_000, "\x00"],
+)
+def test_what_is_no_study_at_all_is_one_line(served: str, text: str) -> None:
+    status, found = got(f"{served}answer", text)
+    assert status == 400
+    assert found["error"].startswith("study.yaml:") or "/study.yaml:" in found["error"]
+
+
+def test_a_client_that_leaves_ends_nothing(served: str) -> None:
+    host, _, rest = served.removeprefix("http://").partition("/")
+    with socket.create_connection(tuple(host.split(":"))) as client:
+        client.sendall(f"POST /{rest}answer HTTP/1.1\r\nContent-Length: 9\r\n\r\nab".encode())
+    assert got(served)[0] == 200
+
+
 def test_who_has_no_token_gets_nothing(served: str) -> None:
     root = served.removesuffix("/").rpartition("/")[0]
     for path, text in (("/", None), ("/wrong/", None), ("/wrong/answer", studies.SMALL)):

@@ -78,7 +78,7 @@ def _activities(trace: Trace) -> tuple[list[_Sent], int, int]:
     ranks = dropped = 0
     for event in trace.events:
         tensor, _ = event.place
-        if event.phase == "X" and event.name.isdigit() and len(event.name) < 8:
+        if event.phase == "X" and event.name.isdecimal() and len(event.name) < 8:
             ranks = max(ranks, int(event.name) + 1)
         elif event.phase == "B":
             begun[tensor].append(event.name)

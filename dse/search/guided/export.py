@@ -11,8 +11,9 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dse.errors import DseError
@@ -88,6 +89,8 @@ def export(
 
     if not storage.startswith(SQLITE) or storage.removeprefix(SQLITE) in ("", ":memory:"):
         raise DseError(f"an Optuna storage is an SQLite file; write {SQLITE}FILE.db")
+    file = Path(storage.removeprefix(SQLITE))
+    is_new = not file.exists()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     front = list(_front_rows(document))
     exported = front if rows is None else list(rows)
@@ -108,6 +111,9 @@ def export(
         SQLAlchemyError, optuna.exceptions.OptunaError, ImportError, ValueError, OSError,
         RuntimeError,
     ) as cause:  # fmt: skip
+        if is_new:
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
         raise DseError(
             f"{storage}: cannot be used as an Optuna storage: {_said(cause)}; "
             "name one, or a new file in a folder that you may write to"
