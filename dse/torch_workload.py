@@ -23,7 +23,8 @@ _KINDS = {"Linear": "linear", "Conv1d": "conv", "Conv2d": "conv", "Conv3d": "con
 # Operations that move or sum weights, and multiply none.
 _NO_PRODUCTS = frozenset(f"aten::{name}" for name in (
     "_to_copy", "_weight_norm_interface", "cat", "clone", "copy_", "embedding", "gather",
-    "index.Tensor", "index_select", "linalg_vector_norm", "mean", "mean.dim", "stack", "sum", "sum.dim_IntList",
+    "index.Tensor", "index_select", "linalg_vector_norm", "mean", "mean.dim",
+    "stack", "sum", "sum.dim_IntList",
 ))  # fmt: skip
 _OTHER = "tensor"  # the kind of what has weights besides
 
