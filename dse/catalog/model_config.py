@@ -106,9 +106,26 @@ class _Config:
             raise self.wrong(problem, "write a divisor of the hidden size", key)
         return heads
 
-    def layers(self, key: str = "num_hidden_layers", default: int | None = None) -> int:
+    def layers(self, *keys: str, default: int | None = None) -> int:
         """How many blocks follow one another."""
-        return self.whole(key, high=_DEEPEST, default=default)
+        return self.whole(*(keys or ("num_hidden_layers",)), high=_DEEPEST, default=default)
+
+    def head(self, *counted: str) -> str:
+        """Which of the ``counted`` endings of a class's name the architecture has, the first where
+        the file names none. Raise where it has another."""
+        named = self.get("architectures")
+        name = str(named[0]) if isinstance(named, list) and named else counted[0]
+        found = next((ending for ending in counted if name.endswith(ending)), None)
+        if found is None:
+            problem = f"architectures: {name!r:.60} is not counted for a model_type of {self.kind}"
+            remedy = f"leave it out to count ..{counted[0]}; or use dse.workload_from on it"
+            raise self.wrong(problem, remedy, "architectures")
+        return found
+
+    def labels(self, default: int) -> int:
+        """How many classes the file names."""
+        named = self.get("id2label")
+        return len(named) if isinstance(named, dict) and named else default
 
     def refuse(self, *keys: str) -> None:
         """Raise where one of the keys asks for what the closed forms do not have."""
@@ -175,6 +192,7 @@ def _tokens(config: _Config, asked: int | None, most: int, *, learned: bool) -> 
 
 
 def _gpt2(config: _Config, sequence: int | None) -> Described:
+    config.head(*_CAUSAL)
     hidden = config.whole("n_embd", "hidden_size")
     positions = config.whole("n_positions", "n_ctx", "max_position_embeddings")
     tokens = _tokens(config, sequence, positions, learned=True)
@@ -202,10 +220,13 @@ def _bert(
     title: str = "BERT",
     reserved: int = 0,
     sentences: bool = True,
+    types: int | None = None,
 ) -> Described:
     """reserved: positions that no token has, as RoBERTa counts them from 2. sentences: whether
-    pre-training asks which sentence is next."""
-    hidden, layers = config.whole("hidden_size"), config.layers()
+    pre-training asks which sentence is next. types: where the file does not say how many."""
+    pooled, labels = _HEADS[config.head(*_HEADS)]
+    hidden = config.whole("hidden_size", "dim")
+    layers = config.layers("num_hidden_layers", "n_layers")
     positions = config.whole("max_position_embeddings")
     if positions <= reserved:
         problem = f"max_position_embeddings is {positions}"
@@ -214,20 +235,37 @@ def _bert(
     network = transformers.encoder(
         hidden,
         layers,
-        config.heads(hidden),
-        config.whole("intermediate_size"),
+        config.heads(hidden, "n_heads" if "n_heads" in config.data else "num_attention_heads"),
+        config.whole("intermediate_size", "hidden_dim"),
         config.whole("vocab_size"),
         tokens,
-        max(1, int(_PREDICTED * tokens)),
+        None if pooled is not None else max(1, int(_PREDICTED * tokens)),
         positions,
-        config.whole("type_vocab_size"),
+        config.whole("type_vocab_size", low=0, default=types),
         sentences=sentences,
+        labels=config.labels(labels) if labels else 0,
+        pooled=bool(pooled),
     )
     heads = "with the heads of its pre-training, which predict 15 % of the tokens"
+    if pooled is not None:
+        heads = f"as {config.data['architectures'][0]} is"
     # What published training says of BERT holds for RoBERTa, which does the same work.
     return _of_text(network, title, f"bert-{_named_size(hidden, layers)}", tokens, heads)
 
 
+_CAUSAL = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+_ENCODER = "EncoderModel"
+# Of BERT and its descendants: whether a layer of the first token stands before the labels, and how
+# many there usually are; None: the heads of pre-training.
+_HEADS: Mapping[str, tuple[bool | None, int]] = {
+    "ForPreTraining": (None, 0),
+    "ForMaskedLM": (None, 0),
+    "ForSequenceClassification": (True, 2),
+    "ForTokenClassification": (False, 2),
+    "ForQuestionAnswering": (False, 2),
+    "DistilBertModel": (False, 0),
+    **dict.fromkeys(("BertModel", "RobertaModel", "CamembertModel"), (True, 0)),
+}
 _PLAIN = Block(0, 0, 0, 0, 0, gated=True, rotary=True)  # Llama's
 
 
@@ -253,6 +291,7 @@ class _Decoder:
 
 
 def _decoder(config: _Config, sequence: int | None, kind: _Decoder) -> Described:
+    config.head(*_CAUSAL)
     config.refuse("mlp_bias", "mlp_only_layers", *(() if kind.experts else ("n_shared_experts",)))
     for key in ("decoder_sparse_step", "moe_layer_freq"):
         if kind.experts and config.whole(key, default=1) != 1:
@@ -338,7 +377,8 @@ def _window(config: _Config, kind: _Decoder, layers: int) -> tuple[int, int]:
 
 def _t5(config: _Config, sequence: int | None) -> Described:
     tokens = sequence or config.whole("n_positions", default=512)
-    target = max(1, round(_TARGET * tokens))
+    alone = config.head("ForConditionalGeneration", "WithLMHeadModel", _ENCODER) == _ENCODER
+    target = 0 if alone else max(1, round(_TARGET * tokens))
     hidden, layers = config.whole("d_model"), config.layers("num_layers")
     how = config.get("feed_forward_proj")
     network = transformers.t5(
@@ -354,7 +394,11 @@ def _t5(config: _Config, sequence: int | None) -> Described:
         gated=isinstance(how, str) and how.startswith("gated"),
         tied=config.flag("tie_word_embeddings", True),
         distances=config.whole("relative_attention_num_buckets", default=32),
+        shared_distances=config.kind != "umt5",
     )
+    if alone:
+        alike = f"t5-encoder-{_named_size(hidden, layers)}"
+        return _of_text(network, "Encoder of T5", alike, tokens)
     return Described(
         network,
         f"T5 of {{size}} parameters, {tokens} tokens in, {target} out",
@@ -374,8 +418,8 @@ def _vit(config: _Config, sequence: int | None) -> Described:
     if patch > image:
         problem = f"patch_size is {patch}, larger than the picture"
         raise config.wrong(problem, f"write at most {image}", "patch_size")
-    labels = config.get("id2label")
-    classes = len(labels) if isinstance(labels, dict) and labels else 1000
+    config.head("ForImageClassification")
+    classes = config.labels(1000)
     channels = config.whole("num_channels", default=3)
     network = transformers.vit(
         hidden,
@@ -405,6 +449,7 @@ def _of_text(network: Network, title: str, alike: str, tokens: int, note: str = 
     )
 
 
+_distilled = partial(_bert, title="DistilBERT", sentences=False, types=0)
 _roberta = partial(_bert, title="RoBERTa", reserved=2, sentences=False)
 _HEAD_NORMS = replace(_PLAIN, head_norms=True)
 _LATENT_SIZES = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
@@ -464,12 +509,14 @@ MODEL_TYPES: MappingProxyType[str, Callable[[_Config, int | None], Described]] =
     {
         "gpt2": _gpt2,
         "bert": _bert,
+        "distilbert": _distilled,
         "roberta": _roberta,
         "xlm-roberta": _roberta,
         "camembert": _roberta,
         **{name: partial(_decoder, kind=kind) for name, kind in _DECODERS.items()},
         "t5": _t5,
         "mt5": _t5,
+        "umt5": _t5,
         "vit": _vit,
     }
 )

@@ -225,13 +225,16 @@ def encoder(
     positions: int = 512,
     types: int = 2,
     sentences: bool = True,
+    labels: int = 2,
+    pooled: bool = False,
 ) -> Network:
     """BERT (Devlin et al., arXiv 1810.04805) on sequences of ``tokens``.
 
     predicted: words of a sequence that are predicted, through the heads of pre-training; None: a
-    head that marks the answer to a question. positions, types: rows of these embedding tables.
-    sentences: whether pre-training asks which sentence is next, as RoBERTa's does not. FLOPs of a
-    block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
+    head for so many ``labels`` of each token, which marks the answer to a question where there are
+    two, or, ``pooled``, of the sequence, by a layer of the first token. positions,
+    types: rows of these embedding tables. sentences: whether pre-training asks which sentence is
+    next, as RoBERTa's does not. FLOPs of a block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
     """
     out = Builder()
     block = Block(hidden, heads, hidden // heads, heads, ffn, causal=False, bias=True, dropout=True)
@@ -239,7 +242,8 @@ def encoder(
     shape = Transformer(runs, vocabulary, tied=True, positions=positions + types)
     words = out.weights("embed.word", vocabulary * hidden)
     out.weights("embed.pos", positions * hidden)
-    out.weights("embed.type", types * hidden)
+    if types:
+        out.weights("embed.type", types * hidden)
     out.weights("embed.ln.w", hidden)
     out.weights("embed.ln.b", hidden)
     out.move(words, 12 * hidden * tokens, 24 * hidden * tokens, 20)
@@ -248,7 +252,11 @@ def encoder(
         attention_then_norm(out, block, f"{part}.attn", tokens, tokens, ATTENTION)
         feed_forward_then_norm(out, block, part, tokens)
     if predicted is None:
-        linear(out, block, "qa.w", tokens, 2, hidden)
+        if pooled:
+            linear(out, block, "pooler.w", 1, hidden, hidden)
+        if labels:
+            name = "classifier.w" if pooled else "qa.w"
+            linear(out, block, name, 1 if pooled else tokens, labels, hidden)
         return out.network("encoder", shape)
     if sentences:
         linear(out, block, "pooler.w", 1, hidden, hidden)
@@ -312,27 +320,32 @@ def t5(
     gated: bool = False,
     tied: bool = True,
     distances: int = 32,
+    shared_distances: bool = True,
 ) -> Network:
     """T5 (Raffel et al., arXiv 1910.10683): no biases, relative positions in ``distances`` classes.
 
     source, target: tokens on either side. The keys of attention across are the encoder's, made anew
     in every layer. Heads may be wider together than the hidden size. Version 1.1 has gated
     feed-forward parts and an output projection of its own. decoder_layers: as many as the encoder
-    has where they are not given.
+    has where they are not given; of a target of no tokens there is the encoder alone.
+    shared_distances: whether all layers of a side have one table of them, as UMT5's do not.
     """
     out = Builder()
     decoder_layers = decoder_layers or layers
     block = Block(hidden, heads, head_size, heads, ffn, gated, causal=False, dropout=True)
     writing = replace(block, causal=True, cross=True, share=target / source)
-    shape = Transformer(((block, layers), (writing, decoder_layers)), vocabulary, tied)
-    look_up(out, "embed.shared", vocabulary, hidden, source, target)
-    for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
+    stacks = ((block, layers), (writing, decoder_layers)) if target else ((block, layers),)
+    shape = Transformer(stacks, vocabulary, tied)
+    texts = (source, target) if target else (source,)
+    look_up(out, "embed.shared", vocabulary, hidden, *texts)
+    sides = (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION))
+    for side, tokens, kind in sides[: len(texts)]:
         for number in range(layers if side == "enc" else decoder_layers):
             part = f"{side}{number}"
             attention(out, block, f"{part}.self", tokens, tokens, kind)
             norm(out, block, f"{part}.self.ln", tokens)
-            if number == 0:
-                out.weights(f"{side}.relbias", distances * heads)
+            if number == 0 or not shared_distances:
+                out.weights(f"{part if number else side}.relbias", distances * heads)
             if side == "dec":
                 attention(out, block, f"{part}.cross", tokens, source, ATTENTION)
                 norm(out, block, f"{part}.cross.ln", tokens)
@@ -342,6 +355,8 @@ def t5(
                 feed_forward(out, block, part, tokens, "wi", "wo")
             norm(out, block, f"{part}.ffn.ln", tokens)
         last_norm(out, block, f"{side}.final_ln", tokens)
+    if not target:
+        return out.network("encoder", shape)
     out.head(target, vocabulary, hidden, tied)
     return out.network("encoder-decoder", shape)
 

@@ -329,5 +329,5 @@ def test_every_kind_of_model_is_tried_here() -> None:
     tried = (GPT2, BERT, ROBERTA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3, QWEN3_EXPERTS, GEMMA,
              GEMMA2, GEMMA3["text_config"], PHI, NEMOTRON, DEEPSEEK, DEEPSEEK_LITE, GPT_OSS, T5,
              VIT)  # fmt: skip
-    alike = {"xlm-roberta", "camembert", "mt5"}
+    alike = {"xlm-roberta", "camembert", "mt5", "umt5", "distilbert"}  # or in test_architectures
     assert {str(one["model_type"]) for one in tried} | alike == set(MODEL_TYPES)
