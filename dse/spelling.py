@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -15,6 +16,7 @@ LEAST_START = 2  # characters: a shorter beginning says nothing
 
 # What people call links whose names abbreviate it.
 _SHORT = {"infiniband": "ib", "ethernet": "gbe"}
+_MODEL = re.compile(r"([a-z]*)[-_ ]?(\d+)")  # h100 of nvidia-h100-80gb, rtx-4090
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
 
 
@@ -66,6 +68,25 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
         or _first([plain for plain in ranked if likeness[plain] >= LEAST_LIKE], likeness)
     )
     return tuple(spelt[plain] for plain in found[:most])
+
+
+def of_model(name: str, known: Iterable[str]) -> list[str]:
+    """Those of the known products that a name may be a misspelling of.
+
+    They have the number of its model, and letters like those before it: an H20 is no H200, and a
+    B100 no H100. A name without a number may be any.
+    """
+    wanted = _models(name)
+    return [one for one in known if not wanted or any(
+        digits == other and (not letters or like(letters, before) >= LEAST_LIKE)
+        for letters, digits in wanted for before, other in _models(one)
+    )]  # fmt: skip
+
+
+def _models(name: str) -> list[tuple[str, str]]:
+    """Letters and digits of the first number in a name, as written and with lookalikes as one."""
+    found = map(_MODEL.search, (name.lower(), _plain(name)))
+    return [(one[1], one[2]) for one in found if one]
 
 
 def like(one: str, other: str) -> float:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.store import find
+from dse.catalog.store import find, names
+from dse.spelling import alternatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +53,51 @@ def accelerator(name: str) -> Accelerator:
 def read_accelerator(path: Path) -> Accelerator:
     """The accelerator in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
     entry = Entry.open(path)
-    name, title = entry.text("name"), entry.text("title")
-    memory = entry.number("memory", "bytes").value
-    bandwidth = entry.number("memory_bandwidth", "bytes_per_s").value
-    link = entry.number("intra_node_bandwidth", "bytes_per_s").value
-    pair = None
-    if entry.has("pair_bandwidth"):
-        pair = entry.number("pair_bandwidth", "bytes_per_s").value
+    return _read(entry, entry.text("name"), entry.text("title"))
+
+
+def described_accelerator(entry: Entry, name: str) -> Accelerator:
+    """The accelerator that a part of a user's file describes, with the keys of a file of the
+    catalogue. Memory, its bandwidth, host_link and peak are needed; the rest may be left out.
+
+    Raises :class:`~dse.errors.StudyError` for what is missing, unknown or beyond what exists.
+    """
+    found = _read(entry, name, entry.text("title", name))
+    if entry.has("prices"):
+        remedy = f"write it beside: prices: {{accelerators: {{{name}: {{purchase: 9 kUSD}}}}}}"
+        raise entry.wrong("a price is no part of a description", remedy, "prices")
+    if found.host_link not in names("fabrics"):
+        problem = f"host_link '{found.host_link}' is no fabric of the catalogue"
+        raise entry.wrong(problem, "write for example pcie5-x16", "host_link")
+    if not {*found.peak_flops_per_s} or {*found.peak_flops_per_s} - {*_PRECISIONS}:
+        remedy = f"write peak: {{bf16: 989 TFLOP/s}}, of {alternatives(_PRECISIONS)}"
+        raise entry.wrong("peak is of no number format that is known", remedy, "peak")
+    for fact in entry.facts:
+        needed = fact.name in _NEEDED or fact.value is not None
+        if needed and fact.unit and not (fact.value or 0.0) >= 1:
+            problem = f"{fact.name} is {fact.text}"
+            raise entry.wrong(problem, f"write how many {fact.unit} it has", *fact.name.split("."))
+    return found
+
+
+_PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
+_NEEDED = ("memory", "memory_bandwidth")
+_STATED = (*_NEEDED, "intra_node_bandwidth", "tdp")  # of all in the catalogue
+
+
+def _read(entry: Entry, name: str, title: str) -> Accelerator:
+    def known(key: str, dimension: str) -> float | None:
+        stated = entry.has(key) or key in (_STATED if entry.shipped else _NEEDED)
+        return entry.number(key, dimension).value if stated else None
+
+    memory = known("memory", "bytes")
+    bandwidth = known("memory_bandwidth", "bytes_per_s")
+    link = known("intra_node_bandwidth", "bytes_per_s")
+    pair = known("pair_bandwidth", "bytes_per_s")
     host_link = entry.name("host_link")
-    power = entry.number("tdp", "watt").value
-    capability = None
-    if entry.has("compute_capability"):
-        capability = entry.number("compute_capability", "count").value
-    units = entry.number("units", "count").value if entry.has("units") else None
+    power = known("tdp", "watt")
+    capability = known("compute_capability", "count")
+    units = known("units", "count")
     generation = entry.text("generation") if entry.has("generation") else None
     peak = {
         precision: fact.value

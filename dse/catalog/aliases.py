@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from dse.catalog.store import KINDS, UnknownName, models_dir, names, read_file
+from dse.catalog.store import KINDS, UnknownName, candidates, models_dir, names, read_file
 from dse.spelling import alike, real_name, same
 
 _FILE = "aliases.yaml"
@@ -52,7 +52,7 @@ def resolve(kind: str, word: str) -> str:
     known = names(kind) if kind in KINDS else ()
     found = real_name(word, known, aliases().get(kind, {}))
     if found not in known:
-        raise UnknownName(kind, word, alike(word, known))
+        raise UnknownName(kind, word, alike(word, candidates(kind, word) if known else ()))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.catalog import fabrics
 from dse.catalog.aliases import clear_aliases
-from dse.catalog.store import names
+from dse.catalog.store import candidates, names
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 from dse.spelling import alike, alternatives, enumerated, real_name
@@ -132,8 +132,9 @@ class PriceTable:
                 if name in known:
                     remedy = f"write {alternatives([f'{name} {one}'.strip() for one in parts])}"
                     raise self._table.wrong(at, ITEM, f"'{item}' is no item with a price", remedy)
-        known = (*self._general, *(name for kind in _PARTS for name in names(kind)))
-        near = alike(whole, known) or alike(words[0] if words else "", known)
+        first = words[0] if words else ""
+        known = (*self._general, *(name for kind in _PARTS for name in candidates(kind, first)))
+        near = alike(whole, known) or alike(first, known)
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
         problem = f"'{item}' is no accelerator, node, part of a network or other item"
         raise self._table.wrong(at, ITEM, problem, hint)

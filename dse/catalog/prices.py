@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from dse.catalog.accelerators import Accelerator
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
@@ -89,7 +91,8 @@ class PriceList:
     currency. ``extras``: what is bought beside the hardware, by name. ``accelerator_terms_usd``,
     ``node_terms_usd``: rents for other terms than on demand, by name and term. ``unsaid``:
     accelerators whose own price does not say what it includes, and is taken to be a share of a
-    complete node, as that of the catalogue is.
+    complete node, as that of the catalogue is. ``described``: accelerators that the buyer describes
+    beside those of the catalogue, by name.
     """
 
     title: str
@@ -125,6 +128,7 @@ class PriceList:
     accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     unsaid: frozenset[str] = frozenset()
+    described: Mapping[str, Accelerator] = field(default_factory=dict)
 
     def rented(self, term: str) -> PriceList:
         """The same with rents of a term in place of those on demand, where a list has them."""
@@ -167,7 +171,9 @@ def _complete(path: Path) -> PriceList:
     return _overlay(blank, entry, Mistakes())
 
 
-def read_prices(*lists: Path | str | Entry) -> PriceList:
+def read_prices(
+    *lists: Path | str | Entry, described: Mapping[str, Accelerator] = MappingProxyType({})
+) -> PriceList:
     """The default list with the entries of a user's own lists put over it, the later over the
     earlier.
 
@@ -178,7 +184,7 @@ def read_prices(*lists: Path | str | Entry) -> PriceList:
     such a part of another file. Raises :class:`~dse.errors.StudyError` where one is wrong or names
     something the catalogue does not know.
     """
-    found = default_prices()
+    found = replace(default_prices(), described=described)
     for one in lists:
         entry, mistakes = (one, Mistakes()) if isinstance(one, Entry) else open_list(Path(one))
         found = _overlay(found, entry, mistakes)
@@ -252,7 +258,8 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         own.finish()
 
     for kind, read in zip(_MACHINES, (accelerator, fabric, node), strict=True):
-        mistakes.part(partial(_each_named, entry, kind, read))
+        own = base.described if kind == _MACHINES[0] else ()
+        mistakes.part(partial(_each_named, entry, kind, read, own))
     extras = mistakes.part(lambda: _extras(entry))
     mistakes.part(entry.finish)
     mistakes.told()
@@ -277,6 +284,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         node_usd=machines,
         node_hourly_usd=machine_hours,
         unsaid=frozenset(unsaid),
+        described=base.described,
         facts=_newest(base.facts, entry.facts),
         **{GENERAL[key].field: fact() for key, fact in general.items()},
     )
@@ -405,14 +413,19 @@ def _sold_until(own: Entry, key: str) -> Fact:
     return fact
 
 
-def _each_named(entry: Entry, kind: str, read: Callable[[str, Entry], None]) -> None:
-    """Read the sections under ``kind``, each of which must be named as one in the catalogue."""
+def _each_named(
+    entry: Entry, kind: str, read: Callable[[str, Entry], None], described: Collection[str]
+) -> None:
+    """Read the sections under ``kind``, each of which must be named as one in the catalogue, or as
+    one that is described."""
     group = entry.section(kind)
 
     def one(word: str) -> None:
         own = group.section(word)
+        name = real_name(word, (*names(kind), *described), clear_aliases(kind))
         try:
-            find(kind, name := real_name(word, names(kind), clear_aliases(kind)))
+            if name not in described:
+                find(kind, name)
         except UnknownName as cause:
             raise group.wrong(str(cause), "", word) from cause
         read(name, own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dse.errors import DseError, StudyError
-from dse.spelling import alike, alternatives
+from dse.spelling import alike, alternatives, of_model, same
 
 if TYPE_CHECKING:
     from dse.yaml_source import Source as File
@@ -34,6 +34,7 @@ KINDS = {
 }
 _MOST_ENTRIES = 3  # that are suggested
 TABLES = {"regions": "regions.csv"}  # kinds whose entries are rows of one file
+_MODELS = "accelerators"  # the kind whose names are of products
 _ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
 
 
@@ -43,6 +44,8 @@ class UnknownName(StudyError):
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = ()) -> None:
         self.kind, self.name, self.suggestions = kind, name, suggestions
         remedy = f"see dse catalog {kind}" if kind in KINDS else ""
+        if kind == _MODELS:
+            remedy = products().get(same(name), remedy)
         if suggestions:
             remedy = f"did you mean {alternatives(suggestions)}?"
         super().__init__(name or "''", 0, 0, f"no such {KINDS.get(kind, kind)}", remedy)
@@ -131,8 +134,26 @@ def names(kind: str) -> tuple[str, ...]:
 def entries_like(name: str) -> tuple[str, ...]:
     """Entries of any kind that may be meant by a name, each after its kind: ``nodes dgx-h100``."""
     exact = [f"{kind} {name}" for kind in KINDS if name in names(kind)]
-    near = (f"{kind} {entry}" for kind in KINDS for entry in alike(name, names(kind)))
+    near = (f"{kind} {entry}" for kind in KINDS for entry in alike(name, candidates(kind, name)))
     return tuple(exact or list(near)[:_MOST_ENTRIES])
+
+
+def candidates(kind: str, name: str) -> Sequence[str]:
+    """The entries that a misspelt name may mean: of a product none that is another one."""
+    if kind != _MODELS:
+        return names(kind)
+    return () if same(name) in products() else of_model(name, names(kind))
+
+
+def products() -> Mapping[str, str]:
+    """Products that the catalogue does not have, by :func:`~dse.spelling.same`, and why not."""
+    return _products(models_file("products.yaml"))
+
+
+@cache
+def _products(path: Path) -> Mapping[str, str]:
+    told = read_file(path).data if path.exists() else {}
+    return {same(str(word)): str(why) for why, words in told.items() for word in words}
 
 
 @cache
@@ -160,7 +181,7 @@ def row(kind: str, name: str) -> Row:
 def _check_known(kind: str, name: str) -> None:
     known = names(kind)
     if name not in known:
-        raise UnknownName(kind, name, alike(name, known))
+        raise UnknownName(kind, name, alike(name, candidates(kind, name)))
 
 
 @cache

@@ -84,7 +84,12 @@ def machines(axis: str, values: Sequence[Value], prices: PriceList) -> tuple[Mac
     """One machine per value of the axis ``node`` or ``accelerator``."""
     if axis == "node":
         return tuple(_node_machine(catalog.node(str(value)), prices) for value in values)
-    return tuple(_bare_machine(catalog.accelerator(str(value)), prices) for value in values)
+    return tuple(_bare_machine(device(str(value), prices), prices) for value in values)
+
+
+def device(name: str, prices: PriceList) -> Accelerator:
+    """An accelerator that the study describes, or one of the catalogue."""
+    return prices.described.get(name) or catalog.accelerator(name)
 
 
 def machines_of(study: Study, prices: PriceList) -> tuple[Machine, ...]:

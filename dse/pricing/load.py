@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
-from dse.catalog.store import shipped_studies
+from dse.catalog.accelerators import described_accelerator
+from dse.catalog.computing import OTHER
+from dse.catalog.store import products, shipped_studies
 from dse.currencies import Rate
 from dse.errors import DseError, StudyError
 from dse.mistakes import Mistakes, Part, each
@@ -28,7 +30,7 @@ from dse.pricing.computing import losses
 from dse.pricing.layout_choice import baseline
 from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
-from dse.spelling import meant
+from dse.spelling import alternatives, meant
 from dse.study import (
     IGNORED,
     PAI,
@@ -51,6 +53,7 @@ from dse.study.axes import (
 from dse.study.definition import USED
 from dse.study.questions import Questions
 from dse.study.reader import study_of
+from dse.study.values import DESCRIBED
 from dse.text_source import is_fleet
 from dse.yaml_source import Loc, Source, parse_yaml, read_yaml
 
@@ -67,6 +70,7 @@ def known_names() -> Names:
         approaches=catalog.names("approaches"),
         regions=catalog.names("regions"),
         aliases=catalog.aliases(),
+        products=products(),
         usual_optimizer=_usual_optimizer,
         rates=_rates,
     )
@@ -74,7 +78,32 @@ def known_names() -> Names:
 
 def _rates(source: Source, lists: Sequence[GivenPrices]) -> Mapping[str, Rate]:
     """What the price lists of a study say that currencies are worth."""
-    return catalog.read_prices(*(_opened(source, given) for given in lists)).rates
+    return _read_prices(source, lists).rates
+
+
+def _read_prices(source: Source, lists: Sequence[GivenPrices]) -> catalog.PriceList:
+    """The catalogue's price list with those of a study over it, and what the study describes."""
+    opened = (_opened(source, given) for given in lists)
+    return catalog.read_prices(*opened, described=_described(source))
+
+
+def _described(source: Source) -> Mapping[str, catalog.Accelerator]:
+    """The accelerators that a study describes itself."""
+
+    def read(name: str) -> catalog.Accelerator:
+        loc = (DESCRIBED, name)
+        entry = catalog.Entry(source, source.data[DESCRIBED][name], loc, root=len(loc))
+        found = described_accelerator(entry, name)
+        known = sorted({law.generation for law in catalog.computing().laws.values()} - {OTHER})
+        if found.generation and found.generation not in known:
+            remedy = f"write {alternatives(known)}, or leave it out"
+            raise entry.wrong(f"generation '{found.generation}' is not known", remedy, "generation")
+        return found
+
+    given = source.data.get(DESCRIBED)
+    own = [*given] if isinstance(given, dict) else []
+    own = [name for name in own if isinstance(given[name], dict)]  # what is none is told elsewhere
+    return dict(zip(own, each(read, own), strict=True))
 
 
 def _usual_optimizer(workload: object) -> str | None:
@@ -310,7 +339,7 @@ def _shares(given: InlineWorkload) -> tuple[NDArray[np.float64], str]:
 
 def _prices(study: Study) -> catalog.PriceList:
     """The catalogue's price list with those of the study over it."""
-    found = catalog.read_prices(*(_opened(study.source, given) for given in study.prices))
+    found = _read_prices(study.source, study.prices)
     found = found.rented(study.rental.term)
     return catalog.with_used_prices(found) if study.market == USED else found
 

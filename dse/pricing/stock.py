@@ -56,7 +56,8 @@ def _title(entry: OwnedHardware, stock: Stock) -> str:
     if entry.axis == "node":
         parts = [f"{entry.count:,} x {catalog.node(entry.machine).title}"]
     else:
-        device = catalog.accelerator(entry.machine).title
+        known = entry.machine in catalog.names("accelerators")
+        device = catalog.accelerator(entry.machine).title if known else entry.machine
         many = f"{stock.hosts:,.0f} node{'s' * (stock.hosts != 1)}"
         parts = [f"{entry.count:,} x {device} in {many}"]
     if entry.inter_node is not None:

@@ -11,6 +11,7 @@ from dse.catalog.prices import GENERAL
 from dse.catalog.stacks import layout_stacks
 from dse.pricing import offers, profile_use, target
 from dse.pricing.devices import USUAL_STACK
+from dse.pricing.hardware import device
 from dse.pricing.offers import part
 from dse.pricing.problem import Problem
 from dse.report import words
@@ -129,7 +130,7 @@ def sources(problem: Problem) -> list[Citation]:
         priced = ("prices.purchase", "prices.hourly")
         add(
             f"accelerator {name}",
-            (f for f in catalog.accelerator(name).facts if not f.name.startswith(priced)),
+            (f for f in device(name, problem.prices).facts if not f.name.startswith(priced)),
         )
         add(f"accelerator {name}", _prices_of(problem, name))
     for axis in LINKS:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from dse.mistakes import Mistakes, Part, each
+from dse.spelling import same
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
-from dse.study.names import Names, suggest
+from dse.study.names import NAME, Names, suggest
+from dse.study.values import DESCRIBED
 from dse.text_source import is_path
+from dse.yaml_source import Source
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -130,6 +134,29 @@ def read_profiles(cursor: Cursor) -> tuple[str, ...]:
         return path
 
     return each(profile, cursor.each())
+
+
+_NEEDED = ["memory", "memory_bandwidth", "host_link", "peak"]
+_DESCRIPTION = (*_NEEDED, "intra_node_bandwidth", "pair_bandwidth", "tdp", "compute_capability",
+                "units", "generation", "title", "notes")  # fmt: skip
+ACCELERATORS_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": {
+    "type": "object", "additionalProperties": False, "required": _NEEDED,
+    "properties": {key: {} for key in _DESCRIPTION},
+}}  # fmt: skip
+
+
+def with_described(source: Source, names: Names) -> Names:
+    """What a study may name: what the catalogue knows, and the accelerators that it describes. Of
+    these their names are checked, which must not be those of others."""
+    given = source.data.get(DESCRIBED) if isinstance(source.data, dict) else None
+    own = [*given] if isinstance(given, dict) else []
+    taken = {*map(same, names.accelerators), *names.aliases.get(DESCRIBED, {})}
+    for name in own:
+        if not NAME.fullmatch(name) or same(name) in taken:
+            problem = f"{DESCRIBED}: '{clipped(name)}' is no name, or that of another"
+            remedy = "choose one of letters, digits, '-', '_' and '.', such as my-gpu"
+            raise source.error((DESCRIBED, name), problem, remedy, key=True)
+    return replace(names, accelerators=(*names.accelerators, *own))
 
 
 def read_prices(cursor: Cursor) -> tuple[GivenPrices, ...]:

@@ -31,6 +31,7 @@ class Names:
     approaches: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    products: Mapping[str, str] = field(default_factory=dict)  # that it lacks, and why
     usual_optimizer: Callable[[object], str | None] = lambda _: None  # by what is trained
     # of currencies, by a study and its price lists
     rates: Callable[[Source, Sequence[str | tuple[str | int, ...]]], Mapping[str, Rate]] = (

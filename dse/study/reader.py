@@ -46,7 +46,7 @@ from dse.study.definition import (
     Target,
     Value,
 )
-from dse.study.inline import read_calibration, read_prices, read_workload
+from dse.study.inline import read_calibration, read_prices, read_workload, with_described
 from dse.study.names import Names, misspelt, suggest
 from dse.study.numbers import divisors_of
 from dse.study.objectives import (
@@ -93,6 +93,7 @@ def study_of(source: Source, names: Names, mistakes: Mistakes | None = None) -> 
     from dse.study.schema import EXAMPLES, StudyFile
 
     _check_kind(source)
+    names = with_described(source, names)
     source, told = with_real_names(with_axes_in_space(source), names)
     mistakes = Mistakes() if mistakes is None else mistakes
     file, top = checked(source, StudyFile, EXAMPLES, mistakes)

@@ -15,6 +15,7 @@ from dse import units
 from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
 from dse.study.choices import RESOLUTION, SUREST
 from dse.study.definition import Balance, Experts, Input, Market, Memory, RankOrder, Recommend
+from dse.study.inline import ACCELERATORS_SCHEMA
 from dse.study.names import Names
 from dse.study.owned import OWNED_SCHEMA
 from dse.study.quantities import QUANTITIES
@@ -252,6 +253,9 @@ class StudyFile(Section):
     workload: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
         description="a name of the catalogue, a path, {config: config.json, sequence}, or {params, "
         "forward_flops, activation_bytes, input_bytes, gradient_tensors, layers, name}"
+    )
+    accelerators: Annotated[dict[str, dict[str, Any]], shown_as(ACCELERATORS_SCHEMA)] = Field(
+        default={}, description="accelerators that the catalogue does not have, by name"
     )
     calibration: Annotated[Any, shown_as(_PROFILES)] = Field(
         default=None, description="names or paths of calibration profiles, also by fabric"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Unread, each
-from dse.spelling import alternatives
+from dse.spelling import alternatives, of_model, same
 from dse.study.aliases import Spelling
 from dse.study.axes import AUTO, AXES, MACHINES, AxisRow, axis_called, overlap_refused
 from dse.study.cursor import Cursor, clipped
@@ -19,6 +19,8 @@ from dse.study.numbers import read_number, read_numbers
 from dse.yaml_source import parse_yaml
 
 OPTION = "--set"  # of the command line
+DESCRIBED = "accelerators"  # what a study may describe beside those of the catalogue, and its key
+_DESCRIBE = f"describe it below {DESCRIBED}: (docs/study.md)"
 # What people call training in 16 bits, of which there are two.
 _MIXED = ("mixed", "mixed-precision", "mixed_precision", "amp", "half")
 
@@ -74,7 +76,13 @@ def read_value(spec: AxisRow, cursor: Cursor, names: Names) -> tuple[Value, str]
     if spec.kind == "catalogue":
         known = getattr(names, spec.names)
         aliases = names.aliases.get(spec.names, {})
-        word = cursor.named(spec.name, known, f"see `dse catalog {spec.names}`", aliases)
+        listing = f"see `dse catalog {spec.names}`"
+        if spec.names == DESCRIBED:  # no product is a misspelling of another
+            why = names.products.get(same(text := str(cursor.value)))
+            known = tuple(() if why else of_model(text, known))
+            aliases = {name: aliases[name] for name in of_model(text, known and aliases)}
+            listing = f"{why}; {_DESCRIBE}" if why else f"{listing}, or {_DESCRIBE}"
+        word = cursor.named(spec.name, known, listing, aliases)
     else:
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"

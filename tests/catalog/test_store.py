@@ -16,7 +16,7 @@ from dse.errors import DseError, StudyError
         ("workloads", "resnet5O", "resnet50"),
         ("workloads", "ResNet_50", "resnet50"),
         ("accelerators", "h100", "h100-sxm"),
-        ("accelerators", "p100-pcie-16gb", "p100-sxm2-16gb"),
+        ("accelerators", "p100-sxm-16gb", "p100-sxm2-16gb"),
         ("fabrics", "hdr-ib", "ib-hdr"),
         ("nodes", "dgx-h10", "dgx-h100"),
     ],

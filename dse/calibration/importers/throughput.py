@@ -14,6 +14,7 @@ from dse.calibration.importers.text import read_text
 from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import RATES, LayoutRate, Throughput, aggregation_names
 from dse.catalog.stacks import layout_stacks
+from dse.catalog.store import candidates
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
 from dse.spelling import alternatives, meant, real_name, same
@@ -186,5 +187,6 @@ def _name(column: str, word: str, folder: Path) -> str:
     if could := catalog.aliases().get(kind, {}).get(same(word)):  # a measurement is of one of them
         remedy = f"write {alternatives(could)}"
         raise StudyError("", 0, 0, f"'{word}' could mean several", remedy)
-    remedy = meant(word, known, "write it as studies do, see dse catalog")
+    near = known if kind not in catalog.KINDS else candidates(kind, word)
+    remedy = meant(word, near, "write it as studies do, see dse catalog")
     raise StudyError("", 0, 0, f"'{word}' is not known", remedy)
