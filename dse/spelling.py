@@ -16,7 +16,9 @@ LEAST_START = 2  # characters: a shorter beginning says nothing
 
 # What people call links whose names abbreviate it.
 _SHORT = {"infiniband": "ib", "ethernet": "gbe"}
-_MODEL = re.compile(r"([a-z]*)[-_ ]?(\d+)")  # h100 of nvidia-h100-80gb, rtx-4090
+_DIGITS = re.compile(r"\d[\doli]*")
+_NUMBER = re.compile(r"([a-z]*)[-_ ]?(\d+)")  # h100 of nvidia-h100-80gb, rtx-4090
+PRODUCTS = ("accelerators", "nodes", "workloads")  # kinds whose names are of products
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
 
 
@@ -70,23 +72,31 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
     return tuple(spelt[plain] for plain in found[:most])
 
 
+def product(name: str, products: Mapping[str, str]) -> str:
+    """What to say of a name that is, or begins with, that of a product which is known and lacking;
+    '' of another. products: by their spelling of :func:`same`."""
+    words = re.split("[-_ ]+", name.strip())
+    begins = (same("".join(words[:many])) for many in range(len(words), 0, -1))
+    return next((products[one] for one in begins if one in products), "")
+
+
 def of_model(name: str, known: Iterable[str]) -> list[str]:
     """Those of the known products that a name may be a misspelling of.
 
     They have the number of its model, and letters like those before it: an H20 is no H200, and a
     B100 no H100. A name without a number may be any.
     """
-    wanted = _models(name)
+    wanted = _numbers(name)[:1]
     return [one for one in known if not wanted or any(
-        digits == other and (not letters or like(letters, before) >= LEAST_LIKE)
-        for letters, digits in wanted for before, other in _models(one)
+        digits == other and (not letters or not before or like(letters, before) >= LEAST_LIKE)
+        for letters, digits in wanted for before, other in _numbers(one)
     )]  # fmt: skip
 
 
-def _models(name: str) -> list[tuple[str, str]]:
-    """Letters and digits of the first number in a name, as written and with lookalikes as one."""
-    found = map(_MODEL.search, (name.lower(), _plain(name)))
-    return [(one[1], one[2]) for one in found if one]
+def _numbers(name: str) -> list[tuple[str, str]]:
+    """The numbers in a name, 1oo for 100, too, each after the letters before it."""
+    read = _DIGITS.sub(lambda found: found[0].translate(_LOOKALIKES), name.lower())
+    return _NUMBER.findall(read)
 
 
 def like(one: str, other: str) -> float:

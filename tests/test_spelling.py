@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.spelling import MOST, abridged, alike, alternatives, enumerated, meant
+from dse.spelling import (
+    MOST,
+    abridged,
+    alike,
+    alternatives,
+    enumerated,
+    meant,
+    of_model,
+    product,
+)
 
 KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm", "gpus",
          "gpus_per_node", "resnet50", "ib-hdr", "ib-edr", "polaris-ofi", "polaris-tcp",
@@ -66,3 +75,33 @@ def test_lists_in_a_sentence(words: list[str], said: str) -> None:
 def test_a_long_list_is_abridged() -> None:
     assert abridged(list("abcdef")) == "a, b, c, d, e, f"
     assert abridged(list("abcdefgh")) == "a, b, c, d, e, f, ..."
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("h20", ()),
+        ("b100", ()),
+        ("a1000", ()),
+        ("h1oo", ("h100-sxm",)),
+        ("nvidia-h100", ("h100-sxm",)),
+        ("resnet18", ()),
+        ("resnt50", ("resnet50",)),
+        ("a100-80", ("a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb")),
+    ],
+)
+def test_a_product_shares_its_number_with_what_it_may_be(
+    typed: str, expected: tuple[str, ...]
+) -> None:
+    assert set(of_model(typed, KNOWN)) == set(expected)
+
+
+def test_a_name_without_a_number_may_be_any() -> None:
+    assert of_model("resnet", KNOWN) == list(KNOWN)
+
+
+def test_what_begins_with_a_product_is_of_it() -> None:
+    known = {"albert": "no", "mi300a": "neither"}
+    assert product("ALBERT-xxlarge", known) == product("albert", known) == "no"
+    assert product("MI 300A", known) == "neither"
+    assert product("alberta", known) == product("mi300x", known) == product("", known) == ""

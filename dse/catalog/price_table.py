@@ -132,9 +132,8 @@ class PriceTable:
                 if name in known:
                     remedy = f"write {alternatives([f'{name} {one}'.strip() for one in parts])}"
                     raise self._table.wrong(at, ITEM, f"'{item}' is no item with a price", remedy)
-        first = words[0] if words else ""
-        known = (*self._general, *(name for kind in _PARTS for name in candidates(kind, first)))
-        near = alike(whole, known) or alike(first, known)
+        known = (*self._general, *(name for kind in _PARTS for name in candidates(kind, item)))
+        near = alike(whole, known) or alike(words[0] if words else "", known)
         hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
         problem = f"'{item}' is no accelerator, node, part of a network or other item"
         raise self._table.wrong(at, ITEM, problem, hint)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dse.errors import DseError, StudyError
-from dse.spelling import alike, alternatives, of_model, same
+from dse.spelling import PRODUCTS, alike, alternatives, of_model, product, same
 
 if TYPE_CHECKING:
     from dse.yaml_source import Source as File
@@ -34,7 +34,6 @@ KINDS = {
 }
 _MOST_ENTRIES = 3  # that are suggested
 TABLES = {"regions": "regions.csv"}  # kinds whose entries are rows of one file
-_MODELS = "accelerators"  # the kind whose names are of products
 _ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
 
 
@@ -44,8 +43,8 @@ class UnknownName(StudyError):
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = ()) -> None:
         self.kind, self.name, self.suggestions = kind, name, suggestions
         remedy = f"see dse catalog {kind}" if kind in KINDS else ""
-        if kind == _MODELS:
-            remedy = products().get(same(name), remedy)
+        if kind in PRODUCTS:
+            remedy = product(name, products()) or remedy
         if suggestions:
             remedy = f"did you mean {alternatives(suggestions)}?"
         super().__init__(name or "''", 0, 0, f"no such {KINDS.get(kind, kind)}", remedy)
@@ -140,9 +139,9 @@ def entries_like(name: str) -> tuple[str, ...]:
 
 def candidates(kind: str, name: str) -> Sequence[str]:
     """The entries that a misspelt name may mean: of a product none that is another one."""
-    if kind != _MODELS:
+    if kind not in PRODUCTS:
         return names(kind)
-    return () if same(name) in products() else of_model(name, names(kind))
+    return () if product(name, products()) else of_model(name, names(kind))
 
 
 def products() -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from dse.spelling import same
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
 from dse.study.names import NAME, Names, suggest
-from dse.study.values import DESCRIBED
+from dse.study.values import DESCRIBED, read_name
 from dse.text_source import is_path
 from dse.yaml_source import Source
 
@@ -32,8 +32,7 @@ def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | Config
     if isinstance(cursor.value, str) and is_path(cursor.value):
         return existing(cursor)
     if not isinstance(cursor.value, dict):
-        aliases = names.aliases.get("workloads", {})
-        return cursor.named("workload", names.workloads, "see `dse catalog workloads`", aliases)
+        return read_name(cursor, "workloads", "workload", names, "see `dse catalog workloads`")
     return _configured(cursor) if cursor.has("config") else _inline(cursor)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Unread, each
-from dse.spelling import alternatives, of_model, same
+from dse.spelling import PRODUCTS, alternatives, of_model, product
 from dse.study.aliases import Spelling
 from dse.study.axes import AUTO, AXES, MACHINES, AxisRow, axis_called, overlap_refused
 from dse.study.cursor import Cursor, clipped
@@ -20,7 +20,6 @@ from dse.yaml_source import parse_yaml
 
 OPTION = "--set"  # of the command line
 DESCRIBED = "accelerators"  # what a study may describe beside those of the catalogue, and its key
-_DESCRIBE = f"describe it below {DESCRIBED}: (docs/study.md)"
 # What people call training in 16 bits, of which there are two.
 _MIXED = ("mixed", "mixed-precision", "mixed_precision", "amp", "half")
 
@@ -74,21 +73,31 @@ def read_value(spec: AxisRow, cursor: Cursor, names: Names) -> tuple[Value, str]
         name = names.aggregations[cursor.named("aggregation", known, remedy, aliases)]
         return name, name
     if spec.kind == "catalogue":
-        known = getattr(names, spec.names)
-        aliases = names.aliases.get(spec.names, {})
         listing = f"see `dse catalog {spec.names}`"
-        if spec.names == DESCRIBED:  # no product is a misspelling of another
-            why = names.products.get(same(text := str(cursor.value)))
-            known = tuple(() if why else of_model(text, known))
-            aliases = {name: aliases[name] for name in of_model(text, known and aliases)}
-            listing = f"{why}; {_DESCRIBE}" if why else f"{listing}, or {_DESCRIBE}"
-        word = cursor.named(spec.name, known, listing, aliases)
+        if spec.names == DESCRIBED:
+            listing += f", or describe it below {DESCRIBED}: (docs/study.md)"
+        word = read_name(cursor, spec.names, spec.name, names, listing)
     else:
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"
             raise cursor.wrong(problem, "write fp16 or bf16: both keep fp32 weights beside them")
         word = _choice(spec, cursor)
     return word, word
+
+
+def read_name(cursor: Cursor, kind: str, what: str, names: Names, otherwise: str) -> str:
+    """A name of the catalogue, of a kind whose entries are called ``what``.
+
+    No product is offered for another. otherwise: what to do where no name is near.
+    """
+    known, aliases = getattr(names, kind), names.aliases.get(kind, {})
+    if kind in PRODUCTS:
+        word = str(cursor.value)
+        lacking = product(word, names.products)
+        known = () if lacking else tuple(of_model(word, known))
+        aliases = {name: aliases[name] for name in of_model(word, aliases) if not lacking}
+        otherwise = lacking or otherwise
+    return cursor.named(what, known, otherwise, aliases)
 
 
 def _choice(spec: AxisRow, cursor: Cursor) -> str:

@@ -18,7 +18,7 @@ from dse.errors import DseError, StudyError
         ("accelerators", "h100", "h100-sxm"),
         ("accelerators", "p100-sxm-16gb", "p100-sxm2-16gb"),
         ("fabrics", "hdr-ib", "ib-hdr"),
-        ("nodes", "dgx-h10", "dgx-h100"),
+        ("nodes", "dgx-h1oo", "dgx-h100"),
     ],
 )
 def test_a_near_name_is_suggested(kind: str, typed: str, meant: str) -> None:

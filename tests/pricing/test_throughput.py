@@ -282,7 +282,7 @@ def test_a_rate_that_is_in_two_profiles_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"workload": "resnet51"}, "resnet51: no such workload; did you mean resnet50"),
+        ({"workload": "resnt50"}, "resnt50: no such workload; did you mean resnet50"),
         ({"stack": "mine"}, "no stack 'mine'; write plain, vendor or tuned"),
         ({"precision": "fp8"}, "a100-sxm4-40gb has no peak in fp8"),
         ({"layers": ("nowhere",)}, "resnet50 has no layer 'nowhere'"),

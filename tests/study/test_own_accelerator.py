@@ -185,6 +185,18 @@ def test_no_product_is_offered_for_another(tmp_path: Path, product: str) -> None
     assert not found.value.suggestions
 
 
+@pytest.mark.parametrize(
+    "network",
+    ["albert-xxlarge", "jamba-1.5", "resnet18", "vgg19", "gpt4", "llama4-scout", "densenet121",
+     "deberta-v3", "roberta-base", "mamba-2.8b"],
+)  # fmt: skip
+def test_no_network_is_offered_for_another(tmp_path: Path, network: str) -> None:
+    with pytest.raises(StudyError) as found:
+        load(written(tmp_path, ("workload: bert-large-s128", f"workload: {network}")))
+    assert "no such workload" in str(found.value)
+    assert "did you mean" not in str(found.value)
+
+
 def test_why_a_desktop_is_none_is_said(tmp_path: Path) -> None:
     assert "of a desktop (NVIDIA DGX Spark), of which no clusters are built" in named(
         tmp_path, "gb10"

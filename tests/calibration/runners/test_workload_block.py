@@ -72,7 +72,7 @@ def test_a_block_has_the_operations_of_its_layers(name: str) -> None:
         ("pai-bert", "no block of pai-bert can be timed"),
         ("mixtral-8x7b", "can be timed: it has experts or latent attention"),
         ("deepseek-v2-lite", "can be timed: it has experts or latent attention"),
-        ("resnet51", "no such workload; did you mean resnet50"),
+        ("resnt50", "no such workload; did you mean resnet50"),
     ],
 )
 def test_a_workload_without_a_block_is_one_line(name: str, said: str) -> None:
