@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from dse.mistakes import Mistakes, Part, each
 from dse.spelling import same
-from dse.study.cursor import Cursor, clipped
+from dse.study.cursor import FOLDER, Cursor, clipped
 from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
-from dse.study.names import NAME, Names, suggest
+from dse.study.names import Names, suggest
 from dse.study.values import DESCRIBED, read_name
 from dse.text_source import is_path
 from dse.yaml_source import Source
@@ -151,7 +151,7 @@ def with_described(source: Source, names: Names) -> Names:
     own = [*given] if isinstance(given, dict) else []
     taken = {*map(same, names.accelerators), *names.aliases.get(DESCRIBED, {})}
     for name in own:
-        if not NAME.fullmatch(name) or same(name) in taken:
+        if not FOLDER.fullmatch(name) or same(name) in taken:
             problem = f"{DESCRIBED}: '{clipped(name)}' is no name, or that of another"
             remedy = "choose one of letters, digits, '-', '_' and '.', such as my-gpu"
             raise source.error((DESCRIBED, name), problem, remedy, key=True)
