@@ -25,7 +25,9 @@ class PriceTerms(Converted):
     the buyer's own price list, or of the study, that has it; empty for the catalogue's. includes:
     what of a node it pays, ``card`` or ``node-share``; empty where that is not said.
     term: of a rent, one of :data:`RENTAL_TERMS`; empty where that is not said, so that it counts as
-    one on demand.
+    one on demand. rent_class: of a rent, that of its sellers; empty where it is not known.
+    log_spread: of a price made of several offers, by how much these differ, as a standard deviation
+    of logarithms; None where they are too few to tell.
     """
 
     price_class: str
@@ -38,6 +40,8 @@ class PriceTerms(Converted):
     file: str = ""
     includes: str = ""
     term: str = ""
+    rent_class: str = ""
+    log_spread: float | None = None
 
     def expired(self, day: datetime.date) -> bool:
         """Whether it is no longer valid on a day."""

@@ -7,7 +7,6 @@ from functools import cache
 
 from dse.catalog.facts import UNITS, Fact, day_of
 from dse.catalog.store import Row, row, sources
-from dse.errors import StudyError
 
 GRAMS_PER_KILOGRAM = 1000.0
 
@@ -40,7 +39,7 @@ def region(name: str) -> Region:
     carbon = _fact(found, "carbon", "carbon_g_per_kwh", "kg_per_kwh", GRAMS_PER_KILOGRAM)
     price = _fact(found, "electricity", "electricity_usd_per_kwh", "usd_per_kwh", 1.0)
     if carbon is None:
-        raise _wrong(found, "carbon_g_per_kwh is missing")
+        raise found.wrong("carbon_g_per_kwh is missing")
     return Region(name, found.cells["title"], carbon, price)
 
 
@@ -51,11 +50,11 @@ def _fact(found: Row, key: str, column: str, dimension: str, divisor: float) -> 
         return None
     source = sources().get(found.cells.get(f"{key}_source", ""))
     if source is None:
-        raise _wrong(found, f"{key} has no source of sources.yaml")
+        raise found.wrong(f"{key} has no source of sources.yaml")
     try:
         value, _ = float(text) / divisor, day_of(date)
     except ValueError as cause:
-        raise _wrong(found, f"{column} is not a number, or {key}_date no date") from cause
+        raise found.wrong(f"{column} is not a number, or {key}_date no date") from cause
     unit = UNITS[dimension]
     return Fact(
         name=key,
@@ -68,7 +67,3 @@ def _fact(found: Row, key: str, column: str, dimension: str, divisor: float) -> 
         date=date,
         status="derived" if divisor != 1 else "sourced",
     )
-
-
-def _wrong(found: Row, problem: str) -> StudyError:
-    return StudyError(str(found.path), found.line, 1, problem, "write it")

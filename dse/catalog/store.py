@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_type_hints
 
 from dse.errors import DseError, StudyError
 from dse.spelling import PRODUCTS, alike, alternatives, of_model, product, same
@@ -32,6 +32,7 @@ KINDS = {
     "prices": "price list",
     "regions": "region",
 }
+T = TypeVar("T")
 _MOST_ENTRIES = 3  # that are suggested
 TABLES = {"regions": "regions.csv"}  # kinds whose entries are rows of one file
 _ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
@@ -67,6 +68,10 @@ class Row:
     path: Path
     line: int
     cells: Mapping[str, str]
+
+    def wrong(self, problem: str, remedy: str = "write it") -> StudyError:
+        """The error to raise for the row."""
+        return StudyError(str(self.path), self.line, 1, problem, remedy)
 
 
 class Stacks(dict[str, S], Generic[S]):
@@ -186,16 +191,52 @@ def _check_known(kind: str, name: str) -> None:
 @cache
 def _rows(path: Path) -> Mapping[str, Row]:
     """The rows of a table by their first cell, in the order of the file."""
+    return {next(iter(one.cells.values())): one for one in table_rows(path)}
+
+
+def table_rows(path: Path) -> list[Row]:
+    """The rows of a table of the catalogue. Raises StudyError where one lacks a cell."""
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         header = next(reader, [])
-        found = {}
+        found = []
         for cells in reader:
+            one = Row(path, reader.line_num, dict(zip(header, cells, strict=False)))
             if len(cells) != len(header):
-                problem = f"{len(cells)} cells, not {len(header)}"
-                raise StudyError(str(path), reader.line_num, 1, problem, "write every column")
-            found[cells[0]] = Row(path, reader.line_num, dict(zip(header, cells, strict=True)))
+                raise one.wrong(f"{len(cells)} cells, not {len(header)}", "write every column")
+            found.append(one)
     return found
+
+
+def table(path: Path, kind: type[T]) -> tuple[T, ...]:
+    """The rows of a table of the catalogue as objects of a dataclass, whose fields its columns are;
+    an empty cell has its default. Raises StudyError where a cell is none of what its field may be,
+    or the source is unknown."""
+    fields, found = get_type_hints(kind), []
+    for one in table_rows(path):
+        values = dict[str, Any]()
+        for name, text in one.cells.items():
+            try:
+                values |= {name: _cell(fields[name], text)} if text else {}
+            except ValueError as cause:
+                raise one.wrong(f"{name} '{text}'", f"write {cause}") from cause
+        if values.get("source", "") not in sources():
+            raise one.wrong("cites an unknown source", "describe it in sources.yaml")
+        found.append(kind(**values))
+    return tuple(found)
+
+
+def _cell(kind: Any, text: str) -> Any:
+    """What a cell says; ValueError with what it may say."""
+    words = ("yes", "no") if kind is bool else get_args(kind)
+    if words:
+        if text not in words:
+            raise ValueError(alternatives(words))
+        return text == "yes" if kind is bool else text
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError("a number") from None
 
 
 def sources() -> Mapping[str, Source]:

@@ -4,8 +4,8 @@ studies and calibration profiles."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -188,7 +188,64 @@ class Profiles(Shipped):
         show_profile(read_profile(self.find(name)), screen)
 
 
-Kind: TypeAlias = Catalogued | Shipped
+class Rents:
+    """Rents by accelerator and class of sellers, with the methods of :class:`.Shipped`."""
+
+    def names(self) -> Collection[str]:
+        """The accelerators that somebody rents out."""
+        from dse.catalog.rents import rented
+
+        return rented()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each accelerator and class."""
+        from dse.catalog.rents import rent_data
+
+        return rent_data()
+
+    def data(self, name: str) -> list[dict[str, Any]]:
+        """The offers of one accelerator."""
+        from dse.catalog import resolve
+        from dse.catalog.rents import offers
+        from dse.catalog.store import UnknownName
+
+        name = name if name in self.names() else resolve("accelerators", name)
+        found = [asdict(one) for one in offers() if one.accelerator == name]
+        if not found:
+            raise UnknownName("offer of rent", name)
+        return found
+
+    def find(self, name: str) -> Path:
+        """The table. Raises :class:`ArgumentError`, since an accelerator has no file of rents."""
+        from dse.errors import ArgumentError
+
+        problem = f"the rents of {name} are rows of a table, prices/rents.csv"
+        raise ArgumentError("--yaml", problem, "use --json")
+
+    def render_all(self, screen: Console) -> None:
+        """Print the table of all."""
+        self._print(self.rows(), screen)
+        screen.print("dse catalog rents ACCELERATOR shows the offers of sellers", highlight=False)
+
+    def render(self, name: str, screen: Console) -> None:
+        """Print the offers of one accelerator."""
+        self._print(self.data(name), screen)
+
+    @staticmethod
+    def _print(rows: Sequence[Mapping[str, Any]], screen: Console) -> None:
+        columns = [Column(name.replace("_", " "), whole=not at) for at, name in enumerate(rows[0])]
+        cells = [tuple(_written(cell) for cell in row.values()) for row in rows]
+        screen.print(console_table(columns, cells, framed=False))
+
+
+def _written(cell: Any) -> str:
+    """A cell of a table: numbers without digits that nobody asked for."""
+    if isinstance(cell, bool):
+        return "yes" if cell else ""
+    return f"{cell:.5g}" if isinstance(cell, float) else str(cell)
+
+
+Kind: TypeAlias = Catalogued | Shipped | Rents
 STUDIES = Studies("studies", "study")
 SHIPPED: Mapping[str, Shipped] = {
     one.kind: one for one in (STUDIES, Profiles("profiles", "profile"))
@@ -204,7 +261,7 @@ def kinds() -> Mapping[str, Kind]:
     """Every kind by its name, those of the catalogue first."""
     from dse.catalog import KINDS
 
-    return {**{kind: Catalogued(kind) for kind in KINDS}, **SHIPPED}
+    return {**{kind: Catalogued(kind) for kind in KINDS}, "rents": Rents(), **SHIPPED}
 
 
 def kind_named(word: str) -> Kind:
