@@ -17,10 +17,18 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from benchmarks.accuracy.board import Line
-from benchmarks.price_spread import ESTIMATED, KINDS, OBSERVATIONS, fitted, pairs_of, priced
+from benchmarks.price_spread import (
+    ESTIMATED,
+    OBSERVATIONS,
+    PURCHASE,
+    fitted,
+    pairs_of,
+    priced,
+)
 from dse.calibration.spread import NORMAL_90
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import DAYS_PER_YEAR, Drift
+from dse.catalog.rents import RENT_CLASSES, pooled, rent, rented
 
 # Names that stand for several boards, whose prices are those of the boards again.
 UNCLEAR = ("NVIDIA A100", "NVIDIA V100")
@@ -48,13 +56,13 @@ class Predicted(NamedTuple):
         return abs((self.price.day - self.by.day).days) / DAYS_PER_YEAR
 
 
-def prices(kind: str) -> dict[str, list[Price]]:
-    """All prices of a kind by accelerator, also of those that the catalogue lacks, oldest first."""
+def prices() -> dict[str, list[Price]]:
+    """All purchases by accelerator, also of those that the catalogue lacks, oldest first."""
     found: defaultdict[str, set[Price]] = defaultdict(set)
     with OBSERVATIONS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             name, day = row["accelerator"], day_of(row["date"])
-            if row["kind"] != kind or day is None or _unclear(name):
+            if row["kind"] != PURCHASE or day is None or _unclear(name):
                 continue
             found[name].add(Price(day, float(row["usd"]), row["vendor"] or _site(row["source"])))
     return {name: list(_changes(sorted(rows))) for name, rows in found.items()}
@@ -104,9 +112,9 @@ def of_other_sellers(rows: list[Price]) -> list[Predicted]:
     return found
 
 
-def line(name: str, judged: Mapping[str, list[Predicted]], kind: str) -> Line:
+def line(name: str, judged: Mapping[str, list[Predicted]]) -> Line:
     """A line of what was predicted, by accelerator; the width of each is fitted to the others."""
-    known = priced(kind)
+    known = priced(PURCHASE)
     ratios, inside = [], []
     for accelerator, pairs in judged.items():
         drift = _without(known, accelerator)
@@ -121,22 +129,33 @@ def _without(known: Mapping[str, list[tuple[date, float]]], left_out: str) -> Dr
     return fitted(pairs_of({name: rows for name, rows in known.items() if name != left_out}))
 
 
+def rents(rent_class: str) -> Line:
+    """A line of what each seller of a class asks, predicted by the median of the others; its width
+    is that of the class without the accelerator."""
+    ratios, inside = [], []
+    for name in rented():
+        found = rent(name, rent_class)
+        asked = [one.usd_per_hour for one in found.current] if found else []
+        for at in range(len(asked) if len(asked) > 1 else 0):
+            ratio = float(np.median(asked[:at] + asked[at + 1 :])) / asked[at]
+            ratios.append(ratio)
+            inside.append(abs(np.log(ratio)) < NORMAL_90 * pooled(rent_class, name))
+    name = f"rent on demand: a {rent_class}'s by the median of the others of its class"
+    return Line(name, "dse", np.array(ratios), np.array(inside))
+
+
 def lines() -> list[Line]:
     """Of purchase and of rent on demand."""
-    found = []
-    for words, kind in zip(("price to buy", "rent on demand"), KINDS.values(), strict=True):
-        by_name = prices(kind)
-        names = set(priced(kind))
-        for how, pick in (
-            ("the newest price of the years before", of_years_before),
-            ("another seller's of the same half year", of_other_sellers),
-        ):
-            judged = {name: pick(rows) for name, rows in by_name.items() if name in names}
-            about = f"{words}: by {how}, accelerator left out of the width"
-            found.append(line(about, judged, kind))
-        if kind == KINDS["purchase"]:
-            others = {name: rows for name, rows in by_name.items() if name not in names}
-            judged = {name: of_years_before(rows) for name, rows in others.items()}
-            about = f"{words}: by the newest price of the years before, boards never fitted on"
-            found.append(line(about, judged, kind))
-    return found
+    found, by_name = [], prices()
+    names = set(priced(PURCHASE))
+    for how, pick in (
+        ("the newest price of the years before", of_years_before),
+        ("another seller's of the same half year", of_other_sellers),
+    ):
+        judged = {name: pick(rows) for name, rows in by_name.items() if name in names}
+        about = f"price to buy: by {how}, accelerator left out of the width"
+        found.append(line(about, judged))
+    others = {name: rows for name, rows in by_name.items() if name not in names}
+    judged = {name: of_years_before(rows) for name, rows in others.items()}
+    about = "price to buy: by the newest price of the years before, boards never fitted on"
+    return [*found, line(about, judged), *map(rents, RENT_CLASSES)]

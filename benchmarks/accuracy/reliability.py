@@ -145,7 +145,7 @@ def _spot() -> list[Line]:
 
 
 def _spot_prices() -> Line:
-    wide = catalog.rental_facts().discounts["spot"].draws
+    wide = catalog.rental_facts().discounts["neocloud"]["spot"].draws
     ratio = [
         _geometric(v for other, v in SPOT_PRICES.items() if other != name) / value
         for name, value in SPOT_PRICES.items()

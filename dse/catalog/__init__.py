@@ -18,7 +18,7 @@ from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
 from dse.catalog.populations import population
 from dse.catalog.power_spread import PowerSpread, power_spread
-from dse.catalog.price_spread import PriceSpread, estimated, lapsed, own, price_spread
+from dse.catalog.price_spread import PriceSpread, estimated, own, price_spread
 from dse.catalog.prices import (
     NODE_SHARE,
     PriceList,
@@ -30,6 +30,7 @@ from dse.catalog.prices import (
 from dse.catalog.reader import Entry
 from dse.catalog.regions import region
 from dse.catalog.rental import rental_facts
+from dse.catalog.rents import class_of, usual_class
 from dse.catalog.scale import scale_terms
 from dse.catalog.store import (
     KINDS,
@@ -81,6 +82,7 @@ __all__ = [
     "approach",
     "catalogue_hash",
     "cite",
+    "class_of",
     "clear_aliases",
     "computing",
     "decoding",
@@ -94,7 +96,6 @@ __all__ = [
     "gradient_tensors",
     "implausible",
     "is_path",
-    "lapsed",
     "link_power",
     "models_dir",
     "named_workload",
@@ -118,6 +119,7 @@ __all__ = [
     "scale_terms",
     "sources",
     "transport",
+    "usual_class",
     "usual_optimizer",
     "with_used_prices",
     "workload",

@@ -106,7 +106,6 @@ def _read(entry: Entry, name: str, title: str) -> Accelerator:
     }
     prices = entry.section("prices")
     prices.series("purchase", "usd")
-    prices.series("hourly", "usd_per_hour")
     prices.finish()
     entry.numbers("measured")
     domain = None

@@ -27,11 +27,12 @@ FIRST_YEAR, LAST_YEAR = 1990, 2100  # of prices and facts
 STATUSES = ("sourced", "derived", "unverified", "unknown")
 UNCHECKED = ("unverified", "unknown")  # statuses of what nobody checked
 UNVERIFIED = "unverified: from the authors' memory or a source that leaves doubts, not checked"
-# How a price is picked: of a node by :func:`latest`, of an accelerator in prices/list-prices.yaml.
+# How a price is picked: of a node by :func:`latest`, of an accelerator by :mod:`.purchases` and
+# :mod:`.rents`.
 PRICE_RULE = (
-    "Of several catalogue prices of a part the newest is used, of the same date the lowest. "
-    "Marketplace rentals, rentals without the host, and unverified prices of nodes are used only "
-    "where there is no other."
+    "A price of the catalogue is the median of what sellers of one kind asked: of purchases in "
+    "eighteen months, of rents in three months or nine. Of whole machines the newest is used, of "
+    "the same date the lowest."
 )
 
 

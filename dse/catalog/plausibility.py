@@ -9,6 +9,7 @@ from dse.catalog.price_spread import own
 from dse.catalog.price_terms import USED
 from dse.catalog.prices import default_prices
 from dse.catalog.rental import rental_facts
+from dse.catalog.rents import RENT_CLASSES, rent
 from dse.catalog.store import names
 
 FACTOR = 3.0  # judged: beyond it a slip (a lost digit, another unit) is likelier than a bargain
@@ -21,7 +22,8 @@ def implausible(price: Fact) -> str:
     usual = _usual_price(price) if own(price) else None
     if usual is None or not usual.value or price.value is None:
         return ""
-    discount = rental_facts().discounts.get(_term(price))
+    asked = usual.offer.rent_class if usual.offer else ""
+    discount = rental_facts().discount(asked, _term(price))
     expected = usual.value * (1 - (discount.value if discount else 0.0))
     if expected / FACTOR <= price.value <= expected * FACTOR:
         return ""
@@ -48,10 +50,18 @@ def _usual_price(price: Fact) -> Fact | None:
     if kind == "accelerators":
         used = price.offer is not None and price.offer.price_class == USED
         bought = prices.used_usd if used else prices.accelerator_usd
-        of = {"purchase": bought, "hourly": prices.accelerator_hourly_usd}
-        return prices.host_usd if part == "host" else of.get(part, {}).get(name)
+        if part == "hourly":  # of the class of sellers that is nearest
+            found = [one.fact() for kind in RENT_CLASSES if (one := rent(name, kind))]
+            return min(found, key=lambda one: _apart(one, price), default=None)
+        return prices.host_usd if part == "host" else bought.get(name)
     if kind == "nodes" and name in names(kind):
         return {"purchase": node(name).purchase_usd, "hourly": node(name).hourly_usd}.get(part)
     if kind == "fabrics" and name in names(kind):
         return fabric(name).prices_usd.get(part)
     return None
+
+
+def _apart(one: Fact, other: Fact) -> float:
+    """How far two prices lie apart, as the factor of the higher one."""
+    low, high = sorted([one.value or 0.0, other.value or 0.0])
+    return high / low if low else float("inf")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.price_terms import ESTIMATE
 from dse.catalog.reader import Entry
+from dse.catalog.rents import NEOCLOUD, RENT_CLASSES, class_of
 from dse.catalog.store import models_file, sources
 
 FILE = "price_spread.yaml"
@@ -44,30 +46,39 @@ class Drift:
 
 @dataclass(frozen=True)
 class PriceSpread:
-    """What prices of the catalogue err by. unchecked: in addition, of a price that nobody
-    checked."""
+    """What prices of the catalogue err by. hourly: by class of sellers. unchecked: in addition, of
+    a price that nobody checked."""
 
     purchase: Drift
-    hourly: Drift
+    hourly: Mapping[str, Drift]
     unchecked: float
 
-    def log_spread(
-        self, fact: Fact, asked: datetime.date, valid_on: datetime.date | None = None
-    ) -> float:
+    def log_spread(self, fact: Fact, asked: datetime.date) -> float:
         """Standard deviation of the logarithm of a price, as asked for on a day.
 
         What a buyer was offered is what he pays: 0. A price of his own that is an estimate, that he
-        marks as unverified, or that is :func:`lapsed`, is as unsure as one of the catalogue of its
-        date.
-        valid_on: the day on which offers must be valid, ``asked`` where it is None.
+        marks as unverified, or that is :func:`lapsed` on that day, is as unsure as one of the
+        catalogue of its date. A price that is made of several offers of late is as unsure as these
+        differ, a purchase at least as sellers do.
         """
         checked = fact.status not in UNCHECKED
-        offered = own(fact) and not estimated(fact) and not lapsed(fact, valid_on or asked)
-        if offered and checked:
+        if own(fact) and not estimated(fact) and not lapsed(fact, asked, asked) and checked:
             return 0.0
-        kind = self.hourly if fact.unit == UNITS["usd_per_hour"] else self.purchase
-        of_age = kind.log_spread(age_years(fact, asked))
-        return math.hypot(of_age, 0.0 if checked else self.unchecked)
+        return math.hypot(self._checked(fact, asked), 0.0 if checked else self.unchecked)
+
+    def _checked(self, fact: Fact, asked: datetime.date) -> float:
+        rent = fact.unit == UNITS["usd_per_hour"]
+        kind = self.hourly[_class_of(fact)] if rent else self.purchase
+        if fact.offer is not None and fact.offer.log_spread is not None:
+            return max(fact.offer.log_spread, 0.0 if rent else kind.log_spread(0.0))
+        return kind.log_spread(age_years(fact, asked))
+
+
+def _class_of(rent: Fact) -> str:
+    """The class of sellers that a rent is of, neoclouds where nobody knows it."""
+    offer = rent.offer
+    known = (offer.rent_class or class_of(offer.vendor)) if offer else ""
+    return known or NEOCLOUD
 
 
 def own(price: Fact) -> bool:
@@ -80,14 +91,15 @@ def estimated(price: Fact) -> bool:
     return price.offer is not None and price.offer.price_class == ESTIMATE
 
 
-def lapsed(price: Fact, day: datetime.date) -> bool:
-    """Whether a price of the buyer's is no offer any more on a day: past its last day, or more than
-    OLD_YEARS old where it has none. An estimate never was one."""
+def lapsed(price: Fact, asked: datetime.date, valid_on: datetime.date) -> bool:
+    """Whether a price of the buyer's is no offer any more: past its last day on ``valid_on``, or,
+    where it has none, more than OLD_YEARS old when it is ``asked`` for. An estimate never was
+    one."""
     if not own(price) or estimated(price):
         return False
     if price.offer is not None and price.offer.valid_until is not None:
-        return price.offer.expired(day)
-    age = age_years(price, day)
+        return price.offer.expired(valid_on)
+    age = age_years(price, asked)
     return age is not None and age > OLD_YEARS
 
 
@@ -100,15 +112,15 @@ def price_spread() -> PriceSpread:
 def read_price_spread(path: Path) -> PriceSpread:
     """The parameters in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
     entry = Entry.open(path)
-    kinds = {}
-    for name in ("purchase", "hourly"):
-        own = entry.section(name)
-        parts = ("sellers", "root_year", "undated_years")
-        kinds[name] = Drift(*(own.known(part, "count") for part in parts))
-        own.finish()
+    bought, rented = entry.section("purchase"), entry.section("hourly")
+    parts = ("sellers", "root_year", "undated_years")
+    purchase = Drift(*(bought.known(part, "count") for part in parts))
+    over_time = rented.known("root_year", "count"), purchase.undated_years
+    hourly = {name: Drift(rented.known(name, "count"), *over_time) for name in RENT_CLASSES}
     unchecked = entry.known("unchecked", "count")
-    entry.finish()
-    return PriceSpread(kinds["purchase"], kinds["hourly"], unchecked)
+    for section in (bought, rented, entry):
+        section.finish()
+    return PriceSpread(purchase, hourly, unchecked)
 
 
 def age_years(fact: Fact, asked: datetime.date) -> float | None:

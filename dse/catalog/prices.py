@@ -15,10 +15,13 @@ from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
 from dse.catalog.facts import Fact, day, day_of, last_day
+from dse.catalog.nodes import Node
+from dse.catalog.price_spread import lapsed
 from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
 from dse.catalog.reader import Entry
+from dse.catalog.rents import usual_rent
 from dse.catalog.store import UnknownName, find, names
 from dse.currencies import CODE, USD, Rate
 from dse.mistakes import Mistakes, each
@@ -91,8 +94,9 @@ class PriceList:
     currency. ``extras``: what is bought beside the hardware, by name. ``accelerator_terms_usd``,
     ``node_terms_usd``: rents for other terms than on demand, by name and term. ``unsaid``:
     accelerators whose own price does not say what it includes, and is taken to be a share of a
-    complete node, as that of the catalogue is. ``described``: accelerators that the buyer describes
-    beside those of the catalogue, by name.
+    complete node, as that of the catalogue is. ``rent_class``: of sellers whose rents these are;
+    empty where each accelerator's are those of its usual class. ``described``: accelerators that
+    the buyer describes beside those of the catalogue, by name.
     """
 
     title: str
@@ -128,6 +132,7 @@ class PriceList:
     accelerator_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_terms_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     unsaid: frozenset[str] = frozenset()
+    rent_class: str = ""
     described: Mapping[str, Accelerator] = field(default_factory=dict)
 
     def rented(self, term: str) -> PriceList:
@@ -148,11 +153,27 @@ class PriceList:
         """The price of a host for cards of an accelerator: its own, else that of all hosts."""
         return self.accelerator_host_usd.get(accelerator, self.host_usd)
 
-    @property
-    def valid_on(self) -> datetime.date:
-        """The day on which offers must be valid: ``as_of`` where a list of the user says it, else
-        today."""
-        return self.as_of if self.stated else max(self.as_of, datetime.date.today())
+    def of_class(self, rent_class: str) -> PriceList:
+        """The same with rents of a class of sellers, but for those that a list of the user has."""
+        own = {name: fact for name, fact in self.accelerator_hourly_usd.items() if own_price(fact)}
+        return replace(self, rent_class=rent_class,
+                       accelerator_hourly_usd={**_rents(rent_class), **own})  # fmt: skip
+
+    def rent_of(self, node: Node) -> Fact | None:
+        """The rent of a whole machine: a list's, that of the cloud whose type it is, else that of
+        its accelerators, as sellers of machines count it."""
+        own = self.node_hourly_usd.get(node.name, node.hourly_usd)
+        each = self.accelerator_hourly_usd.get(node.accelerator)
+        if own is not None or each is None or each.value is None:
+            return own
+        usd = each.value * node.accelerators
+        return replace(each, name=f"nodes.{node.name}.hourly", value=usd, text=f"{usd:g} USD/hour")
+
+    def lapsed(self, price: Fact) -> bool:
+        """Whether a price of the user is no offer any more: past its last day, on ``as_of`` where a
+        list of the user says that, else today; or old, see :func:`.price_spread.lapsed`."""
+        valid_on = self.as_of if self.stated else max(self.as_of, datetime.date.today())
+        return lapsed(price, self.as_of, valid_on)
 
 
 _MACHINES = ("accelerators", "fabrics", "nodes")  # named in a list as in the catalogue
@@ -167,8 +188,19 @@ def default_prices() -> PriceList:
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
     general: dict[str, Any] = {row.field: _general(entry, key) for key, row in GENERAL.items()}
-    blank = PriceList(title="", as_of=_day(entry), facts=(), **general)
+    rents = _rents()
+    blank = PriceList(
+        title="", as_of=_day(entry), facts=tuple(rents.values()), accelerator_hourly_usd=rents,
+        **general,
+    )  # fmt: skip
     return _overlay(blank, entry, Mistakes())
+
+
+def _rents(rent_class: str = "") -> dict[str, Fact]:
+    """What accelerators of the catalogue rent for in a class of sellers, where it has no offer in
+    another one; in the usual one of each where none is named."""
+    found = {name: usual_rent(name, rent_class) for name in names("accelerators")}
+    return {name: one.fact() for name, one in found.items() if one}
 
 
 def read_prices(
@@ -286,7 +318,7 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         unsaid=frozenset(unsaid),
         described=base.described,
         facts=_newest(base.facts, entry.facts),
-        **{GENERAL[key].field: fact() for key, fact in general.items()},
+        **{GENERAL[key].field: fact() for key, fact in general.items()},  # type: ignore[arg-type]
     )
 
 

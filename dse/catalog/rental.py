@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
+from dse.catalog.rents import NEOCLOUD
 from dse.catalog.scale import Spread
 from dse.catalog.store import models_file
 
@@ -19,13 +20,13 @@ FILE = "rental.yaml"
 class RentalFacts:
     """What is known of renting.
 
-    discounts: by term, shares off the price on demand; their ``draws`` are those of the logarithm
-    of what is left. start_up_s: until machines train. spell_s, wait_s: for how long one spot
-    accelerator stays, and until it is back; n together stay for n to the power -``spell_power`` of
-    it. rented_in: by accelerator, how many a machine has that is rented whole.
+    discounts: by class of sellers and term, shares off the price on demand; their ``draws`` are
+    those of the logarithm of what is left. start_up_s: until machines train. spell_s, wait_s: for
+    how long one spot accelerator stays, and until it is back; n together stay for n to the power
+    -``spell_power`` of it. rented_in: by accelerator, how many a machine has that is rented whole.
     """
 
-    discounts: Mapping[str, Spread]
+    discounts: Mapping[str, Mapping[str, Spread]]
     minimum_s: float
     billing_unit_s: float
     start_up_s: Spread
@@ -34,6 +35,11 @@ class RentalFacts:
     wait_s: Spread
     rented_in: Mapping[str, float]
     facts: tuple[Fact, ...]
+
+    def discount(self, rent_class: str, term: str) -> Spread | None:
+        """What a class of sellers takes off for a term, neoclouds where it is not known; None of
+        rents on demand."""
+        return self.discounts.get(rent_class, self.discounts[NEOCLOUD]).get(term)
 
 
 def rental_facts() -> RentalFacts:
@@ -48,7 +54,11 @@ def read_rental_facts(path: Path) -> RentalFacts:
     entry.text("name")
     entry.text("title")
     offered = entry.section("discounts")
-    discounts = {term: Spread.read(offered, term, "share") for term in offered.labels()}
+    discounts = {}
+    for name in offered.labels():
+        own = offered.section(name)
+        discounts[name] = {term: Spread.read(own, term, "share") for term in own.labels()}
+        own.finish()
     offered.finish()
     spot = entry.section("spot")
     found = RentalFacts(

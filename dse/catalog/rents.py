@@ -165,12 +165,12 @@ def class_of(seller: str) -> str:
     return next((one.rent_class for one in offers() if one.seller == seller), "")
 
 
-def pooled(rent_class: str) -> float:
+def pooled(rent_class: str, without: str = "") -> float:
     """Standard deviation of the logarithm from seller to seller of one accelerator, over all of a
-    class with two sellers or more."""
+    class with two sellers or more, but for one that is left out."""
     squares, freedom = 0.0, 0
     for name in rented():
-        found = rent(name, rent_class)
+        found = rent(name, rent_class) if name != without else None
         logs = [math.log(one.usd_per_hour) for one in found.current] if found else []
         if len(logs) > 1:
             squares += statistics.variance(logs) * (len(logs) - 1)

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from dse import catalog
 from dse.calibration.evidence import Grade
-from dse.catalog import implausible, lapsed
+from dse.catalog import implausible
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.arrays import scalar
@@ -30,7 +30,7 @@ from dse.search.certainty.sources import COMMUNICATION, COMPUTING
 from dse.spelling import enumerated
 from dse.study import Value, Wire
 from dse.study.definition import IGNORED
-from dse.study.quantities import PURCHASE, facts_of
+from dse.study.quantities import PURCHASE, RENT, facts_of
 
 Number: TypeAlias = str | int | float  # a name, or a number in SI units
 Facts: TypeAlias = Mapping[str, Number]
@@ -317,10 +317,25 @@ def _other_terms(problem: Problem) -> Iterator[Facts]:
 
 def _past_offers(problem: Problem) -> Iterator[Facts]:
     """Offers past their last day that a search may choose by; those that are bought block."""
-    day = problem.prices.valid_on
-    past = [fact for fact in prices_of(problem) if lapsed(fact, day)]
+    past = [fact for fact in prices_of(problem) if problem.prices.lapsed(fact)]
     if past:
         yield {"count": len(past), "part": past[0].name}
+
+
+def _rent_classes(problem: Problem) -> Iterator[Facts]:
+    """Machines whose rent is that of another class of sellers than the study compares."""
+    study, prices = problem.study, problem.prices
+    if RENT not in facts_of(objective.name for objective in study.objectives):
+        return
+    others: dict[str, list[str]] = {}
+    for row in hardware.machines_of(study, prices):
+        fact = row.usd_per_hour.fact or row.host_usd_per_hour.fact
+        offer = None if fact is None or catalog.own(fact) else fact.offer
+        kind = (offer.rent_class or catalog.class_of(offer.vendor)) if offer else ""
+        if kind not in ("", prices.rent_class):
+            others.setdefault(kind, []).append((row.node or row.accelerator).title)
+    for kind, titles in others.items():
+        yield {"machines": enumerated(titles), "kind": kind, "usual": prices.rent_class}
 
 
 def _left_out(problem: Problem) -> Iterator[Facts]:
@@ -540,6 +555,8 @@ OF_STUDY = (
         "No point can use what is owned: {title}."),
     Row("offers past", _past_offers, 38, False,
         "{count:n} offers are past their last day, that for {part} among them."),
+    Row("rents of several classes", _rent_classes, 36, False,
+        "{machines}: the rent is of a {kind}, all others of a {usual}."),
     Row("links priced alike", _same_price, 34, False,
         "{link} is priced as {fabric}.", "Give nic, switch_port and cable of each speed"),
     Row("profile unused", _unused_profiles, 32, False, "Profile {profile} prices nothing: {why}."),

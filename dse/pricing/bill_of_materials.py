@@ -43,10 +43,9 @@ UNSAID: Obstacle = "unsaid server"
 class Terms(Converted):
     """The terms of an offer. list_usd: the unit price of which ``discount``, that of a term of a
     rent, is taken off, None without one. quote: its number. valid_until: its last day, empty where
-    it has none. expired: whether that was past, or it has none and is old
-    (:func:`dse.catalog.lapsed`). currency, rate: in which it is given, and USD for one of it; empty
-    and 1 where that is USD; rate_date: of what day that is, where it is known. vendor: who sells
-    it, where that is known."""
+    it has none. expired: whether it is no offer any more (:func:`.price_spread.lapsed`). currency,
+    rate: in which it is given, and USD for one of it; empty and 1 where that is USD; rate_date: of
+    what day that is, where it is known. vendor: who sells it, where that is known."""
 
     list_usd: float | None = None
     discount: float = 0.0
@@ -360,7 +359,7 @@ def _terms(problem: StudyFacts, fact: catalog.Fact) -> Terms | None:
     found = Terms(
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
-        expired=catalog.lapsed(fact, problem.prices.valid_on),
+        expired=problem.prices.lapsed(fact),
         currency=offer.currency,
         rate=offer.rate,
         rate_date=offer.rate_date,

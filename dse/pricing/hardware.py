@@ -127,7 +127,6 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
 def _node_machine(node: Node, prices: PriceList) -> Machine:
     """A node type is bought and rented whole, also where not all of it is used."""
     bought = prices.node_usd.get(node.name, node.purchase_usd)
-    rented = prices.node_hourly_usd.get(node.name, node.hourly_usd)
     device = catalog.accelerator(node.accelerator)
     host, intra = _links(device)
     host_w, share = _node_watts(node, device, prices)
@@ -140,7 +139,7 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         accelerator_usd=FREE,
         host_usd=unit_price(node.name, bought, prices),
         usd_per_hour=FREE,
-        host_usd_per_hour=unit_price(f"{node.name} for rent", rented, prices),
+        host_usd_per_hour=unit_price(f"{node.name} for rent", prices.rent_of(node), prices),
         sold_until=None
         if bought and catalog.own(bought)
         else catalog.no_longer_sold(device.name, prices),

@@ -24,7 +24,7 @@ from dse.mistakes import Mistakes, Part, each
 from dse.model.aggregation.names import NAMES
 from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
-from dse.pricing import constraints, memory_remedies, requirements, target
+from dse.pricing import constraints, market, memory_remedies, requirements, target
 from dse.pricing.aggregations import Factory
 from dse.pricing.computing import losses
 from dse.pricing.layout_choice import baseline
@@ -340,7 +340,7 @@ def _shares(given: InlineWorkload) -> tuple[NDArray[np.float64], str]:
 def _prices(study: Study) -> catalog.PriceList:
     """The catalogue's price list with those of the study over it."""
     found = _read_prices(study.source, study.prices)
-    found = found.rented(study.rental.term)
+    found = found.of_class(market.rent_class(study)).rented(study.rental.term)
     return catalog.with_used_prices(found) if study.market == USED else found
 
 

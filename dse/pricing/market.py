@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dse import catalog
 from dse.catalog.prices import NEVER
 from dse.pricing import hardware
@@ -14,6 +16,17 @@ def rents(study: Study) -> bool:
     """Whether its money is rent, and nothing is bought."""
     facts = facts_of(objective.name for objective in study.objectives)
     return RENT in facts and PURCHASE not in facts
+
+
+def rent_class(study: Study) -> str:
+    """The class of sellers whose rents count: the study's; that of most of its node types' sellers;
+    else the usual one of its accelerators."""
+    if study.rent_class:
+        return study.rent_class
+    rents = (catalog.node(str(name)).hourly_usd for name in study.values("node"))
+    known = (catalog.class_of(one.offer.vendor) for one in rents if one and one.offer)
+    most = Counter(filter(None, known)).most_common(1)
+    return most[0][0] if most else catalog.usual_class(hardware.accelerators_of(study))
 
 
 def buys_new(study: Study, prices: catalog.PriceList) -> bool:

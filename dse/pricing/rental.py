@@ -22,12 +22,14 @@ class Rental:
 
     awaited: whether runs wait for machines to start; what is not waited for is not drawn. use: in
     what share of all hours the machines are in use, which is paid for whole by a commitment.
+    rent_class: of the sellers, whose discounts count.
     """
 
     study: StudyRental
     draws: int = 0
     awaited: bool = False
     use: float = 1.0
+    rent_class: str = ""
 
     @property
     def start_up_s(self) -> ArrayLike:
@@ -44,7 +46,7 @@ class Rental:
         """What the term costs, and what a run is billed."""
         known, given = catalog.rental_facts(), self.study.given
         share: ArrayLike = 1 - given.get("discount", 0.0)
-        offered = known.discounts.get(self.study.term)
+        offered = known.discount(self.rent_class, self.study.term)
         if "discount" not in given and offered is not None:
             share = self._drawn(Spread(1 - offered.value, offered.draws), "discount")
         if self.study.committed:

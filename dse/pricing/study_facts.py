@@ -172,7 +172,8 @@ class StudyFacts(ABC):
         rental, use = self.study.rental, self.study.ownership.utilisation
         awaited = self.study.target is not None and market.rents(self.study)
         awaited &= not rental.committed
-        return Rental(rental, self.draw_count if self.draws else 0, awaited, use)
+        draws = self.draw_count if self.draws else 0
+        return Rental(rental, draws, awaited, use, self.prices.rent_class)
 
     @cached_property
     def start_up_s(self) -> ArrayLike:

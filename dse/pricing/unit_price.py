@@ -40,5 +40,5 @@ def unit_price(part: str, fact: Fact | None, prices: PriceList) -> UnitPrice:
     """The price that a list or the catalogue has; NaN where it is not known."""
     if fact is None or fact.value is None:
         return UnitPrice(part, float("nan"), fact=fact)
-    spread = price_spread().log_spread(fact, prices.as_of, prices.valid_on)
+    spread = price_spread().log_spread(fact, prices.as_of)
     return UnitPrice(part, fact.value, spread, fact)

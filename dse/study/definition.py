@@ -281,6 +281,7 @@ REAL = "real"
 Input: TypeAlias = Literal["real", "synthetic"]
 USED = "used"
 Market: TypeAlias = Literal["new", "used"]
+RentClass: TypeAlias = Literal["hyperscaler", "neocloud", "marketplace"]
 Recommend: TypeAlias = Literal[
     "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
 ]
@@ -299,6 +300,7 @@ class Study:
     ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
     ``what_if``: the axis each of whose values is asked about.
     ``confidence``: with what probability the recommended point must meet every constraint.
+    ``rent_class``: of sellers that machines are rented from; empty where that follows from them.
     ``owned``: hardware that stands there; what a point needs of it is not bought.
     ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` as text: a name of the catalogue, or a path (:func:`~dse.text_source.is_path`) that
@@ -339,6 +341,7 @@ class Study:
     what_if: str | None = None
     failures: StudyFailures = field(default_factory=StudyFailures)
     rental: StudyRental = field(default_factory=StudyRental)
+    rent_class: str = ""
     ownership: StudyOwnership = field(default_factory=StudyOwnership)
     owned: tuple[OwnedHardware, ...] = ()
     experts: Experts = Experts()

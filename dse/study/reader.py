@@ -189,6 +189,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
         what_if=what_if(),
         failures=failures(),
         rental=rental(),
+        rent_class=said.rent_class or "",
         ownership=ownership(),
         owned=owned(),
         experts=experts(),

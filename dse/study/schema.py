@@ -14,7 +14,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from dse import units
 from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
 from dse.study.choices import RESOLUTION, SUREST
-from dse.study.definition import Balance, Experts, Input, Market, Memory, RankOrder, Recommend
+from dse.study.definition import (
+    Balance,
+    Experts,
+    Input,
+    Market,
+    Memory,
+    RankOrder,
+    Recommend,
+    RentClass,
+)
 from dse.study.inline import ACCELERATORS_SCHEMA
 from dse.study.names import Names
 from dse.study.owned import OWNED_SCHEMA
@@ -324,6 +333,11 @@ class StudyFile(Section):
     )
     rental: Annotated[Any, shown_as(RENTAL_SCHEMA)] = Field(
         default=None, description="the term that machines are rented on, and how runs are billed"
+    )
+    rent_class: RentClass | None = Field(
+        default=None,
+        description="of sellers whose rents are compared: that of its node types, else neocloud "
+        "where most of its accelerators have three sellers there, else hyperscaler",
     )
     ownership: Annotated[Any, shown_as(OWNERSHIP_SCHEMA)] = Field(
         default=None, description="what is left of a purchase at the end, and how much it is used"

@@ -6,8 +6,9 @@ from math import hypot, sqrt
 
 import pytest
 
-from dse.catalog import Fact, lapsed, price_spread
+from dse.catalog import Fact, price_spread
 from dse.catalog.facts import day_of
+from dse.catalog.price_spread import lapsed
 from dse.catalog.price_terms import ESTIMATE, PriceTerms
 
 TODAY = datetime.date(2026, 7, 1)
@@ -31,8 +32,10 @@ def test_the_older_a_price_the_wider() -> None:
 
 def test_rentals_have_a_spread_of_their_own() -> None:
     known, rented = price_spread(), replace(PRICE, unit="USD/hour", date="2026-07-01")
-    assert known.log_spread(rented, TODAY) == pytest.approx(sqrt(2) * known.hourly.sellers)
-    assert known.hourly.sellers != known.purchase.sellers
+    for vendor, kind in (("AWS", "hyperscaler"), ("Nebius", "neocloud"), ("", "neocloud")):
+        asked = replace(rented, offer=PriceTerms("cloud", vendor))
+        assert known.log_spread(asked, TODAY) == pytest.approx(sqrt(2) * known.hourly[kind].sellers)
+    assert known.hourly["hyperscaler"].sellers < known.hourly["neocloud"].sellers
 
 
 def test_what_nobody_checked_is_wider() -> None:
@@ -64,7 +67,9 @@ def test_what_a_buyer_took_from_an_article_is_no_offer() -> None:
     """It is as unsure as a price of the catalogue of that day."""
     article = replace(PRICE, source="offer.yaml", offer=PriceTerms(ESTIMATE))
     assert price_spread().log_spread(article, TODAY) == price_spread().log_spread(PRICE, TODAY)
-    assert not lapsed(article, datetime.date(2030, 1, 1)), "it never was an offer"
+    assert not lapsed(article, datetime.date(2030, 1, 1), datetime.date(2030, 1, 1)), (
+        "it never was an offer"
+    )
 
 
 def test_what_a_buyer_only_recalls_is_not() -> None:
@@ -89,18 +94,20 @@ def test_days_of_dates(date: str, day: datetime.date | None) -> None:
 def test_an_old_offer_without_a_last_day_is_one_no_longer() -> None:
     """One that has a last day is valid until then, however old it is."""
     known = price_spread()
-    day = datetime.date(2024, 7, 1)
-    offer = replace(PRICE, source="offer.yaml", offer=PriceTerms("quote"), date="2024-07-01")
-    assert not lapsed(offer, datetime.date(2026, 6, 30))
-    assert lapsed(offer, datetime.date(2026, 7, 3))
-    assert known.log_spread(offer, day, datetime.date(2026, 6, 30)) == 0.0
-    assert known.log_spread(offer, TODAY, datetime.date(2026, 7, 3)) == known.log_spread(
-        PRICE, TODAY
+    day, before, after = (
+        datetime.date(*one) for one in ((2024, 7, 1), (2026, 6, 30), (2026, 7, 3))
     )
+    offer = replace(PRICE, source="offer.yaml", offer=PriceTerms("quote"), date="2024-07-01")
+    assert not lapsed(offer, before, before)
+    assert lapsed(offer, after, after)
+    assert not lapsed(offer, before, datetime.date(2036, 1, 1)), "its age is that of the day asked"
+    assert known.log_spread(offer, before) == 0.0
+    assert known.log_spread(offer, after) == known.log_spread(PRICE, after)
     held = replace(offer, offer=PriceTerms("quote", valid_until=datetime.date(2027, 1, 1)))
-    assert not lapsed(held, datetime.date(2026, 12, 31))
-    assert not lapsed(replace(offer, date=""), datetime.date(2036, 1, 1)), "of an unknown day"
-    assert not lapsed(PRICE, datetime.date(2036, 1, 1)), "the catalogue offers nothing"
+    assert not lapsed(held, day, datetime.date(2026, 12, 31))
+    late = datetime.date(2036, 1, 1)
+    assert not lapsed(replace(offer, date=""), late, late), "of an unknown day"
+    assert not lapsed(PRICE, late, late), "the catalogue offers nothing"
 
 
 def test_an_offer_past_its_last_day_is_as_unsure_as_a_price_of_its_date() -> None:
@@ -110,4 +117,4 @@ def test_an_offer_past_its_last_day_is_as_unsure_as_a_price_of_its_date() -> Non
     assert known.log_spread(offer, datetime.date(2026, 6, 30)) == 0.0
     year = hypot(sqrt(2) * known.purchase.sellers, known.purchase.root_year)
     assert known.log_spread(offer, TODAY) == pytest.approx(year, rel=1e-3)
-    assert known.log_spread(offer, datetime.date(2026, 6, 1), valid_on=TODAY) > 0.3
+    assert lapsed(offer, datetime.date(2026, 6, 1), TODAY), "whatever day its age counts to"

@@ -175,11 +175,13 @@ def test_the_later_list_counts_more(tmp_path: Path) -> None:
 
 
 def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> None:
-    silent = read_prices(table(tmp_path, "t4,900,USD\n"))
-    assert silent.valid_on >= datetime.date(2026, 11, 16)
+    ended = "item,price,currency,valid_until\nt4,900,USD,2026-06-30\n"
+    silent = read_prices(table(tmp_path, ended, ""))
+    assert silent.lapsed(silent.accelerator_usd["t4"])
     assert silent.as_of == default_prices().as_of, "ages do not hang on the day of the run"
-    said = read_prices(table(tmp_path, "t4,900,USD\nas_of,2020-05-04\n"))
-    assert said.valid_on == said.as_of == datetime.date(2020, 5, 4)
+    said = read_prices(table(tmp_path, f"{ended}as_of,2020-05-04,,\n", ""))
+    assert said.as_of == datetime.date(2020, 5, 4)
+    assert not said.lapsed(said.accelerator_usd["t4"])
     today = read_prices(table(tmp_path, "as_of,today\n"))
     assert today.as_of == datetime.date.today()
 

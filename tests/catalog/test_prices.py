@@ -11,7 +11,7 @@ from dse.errors import StudyError
 def test_the_default_list() -> None:
     prices = default_prices()
     assert prices.accelerator_usd["h100-sxm"].value == 31250
-    assert prices.accelerator_hourly_usd["h100-sxm"].value == 6.88
+    assert prices.accelerator_hourly_usd["h100-sxm"].value == 3.99
     assert prices.includes["b200-sxm"] == "node-share"
     assert prices.electricity_usd_per_kwh.value == 0.0929
     assert prices.pue.value == 1.54

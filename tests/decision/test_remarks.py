@@ -58,16 +58,30 @@ def test_what_is_no_longer_sold_new_is_left_out(tmp_path: Path) -> None:
     assert told(tmp_path, studies.SMALL, "left out") == [], "then all may be recommended"
 
 
-def test_offers_past_their_validity_are_counted(tmp_path: Path) -> None:
+def test_offers_past_their_validity_are_told_before_a_search(tmp_path: Path) -> None:
     """The H100 is not of this study, and the host's offer is valid."""
     offers = (
         "prices: {as_of: 2026-11-20, accelerators: {a10: {purchase: {value: 2 kUSD, quote: Q-3, "
         "valid_until: 2026-10-31}}, h100-sxm: {purchase: {value: 2 USD, valid_until: 2026-01}}}, "
         "host: {value: 9 kUSD, valid_until: 2026-12-31}}\n"
     )
-    (found,) = told(tmp_path, BOTH + offers, "offers past")
-    assert found["count"] == 1
+    (found,) = told(tmp_path, BOTH + offers, "offer expired")
+    assert found["until"] == "2026-10-31"
     assert "a10" in str(found["part"])
+
+
+RENTED = BOTH.replace("minimize: capital", "minimize: hourly").replace(
+    '"capital <= 200 kUSD", ', ""
+)
+
+
+def test_rents_of_several_classes_of_sellers_are_told(tmp_path: Path) -> None:
+    """Nobody but hyperscalers rents a P100 SXM2; of an A10 each class has an offer."""
+    assert told(tmp_path, RENTED, "rents of several classes") == []
+    (found,) = told(tmp_path, f"{RENTED}rent_class: neocloud\n", "rents of several classes")
+    assert found["machines"] == "NVIDIA Tesla P100 SXM2 16 GB"
+    assert (found["kind"], found["usual"]) == ("hyperscaler", "neocloud")
+    assert told(tmp_path, f"{BOTH}rent_class: neocloud\n", "rents of several classes") == []
 
 
 def test_links_that_cost_what_another_speed_costs_are_told(tmp_path: Path) -> None:

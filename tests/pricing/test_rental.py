@@ -50,8 +50,9 @@ def test_machines_are_rented_whole(tmp_path: Path) -> None:
 
 def test_a_term_is_a_share_of_the_price_on_demand(tmp_path: Path) -> None:
     whole = priced(problem(tmp_path), "hourly")
-    known = catalog.rental_facts().discounts
-    for term, discount in known.items():
+    known = catalog.rental_facts()
+    assert known.discount("marketplace", "spot") == known.discount("neocloud", "spot")
+    for term, discount in known.discounts["hyperscaler"].items():
         found = priced(problem(tmp_path, f"rental: {term}\n"), "hourly")
         assert found == pytest.approx(whole * (1 - discount.value))
         assert 0 < discount.value < 1

@@ -213,14 +213,14 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
     prices, usd = problem.prices, facts[0].value
     if usd is not None and rented(part):
         usd *= problem.rental.share_of(facts[0])
-    spread = max(price_spread().log_spread(fact, prices.as_of, prices.valid_on) for fact in facts)
+    spread = max(price_spread().log_spread(fact, prices.as_of) for fact in facts)
     ages = [age_years(fact, prices.as_of) for fact in facts]
     dated = [age for age in ages if age is not None]
     return KnownPrice(
         usd=usd if len(facts) == 1 else None,
         bounds=(exp(-_DEVIATIONS * spread), exp(_DEVIATIONS * spread)),
         own=all(catalog.own(fact) for fact in facts),
-        expired=any(catalog.lapsed(fact, prices.valid_on) for fact in facts),
+        expired=any(prices.lapsed(fact) for fact in facts),
         date=min(fact.date for fact in facts),
         age_years=max(dated) if len(dated) == len(ages) else None,
         checked=all(fact.status not in UNCHECKED for fact in facts),
@@ -245,7 +245,7 @@ def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
     elif name in catalog.names("nodes"):
         node = catalog.node(name)
         fact = (
-            prices.node_hourly_usd.get(name, node.hourly_usd)
+            prices.rent_of(node)
             if rented(part)
             else prices.node_usd.get(name, node.purchase_usd)
         )
