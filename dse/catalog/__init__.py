@@ -20,13 +20,13 @@ from dse.catalog.populations import population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, estimated, own, price_spread
 from dse.catalog.prices import (
-    NODE_SHARE,
     PriceList,
     default_prices,
     no_longer_sold,
     read_prices,
     with_used_prices,
 )
+from dse.catalog.purchases import NODE_SHARE
 from dse.catalog.reader import Entry
 from dse.catalog.regions import region
 from dse.catalog.rental import rental_facts

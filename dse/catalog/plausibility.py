@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dse.catalog.fabrics import fabric
 from dse.catalog.facts import Fact
 from dse.catalog.nodes import node
 from dse.catalog.price_spread import own
 from dse.catalog.price_terms import USED
 from dse.catalog.prices import default_prices
+from dse.catalog.purchases import HOST, quotes
 from dse.catalog.rental import rental_facts
 from dse.catalog.rents import RENT_CLASSES, rent
 from dse.catalog.store import names
@@ -45,7 +48,7 @@ def _usual_price(price: Fact) -> Fact | None:
     kind, _, rest = price.name.removesuffix(f".{_term(price)}").partition(".")
     prices = default_prices()
     if not rest:
-        return {"host": prices.host_usd, "rack": prices.rack_usd}.get(kind)
+        return _host(price) if kind == "host" else {"rack": prices.rack_usd}.get(kind)
     name, _, part = rest.rpartition(".")
     if kind == "accelerators":
         used = price.offer is not None and price.offer.price_class == USED
@@ -53,12 +56,18 @@ def _usual_price(price: Fact) -> Fact | None:
         if part == "hourly":  # of the class of sellers that is nearest
             found = [one.fact() for kind in RENT_CLASSES if (one := rent(name, kind))]
             return min(found, key=lambda one: _apart(one, price), default=None)
-        return prices.host_usd if part == "host" else bought.get(name)
+        return _host(price) if part == "host" else bought.get(name)
     if kind == "nodes" and name in names(kind):
         return {"purchase": node(name).purchase_usd, "hourly": node(name).hourly_usd}.get(part)
     if kind == "fabrics" and name in names(kind):
         return fabric(name).prices_usd.get(part)
     return None
+
+
+def _host(price: Fact) -> Fact:
+    """The nearest price of a host: one for two cards costs a tenth of one for eight modules."""
+    asked = (replace(default_prices().host_usd, value=one.usd) for one in quotes(HOST))
+    return min(asked, key=lambda one: _apart(one, price))
 
 
 def _apart(one: Fact, other: Fact) -> float:

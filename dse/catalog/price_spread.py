@@ -17,6 +17,8 @@ from dse.catalog.store import models_file, sources
 
 FILE = "price_spread.yaml"
 DAYS_PER_YEAR = 365.25
+STALE_YEARS = 1.5  # of a purchase: an older one of the catalogue keeps an answer from being signed
+STALE_RENT_YEARS = 0.75
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 
 
@@ -59,7 +61,8 @@ class PriceSpread:
         What a buyer was offered is what he pays: 0. A price of his own that is an estimate, that he
         marks as unverified, or that is :func:`lapsed` on that day, is as unsure as one of the
         catalogue of its date. A price that is made of several offers of late is as unsure as these
-        differ, a purchase at least as sellers do.
+        differ, a purchase at least as sellers do; an older purchase as one of STALE_YEARS: what it
+        would be today nobody can tell, so an answer that rests on it asks for a quote.
         """
         checked = fact.status not in UNCHECKED
         if own(fact) and not estimated(fact) and not lapsed(fact, asked, asked) and checked:
@@ -71,7 +74,8 @@ class PriceSpread:
         kind = self.hourly[_class_of(fact)] if rent else self.purchase
         if fact.offer is not None and fact.offer.log_spread is not None:
             return max(fact.offer.log_spread, 0.0 if rent else kind.log_spread(0.0))
-        return kind.log_spread(age_years(fact, asked))
+        age = age_years(fact, asked)
+        return kind.log_spread(age if rent or age is None else min(age, STALE_YEARS))
 
 
 def _class_of(rent: Fact) -> str:

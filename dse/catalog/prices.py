@@ -20,6 +20,8 @@ from dse.catalog.price_spread import lapsed
 from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
+from dse.catalog.purchases import CARD, NODE_SHARE
+from dse.catalog.purchases import price as quoted_price
 from dse.catalog.reader import Entry
 from dse.catalog.rents import usual_rent
 from dse.catalog.store import UnknownName, find, names
@@ -27,7 +29,6 @@ from dse.currencies import CODE, USD, Rate
 from dse.mistakes import Mistakes, each
 from dse.spelling import real_name
 
-CARD, NODE_SHARE = "card", "node-share"
 INCLUDES = (CARD, NODE_SHARE)
 DEFAULT = "list-prices"
 AS_OF, TODAY = "as_of", "today"
@@ -187,12 +188,21 @@ def default_prices() -> PriceList:
 @cache
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
-    general: dict[str, Any] = {row.field: _general(entry, key) for key, row in GENERAL.items()}
-    rents = _rents()
+    general: dict[str, Any] = {
+        row.field: _general(entry, key) if entry.has(key) else quoted_price(key)
+        for key, row in GENERAL.items()
+    }
+    found = {name: quoted_price(name) for name in names("accelerators")}
+    bought, rents = {name: fact for name, fact in found.items() if fact}, _rents()
     blank = PriceList(
-        title="", as_of=_day(entry), facts=tuple(rents.values()), accelerator_hourly_usd=rents,
+        title="",
+        as_of=_day(entry),
+        facts=(general["host_usd"], *bought.values(), *rents.values()),
+        accelerator_usd=bought,
+        includes={name: fact.offer.includes for name, fact in bought.items() if fact.offer},
+        accelerator_hourly_usd=rents,
         **general,
-    )  # fmt: skip
+    )
     return _overlay(blank, entry, Mistakes())
 
 

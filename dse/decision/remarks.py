@@ -37,6 +37,7 @@ Facts: TypeAlias = Mapping[str, Number]
 State: TypeAlias = Literal["ready", "nearly", "not ready", "open"]
 
 LARGE = 0.5  # share of a sum that a doubtful price must have to be told of
+NOTED = 0.05  # and a price that is none of today
 COMMUNICATING = 0.1  # share of a step that communication must take to be measured before buying
 DECIDES = 0.05  # share of the rule's aim that must rest on a number to be measured before buying
 USUAL = 0.9  # probability that limits should hold with, where the study asks for none
@@ -239,12 +240,12 @@ def _rival_turns(answer: Answer) -> Iterator[Facts]:
         yield min(others, key=lambda one: one.distance).facts
 
 
-def _large(bill: Sequence[Item]) -> Iterator[tuple[Item, float]]:
-    """Items of a bill that are a large share of its sum, with that share."""
+def _large(bill: Sequence[Item], least: float) -> Iterator[tuple[Item, float]]:
+    """Items of a bill that are at least such a share of its sum, with that share."""
     whole = sum(item.usd or 0.0 for item in bill)
     for item in bill:
         share = (item.usd or 0.0) / whole if whole else 0.0
-        if share >= LARGE:
+        if share >= least:
             yield item, share
 
 
@@ -255,16 +256,32 @@ def _expired(answer: Answer) -> Iterator[Facts]:
             yield {"part": item.item, "source": item.source, "until": until}
 
 
+def _stale(answer: Answer) -> Iterator[Facts]:
+    """Items of some weight whose price is none of today."""
+    for item, share in _told_alone(answer, NOTED):
+        if item.stale:
+            age = item.age_years
+            why = "without a date" if age is None else f"{age:.1f} years old"
+            yield _priced(item, share, why)
+
+
 def _doubtful(answer: Answer) -> Iterator[Facts]:
-    """Large items whose price is no offer, and old or unchecked, unless such a price turns the
-    answer, which is told instead."""
+    """Large items whose price is of today and no offer, or was not checked."""
+    for item, share in _told_alone(answer, LARGE):
+        if item.asked_anew and not item.stale:
+            yield _priced(item, share, "a list price" if item.checked else "unchecked")
+
+
+def _told_alone(answer: Answer, least: float) -> Iterator[tuple[Item, float]]:
+    """Items that are such a share of the recommended bill, unless their price turns the answer,
+    which is told instead."""
     told = {turn.part for turn in answer.turns}
-    for item, share in _large(answer.recommended.bill):
-        if item.asked_anew and item.item not in told:
-            aged = item.age_years is not None and item.checked
-            why = f"{item.age_years:.1f} years old" if aged else "unchecked or without a date"
-            yield {"part": item.item, "share": share, "usd": item.unit_usd or 0.0,
-                   "unit": item.unit, "why": why}  # fmt: skip
+    return (one for one in _large(answer.recommended.bill, least) if one[0].item not in told)
+
+
+def _priced(item: Item, share: float, why: str) -> Facts:
+    return {"part": item.item, "share": share, "usd": item.unit_usd or 0.0, "unit": item.unit,
+            "why": why}  # fmt: skip
 
 
 def _free(answer: Answer) -> Iterator[Facts]:
@@ -529,6 +546,8 @@ OF_ANSWER = (
         "{idle:n} of the {bought:n} stay idle: fewer are not sold.", "Fill the nodes"),
     Row("slower than the baseline", _slower, 60, False,
         "This is slower than the baseline: {speedup:x}.", "Demand speedup >= 1"),
+    Row("price old", _stale, 61, True,
+        "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
     Row("price doubtful", _doubtful, 58, False,
         "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
     Row("baseline's node partly filled", _baseline_nodes, 52, False,

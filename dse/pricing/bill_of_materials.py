@@ -12,7 +12,7 @@ import numpy as np
 from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
-from dse.catalog.price_spread import OLD_YEARS, age_years
+from dse.catalog.price_spread import OLD_YEARS, STALE_RENT_YEARS, STALE_YEARS, age_years
 from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE
 from dse.currencies import Converted
 from dse.model.arrays import Array
@@ -142,6 +142,14 @@ class Item:
         offered = self.own and self.price_class != ESTIMATE
         late = self.rent is not None and self.age_years is not None and self.age_years <= OLD_YEARS
         return not (self.checked and (offered or late))
+
+    @property
+    def stale(self) -> bool:
+        """Whether its price is the catalogue's and none of today: eighteen months old, a rent of
+        nine, or without a date."""
+        most = STALE_YEARS if self.rent is None else STALE_RENT_YEARS
+        known = self.source in catalog.sources()
+        return known and (self.age_years is None or self.age_years > most)
 
     @property
     def to_buy(self) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from dse.catalog import Fact, price_spread
 from dse.catalog.facts import day_of
-from dse.catalog.price_spread import lapsed
+from dse.catalog.price_spread import STALE_YEARS, lapsed
 from dse.catalog.price_terms import ESTIMATE, PriceTerms
 
 TODAY = datetime.date(2026, 7, 1)
@@ -23,11 +23,12 @@ def test_a_price_of_the_day_differs_by_seller_alone() -> None:
 
 def test_the_older_a_price_the_wider() -> None:
     known = price_spread()
-    two_years = hypot(
-        sqrt(2) * known.purchase.sellers, known.purchase.root_year * sqrt(730 / 365.25)
-    )
-    assert known.log_spread(PRICE, TODAY) == pytest.approx(two_years)
-    assert known.log_spread(replace(PRICE, date="2018"), TODAY) > two_years
+    of_a_year = replace(PRICE, date="2025-07-01")
+    year = hypot(sqrt(2) * known.purchase.sellers, known.purchase.root_year)
+    assert known.log_spread(of_a_year, TODAY) == pytest.approx(year, rel=1e-3)
+    stale = known.purchase.log_spread(STALE_YEARS)
+    assert known.log_spread(PRICE, TODAY) == stale > year
+    assert known.log_spread(replace(PRICE, date="2018"), TODAY) == stale, "and asks for a quote"
 
 
 def test_rentals_have_a_spread_of_their_own() -> None:

@@ -10,12 +10,12 @@ from dse.errors import StudyError
 
 def test_the_default_list() -> None:
     prices = default_prices()
-    assert prices.accelerator_usd["h100-sxm"].value == 31250
+    assert prices.accelerator_usd["h100-sxm"].value == 22375
     assert prices.accelerator_hourly_usd["h100-sxm"].value == 3.99
     assert prices.includes["b200-sxm"] == "node-share"
     assert prices.electricity_usd_per_kwh.value == 0.0929
     assert prices.pue.value == 1.54
-    assert prices.host_usd.status == "unverified"
+    assert prices.host_usd.value == 85_000
 
 
 def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
     assert prices.fabric_usd["ib-ndr"]["nic"].value == 1500
     assert prices.node_usd["dgx-h100"].value == 290_000
     assert prices.pue == ours.pue
-    assert ours.accelerator_usd["h100-sxm"].value == 31250, "the default is left as it was"
+    assert ours.accelerator_usd["h100-sxm"].value == 22375, "the default is left as it was"
 
 
 @pytest.mark.parametrize(

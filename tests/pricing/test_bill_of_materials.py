@@ -8,52 +8,52 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.catalog.price_terms import LIST, QUOTE, USED
+from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import OF_SITE, UNSAID, Item, bill_of_materials
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
 
-P100, V100, A100, H100, B200 = 7_400, 10_664, 17_349, 31_250, 47_409
-HOST = 20_000  # H200 and B200 come with theirs
+P100, V100, A100, H100, B200 = 7_400, 10_664, 15_000, 22_375, 64_375
+HOST = 85_000  # H200 and B200 come with theirs
 # of a study: values that differ from its baseline, and the sum as a buyer adds it up
 BILLS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # 16 P100 in 4 nodes, 4 servers with a card each, one switch of 64 ports
-    ("ps-vs-allreduce", {}, 16 * P100 + 4 * HOST + 8 * 200 + 64 * 200 + 8 * 60 + 4 * HOST),
+    ("ps-vs-allreduce", {}, 16 * P100 + 4 * HOST + 8 * 469 + 64 * 200 + 8 * 52 + 4 * HOST),
     # without servers
     ("ps-vs-allreduce", {"aggregation": "ring-mpi"},
-     16 * P100 + 4 * HOST + 4 * 200 + 64 * 200 + 4 * 60),
+     16 * P100 + 4 * HOST + 4 * 469 + 64 * 200 + 4 * 52),
     # 64 nodes of one, sold in fours: just one switch
     ("ps-vs-allreduce", {"aggregation": "ring-mpi", "gpus": 64, "gpus_per_node": 1},
-     256 * P100 + 64 * HOST + 64 * 200 + 64 * 200 + 64 * 60),
+     256 * P100 + 64 * HOST + 64 * 469 + 64 * 200 + 64 * 52),
     # 64 nodes on switches of 32 ports: 4 leaves with 16 up each, 2 spines
     ("ps-vs-allreduce",
      {"aggregation": "ring-mpi", "gpus": 64, "gpus_per_node": 1, "inter_node": "100gbe"},
-     256 * P100 + 64 * HOST + 64 * 700 + (4 + 2) * 32 * 400 + (64 + 64) * 300),
+     256 * P100 + 64 * HOST + 64 * 429 + (4 + 2) * 32 * 375 + (64 + 64) * 257),
     # 8 nodes of V100, one card each
-    ("billion", {}, 64 * V100 + 8 * HOST + 8 * 700 + 32 * 400 + 8 * 300),
+    ("billion", {}, 64 * V100 + 8 * HOST + 8 * 429 + 32 * 375 + 8 * 257),
     # one node: no network
     ("billion", {"gpus": 8}, 8 * V100 + HOST),
     # 16 nodes of A100 with 8 cards: 128 endpoints on 64 ports, 4 leaves and 2 spines
     ("billion", {"accelerator": "a100-sxm4-80gb", "gpus": 128, "nics_per_node": 8,
                  "inter_node": "ib-ndr"},
-     128 * A100 + 16 * HOST + 128 * 1_364 + (4 + 2) * 36_000 + (128 + 128) * 1_280),
+     128 * A100 + 16 * HOST + 128 * 1_893.5 + (4 + 2) * 64 * 513.6 + (128 + 128) * 1_267.5),
     # 13 nodes with 4 cards on HDR's 40 ports: 52 endpoints, 3 leaves of which the last is part full
     ("billion", {"accelerator": "h100-sxm", "gpus": 104, "nics_per_node": 4,
                  "inter_node": "ib-hdr"},
-     104 * H100 + 13 * HOST + 52 * 1_200 + (3 + 2) * 40 * 500 + (52 + 60) * 700),
+     104 * H100 + 13 * HOST + 52 * 1_864 + (3 + 2) * 40 * 468.5 + (52 + 60) * 657),
     # a price that contains the host
     ("billion", {"accelerator": "b200-sxm", "gpus": 16, "inter_node": "400gbe"},
-     16 * B200 + 2 * 1_700 + 64 * 800 + 2 * 1_200),
+     16 * B200 + 2 * 1_893.5 + 128 * 406.2 + 2 * 1_267.5),
     # 2 to 1 on 32 ports: 21 down and 11 up, 7 leaves, 3 spines to each of which a leaf has 4 links
     ("billion", {"gpus": 1024, "oversubscription": 2},
-     1024 * V100 + 128 * HOST + 128 * 700 + (7 + 3) * 32 * 400 + (128 + 7 * 11) * 300),
+     1024 * V100 + 128 * HOST + 128 * 429 + (7 + 3) * 32 * 375 + (128 + 7 * 11) * 257),
     # 4 to 1: 25 down and 7 up, 6 leaves with 5 links to each of 2 spines
     ("billion", {"gpus": 1024, "oversubscription": 4},
-     1024 * V100 + 128 * HOST + 128 * 700 + (6 + 2) * 32 * 400 + (128 + 6 * 7) * 300),
+     1024 * V100 + 128 * HOST + 128 * 429 + (6 + 2) * 32 * 375 + (128 + 6 * 7) * 257),
     # 128 nodes with 8 cards on 32 ports: above 512 a third tier, 64 leaves, 64 spines, 32 cores
     ("billion", {"gpus": 1024, "nics_per_node": 8},
-     1024 * V100 + 128 * HOST + 1024 * 700 + (64 + 64 + 32) * 32 * 400 + 3 * 1024 * 300),
+     1024 * V100 + 128 * HOST + 1024 * 429 + (64 + 64 + 32) * 32 * 375 + 3 * 1024 * 257),
 )  # fmt: skip
 
 
@@ -170,9 +170,11 @@ def test_racks_are_counted_and_bought_where_they_have_a_price(tmp_path: Path) ->
 def test_a_price_says_where_it_is_from_and_how_old_it_is() -> None:
     problem = load(shipped_studies() / "billion.yaml")
     device, host, *_ = bill(problem, accelerator="h100-sxm")
-    assert (device.price_class, device.price_date, device.checked) == (LIST, "2025-03-03", True)
-    assert device.age_years == pytest.approx((258 + 365) / 365.25, abs=0.01)
-    assert (host.price_date, host.age_years, host.checked) == ("", None, False)
+    assert (device.price_class, device.price_date, device.checked) == (LIST, "2026-09-25", True)
+    assert device.age_years == pytest.approx(52 / 365.25, abs=0.01)
+    assert (host.price_class, host.price_date, host.checked) == (ESTIMATE, "2026-09", True)
+    old, *_ = bill(problem)
+    assert (device.stale, host.stale, old.stale) == (False, False, True), "a V100 of 2018"
 
 
 def test_own_prices_are_quotes(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_own_prices_are_quotes(tmp_path: Path) -> None:
         problem, accelerator="p100-sxm2-16gb", gpus=16, inter_node=link, aggregation="ring-mpi"
     )
     assert (device.unit_usd, device.price_class, device.checked) == (5000.0, QUOTE, True)
-    assert host.price_class == LIST
+    assert host.price_class == ESTIMATE
     assert (card.item, card.unit_usd) == ("Network card, 25 Gbps", 200.0)
     assert (card.price_class, card.source) == (QUOTE, Path(problem.study.path).name)
 
@@ -192,7 +194,7 @@ def test_what_has_no_known_price_has_no_sum(tmp_path: Path) -> None:
     bare = studies.SMALL.replace(", switch_port: 200 USD", "").replace(
         "minimize: capital", "minimize: power"
     )
-    problem = load(studies.written(tmp_path, bare.replace('"capital <= 200 kUSD", ', "")))
+    problem = load(studies.written(tmp_path, bare.replace('"capital <= 450 kUSD", ', "")))
     link = problem.study.values("inter_node")[1]
     items = bill(problem, gpus=16, inter_node=link, aggregation="ring-mpi")
     (switch,) = (item for item in items if item.item.startswith("Switch"))
@@ -204,29 +206,29 @@ OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # everything else by the catalogue
     ("{accelerators: {h100-sxm: {purchase: 28125 USD}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
-     16 * 28_125 + 2 * HOST + 2 * 700 + 32 * 400 + 2 * 300),
+     16 * 28_125 + 2 * HOST + 2 * 429 + 32 * 375 + 2 * 257),
     # EUR 25,000 at 1.08, hosts in francs
     ("{currencies: {EUR: 1.08 USD, CHF: 1.25 USD}, host: 8 kCHF, accelerators: {h100-sxm: "
      "{purchase: 25 kEUR}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
-     16 * 27_000 + 2 * 10_000 + 2 * 700 + 32 * 400 + 2 * 300),
+     16 * 27_000 + 2 * 10_000 + 2 * 429 + 32 * 375 + 2 * 257),
     # hosts of H100 at their own price, those of others at the common one
     ("{host: 9 kUSD, accelerators: {h100-sxm: {host: 31 kUSD}}}",
      {"accelerator": "h100-sxm", "gpus": 16},
-     16 * H100 + 2 * 31_000 + 2 * 700 + 32 * 400 + 2 * 300),
+     16 * H100 + 2 * 31_000 + 2 * 429 + 32 * 375 + 2 * 257),
     ("{host: 9 kUSD, accelerators: {h100-sxm: {host: 31 kUSD}}}",
-     {"gpus": 16}, 16 * V100 + 2 * 9_000 + 2 * 700 + 32 * 400 + 2 * 300),
+     {"gpus": 16}, 16 * V100 + 2 * 9_000 + 2 * 429 + 32 * 375 + 2 * 257),
     # a switch is 32 ports
     ("{fabrics: {100gbe: {switch_port: 87.99 USD}}}",
-     {"gpus": 16}, 16 * V100 + 2 * HOST + 2 * 700 + 32 * 87.99 + 2 * 300),
+     {"gpus": 16}, 16 * V100 + 2 * HOST + 2 * 429 + 32 * 87.99 + 2 * 257),
     # optics between switches at their own price: 128 cables to cards, 128 from 8 leaves up
     ("{fabrics: {100gbe: {cable: 80 USD, uplink: 950 USD}}}",
      {"gpus": 1024},
-     1024 * V100 + 128 * HOST + 128 * 700 + (8 + 4) * 32 * 400 + 128 * 80 + 128 * 950),
+     1024 * V100 + 128 * HOST + 128 * 429 + (8 + 4) * 32 * 375 + 128 * 80 + 128 * 950),
     # storage once, spares of 10 %, a management network by the node
     ("{extras: {storage: 250 kUSD, spares: 10 %, management_network: 1200 USD/node}}",
      {"gpus": 16},
-     (16 * V100 + 2 * HOST + 2 * 700 + 32 * 400 + 2 * 300) * 1.1 + 250_000 + 2 * 1_200),
+     (16 * V100 + 2 * HOST + 2 * 429 + 32 * 375 + 2 * 257) * 1.1 + 250_000 + 2 * 1_200),
     # support of 8 % a year for three years, installation once, in EUR
     ("{amortisation_years: 3, currencies: {EUR: 1.1 USD}, extras: {support: 8 %/year, "
      "installation: 20 kEUR}}",
@@ -234,7 +236,7 @@ OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # licences by the node and year, servers count as nodes
     ("{extras: {licences: 100 USD/node/year}}",
      {"gpus": 16, "aggregation": "ps-grpc", "ps_servers": 2},
-     16 * V100 + 2 * HOST + 4 * 700 + 32 * 400 + 4 * 300 + 2 * HOST + 4 * 400),
+     16 * V100 + 2 * HOST + 4 * 429 + 32 * 375 + 4 * 257 + 2 * HOST + 4 * 400),
 )  # fmt: skip
 
 
@@ -264,7 +266,7 @@ def test_cables_between_switches_are_a_line_where_they_have_their_own_price(tmp_
     assert (one.item, one.quantity, one.unit_usd) == ("Cable, 100 Gbps Ethernet", 256, 80.0)
     problem = offered(tmp_path, "{fabrics: {100gbe: {uplink: 950 USD}}}")
     short, long = cables(bill(problem, **many))
-    assert (short.item, short.quantity, short.unit_usd) == ("Cable, 100 Gbps Ethernet", 128, 300.0)
+    assert (short.item, short.quantity, short.unit_usd) == ("Cable, 100 Gbps Ethernet", 128, 257.0)
     assert (long.item, long.quantity, long.unit_usd) == (
         "Cable between switches, 100 Gbps Ethernet", 128, 950.0,
     )  # fmt: skip

@@ -161,7 +161,7 @@ def test_servers_are_bought_and_their_price_is_spread_over_their_years(tmp_path:
     values = point(problem, gpus=8, gpus_per_node=1, aggregation="ps-grpc", ps_servers=2)
     machine, server = bill_of_rent(problem, values)
     assert server.item == "Host for a parameter server, its price spread over 4 years"
-    assert (server.quantity, server.unit_usd) == (2, pytest.approx(20_000 / (4 * 8760)))
+    assert (server.quantity, server.unit_usd) == (2, pytest.approx(85_000 / (4 * 8760)))
     exact = float(np.ravel(problem.point(values)["hourly"])[0])
     assert total((machine, server)) == pytest.approx(exact)
 
@@ -185,7 +185,7 @@ def test_a_price_that_nobody_knows_leaves_the_sum_open(tmp_path: Path) -> None:
     text = ACCELERATORS.replace("h100-sxm", "mi250x").replace(
         "minimize: capital", "minimize: power"
     )
-    text = text.replace("capital <= 200 kUSD", "gpus <= 64")
+    text = text.replace("capital <= 450 kUSD", "gpus <= 64")
     problem = load(studies.written(tmp_path, text))
     (item,) = bill_of_rent(problem, point(problem, accelerator="mi250x", gpus=1, gpus_per_node=1))
     assert (item.unit_usd, item.usd) == (None, None)
@@ -210,7 +210,7 @@ def test_a_run_of_unknown_length_has_no_sum() -> None:
 
 
 HOURLY = studies.SMALL.replace("minimize: capital", "minimize: hourly").replace(
-    '"capital <= 200 kUSD", ', ""
+    '"capital <= 450 kUSD", ', ""
 )
 TERMS = """\
 prices:

@@ -15,7 +15,7 @@ from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
 
 BOTH = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a10]").replace(
-    "capital <= 200 kUSD", "capital <= 300 kUSD"
+    "capital <= 450 kUSD", "capital <= 300 kUSD"
 )
 
 
@@ -59,7 +59,7 @@ def test_a_share_of_a_machine_is_a_module_when_it_is_used(tmp_path: Path) -> Non
     used = problem_of(tmp_path, text, "market: used\n")
     items = bill_of_materials(used.points_at(used.study.baseline.values))
     bought = [item.unit_usd for item in items if item.unit_usd]
-    assert bought == [2_500, 20_000], "its host is bought apart"
+    assert bought == [2_500, 85_000], "its host is bought apart"
 
 
 @pytest.mark.parametrize(

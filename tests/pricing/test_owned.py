@@ -15,7 +15,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
 
-V100, A100, HOST, NIC, SWITCH, CABLE = 10_664, 17_349, 20_000, 700, 32 * 400, 300
+V100, A100, HOST, NIC, SWITCH, CABLE = 10_664, 15_000, 85_000, 429, 32 * 375, 257
 GROW = """\
 study: grow
 workload: resnet50
@@ -45,7 +45,7 @@ BILLS: tuple[tuple[dict[str, Any], float], ...] = (
     # 64 V100 and 8 nodes more; the switch of 32 ports has room for all 16
     ({"gpus": 128}, 64 * V100 + 8 * (HOST + NIC + CABLE)),
     # on another network everything of it is new
-    ({"inter_node": "ib-ndr"}, 8 * 1_364 + 36_000 + 8 * 1_280),
+    ({"inter_node": "ib-ndr"}, 8 * 1_893.5 + 64 * 513.6 + 8 * 1_267.5),
     # other accelerators need their own hosts; 8 cards, 8 cables and the switch stand there
     ({"accelerator": "a100-sxm4-80gb", "gpus": 128},
      128 * A100 + 16 * HOST + 8 * (NIC + CABLE)),

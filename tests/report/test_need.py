@@ -12,7 +12,7 @@ from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
 from dse.search.run import FrontPoint, Outcome, run
 from tests.pricing import studies
 
-LIMIT = '"capital <= 200 kUSD"'
+LIMIT = '"capital <= 450 kUSD"'
 BUDGETS = (50, 60, 70, 100, 140, 200, 300, 400, 600, 1_000, 2_000, 10_000)  # kUSD
 
 

@@ -19,7 +19,7 @@ from dse.study import Study
 from dse.study.quantities import QUANTITIES
 from tests.pricing import studies
 
-LIMIT = '"capital <= 200 kUSD"'
+LIMIT = '"capital <= 450 kUSD"'
 
 
 def problem_of(folder: Path, *limits: str) -> Problem:

@@ -284,7 +284,7 @@ def test_a_price_turns_the_answer_where_it_is_said_to(outcome: Outcome, rule: st
 
 
 def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None:
-    """A purchase that a study of power limits to 200 kUSD is missed beyond a price."""
+    """A purchase that a study of power limits to 450 kUSD is missed beyond a price."""
     text = studies.SMALL.replace("minimize: capital", "minimize: [power, tco]")
     outcome = searched(studies.written(tmp_path, text))
     found = study_draws(outcome, "fastest")
