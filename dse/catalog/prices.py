@@ -51,6 +51,7 @@ _OF_SITE = "PUE is the power of the site over that of its machines; write 1.3, n
 GENERAL = {
     "host": General("host_usd", "usd"),
     "electricity": General("electricity_usd_per_kwh", "usd_per_kwh"),
+    "operation": General("operation_share", "share", example="0.1 or 10 %"),
     "carbon": General("carbon_kg_per_kwh", "kg_per_kwh"),
     # A site draws at least what its machines draw.
     "pue": General("pue", "count", 1.0, _OF_SITE, "1.3, not 130 %"),
@@ -65,6 +66,8 @@ GENERAL = {
     "host_units": General("host_units", "count", 0.01, "write rack units, such as 4", "4"),
     "rack": General("rack_usd", "usd"),
     "rack_power": General("rack_power_w", "watt", 1.0, "write for example 40 kW"),
+    "rack_power_dense": General("rack_power_dense_w", "watt", 1.0, "write for example 40 kW"),
+    "rack_power_liquid": General("rack_power_liquid_w", "watt", 1.0, "write for example 130 kW"),
     "rack_units": General("rack_units", "count", 0.01, "write rack units, such as 42", "42"),
 }
 
@@ -83,8 +86,10 @@ class PriceList:
     ``host_power_share`` what it draws besides per watt of these (``_switched``: where a switch
     joins them), ``idle_power_share`` what one that does not train draws per watt of one that does;
     ``pue`` is a factor, at least 1. ``carbon_kg_per_kwh`` is the electricity's.
-    ``rack_power_w`` and ``rack_units`` are what a rack holds, ``host_units`` what a
-    host takes of it; ``rack_usd`` is 0 where the site has the racks.
+    ``operation_share`` is what support, staff and floor space cost a year, of the price of the
+    hardware. ``rack_power_w`` and ``rack_units`` are what a rack holds, ``rack_power_dense_w`` one
+    for nodes above 10 kW, ``rack_power_liquid_w`` one that is cooled by liquid, ``host_units`` what
+    a host takes of it; ``rack_usd`` is 0 where the site has the racks.
     ``fabric_usd`` (name -> nic, switch_port, cable, and uplink: a cable between switches),
     ``node_usd`` and ``node_hourly_usd`` hold only what a user's list sets; elsewhere the prices of
     the fabric and the node type count, and that of its cables for uplinks.
@@ -118,6 +123,9 @@ class PriceList:
     host_units: Fact
     rack_usd: Fact
     rack_power_w: Fact
+    rack_power_dense_w: Fact
+    rack_power_liquid_w: Fact
+    operation_share: Fact
     rack_units: Fact
     fabric_usd: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     node_usd: Mapping[str, Fact] = field(default_factory=dict)

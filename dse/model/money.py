@@ -169,7 +169,8 @@ class Prices:
     two of them. server_usd: a host that serves parameters.
     rack_usd: one rack, of the size of ``rack``; 0 where the site has them. watts: of one of each
     part. extras: beside the hardware. rated: watts that racks are planned by, None where they are
-    the same. NaN where a price is not known.
+    the same. operation: what support, staff and floor space cost a year, as a share of the price of
+    the hardware that is bought. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -191,6 +192,7 @@ class Prices:
     rated: UnitWatts | None = None
     residual_value: float = 0.0
     utilisation: float = 1.0
+    operation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -254,7 +256,8 @@ def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     where something is ``owned``, that of what must be added (:func:`to_buy`). All else is of
     the whole cluster.
     power = accelerators, hosts, servers, network and cooling (:func:`dse.model.power.draw`).
-    tco per hour in use: see :func:`owned_usd_per_hour`.
+    tco per hour in use: see :func:`owned_usd_per_hour`, of the capital and of operation in all
+    years.
     """
     drawn = draw(parts, prices.switch_radix, prices.watts)
     planned = drawn if prices.rated is None else draw(parts, prices.switch_radix, prices.rated)
@@ -270,7 +273,8 @@ def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
     resold = hardware * prices.residual_value
+    running = hardware * prices.operation * prices.amortisation_years
     owning = owned_usd_per_hour(
-        capital, feeding, prices.amortisation_years, resold, prices.utilisation
+        capital + running, feeding, prices.amortisation_years, resold, prices.utilisation
     )
     return Cost(np.asarray(capital), hardware, np.asarray(rental), owning, drawn, filled)

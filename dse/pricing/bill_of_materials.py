@@ -19,7 +19,7 @@ from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
 from dse.model.money import anything
-from dse.pricing import extras, hardware, market
+from dse.pricing import extras, hardware, market, power
 from dse.pricing.costs import Costs
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
@@ -265,11 +265,13 @@ def _racks(points: Points) -> Iterator[Item]:
     """Racks, where it is known how many; free where the site has them."""
     prices, costs = points.problem.prices, Costs(points)
     cost = costs.cost()
-    feeds, units = prices.rack_power_w.value or 0.0, prices.rack_units.value or 0.0
+    units = prices.rack_units.value or 0.0
+    draw = cost.draw
+    node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / points.bill.nodes)[0])
+    feeds = float(np.ravel(power.rack_feeds_w(points, draw))[0])
     name = f"Rack of {feeds * 1e-3:g} kW and {units:g} units"
     price = unit_price("rack", prices.rack_usd, prices)
-    many, draw = float(np.ravel(cost.racks)[0]), cost.draw
-    node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / points.bill.nodes)[0])
+    many = float(np.ravel(cost.racks)[0])
     tight = f"a node draws {node_w * 1e-3:.1f} kW, more than such a rack feeds (rack_power)"
     fits = node_w <= feeds or np.max(points.bill.at_once) > 1  # which come in racks of their own
     remark, obstacle = (None, None) if fits else (tight, RACK)

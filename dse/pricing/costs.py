@@ -111,6 +111,7 @@ class Costs:
                 number(prices.amortisation_years.value),
                 self._extras,
                 power.unit_watts(self.points, rated=True) if problem.draws else None,
+                operation=number(prices.operation_share.value),
                 **vars(problem.study.ownership),
             ),
             self.owned,

@@ -69,6 +69,11 @@ class Machine:
     with_server: bool = False
 
     @property
+    def liquid(self) -> bool:
+        """Whether it is cooled by liquid, as trays are whose links reach beyond one node."""
+        return self.node is not None and self.node.scale_up_domain > self.node.accelerators
+
+    @property
     def unknown(self) -> str:
         """What the model cannot do without and the catalogue does not know; empty if nothing."""
         needed = {

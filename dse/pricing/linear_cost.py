@@ -77,9 +77,11 @@ def _capital(points: Points, _: Evaluation) -> Paid:
 
 
 def _tco(points: Points, evaluation: Evaluation) -> Paid:
-    """Purchase less what it is sold for, over the hours in use, and electricity."""
+    """Purchase less what it is sold for and operation, over the hours in use, and electricity."""
     prices, ownership = points.problem.prices, points.problem.study.ownership
+    years = number(prices.amortisation_years.value)
     lost = 1 + scalar(extras.summed(prices).share) - ownership.residual_value
+    lost += number(prices.operation_share.value) * years
     yield from _times(_hardware(points), lost / (_hours(points) * ownership.utilisation))
     kilowatts = scalar(evaluation["power"]) / WATT_PER_KILOWATT
     usd = number(prices.electricity_usd_per_kwh.value)

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.catalog import power_spread, region
+from dse.catalog import own, power_spread, region
 from dse.catalog.power_spread import stated
 from dse.model.arrays import Array, ArrayLike
-from dse.model.power import UnitWatts
-from dse.model.racks import Rack
+from dse.model.power import Draw, UnitWatts
+from dse.model.racks import Rack, fed_w
 from dse.pricing.draws import normal
 from dse.pricing.hardware import number
 from dse.pricing.points import Points
@@ -60,13 +60,13 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
     if problem.draws and not rated:
         spread, count, column = power_spread(), problem.draw_count, (-1,) + (1,) * points.rank
         accelerator = accelerator * _below(ACCELERATORS, spread.accelerators, count).reshape(column)
-        own = 0.0 if stated(prices.host_power_w) else spread.hosts
+        hosts = 0.0 if stated(prices.host_power_w) else spread.hosts
         drawn = normal(HOSTS, count).reshape(column)
         # The watts of these hosts are what a maker's maximum of the whole machine leaves.
         whole = points.machine(lambda m: float(
             m.accelerator.power_w is not None and m.node is not None and m.node.power_w is not None
         )) > 0  # fmt: skip
-        any_host, maximum = np.exp(own * drawn), np.exp(-spread.machines * np.abs(drawn))
+        any_host, maximum = np.exp(hosts * drawn), np.exp(-spread.machines * np.abs(drawn))
         host = host * np.where(whole, maximum, any_host)
         server = server * any_host
         network = _either_way(NETWORK, spread.network, count).reshape(column)
@@ -92,11 +92,22 @@ def _below(name: str, spread: float, draws: int) -> Array:
 
 
 def rack(points: Points) -> Rack:
-    """One rack, and what a node takes of it."""
+    """One rack, and what a node takes of it; what a list of the user says of racks is of all."""
     prices = points.problem.prices
+    usual = number(prices.rack_power_w.value)
+    dense, liquid = (
+        usual if own(prices.rack_power_w) and not own(fact) else number(fact.value)
+        for fact in (prices.rack_power_dense_w, prices.rack_power_liquid_w)
+    )
     return Rack(
-        limit_w=number(prices.rack_power_w.value),
+        limit_w=points.machine(lambda m: liquid if m.liquid else usual),
+        dense_w=points.machine(lambda m: liquid if m.liquid else dense),
         units=number(prices.rack_units.value),
         node_units=points.machine(lambda m: m.rack_units),
         server_units=number(prices.host_units.value),
     )
+
+
+def rack_feeds_w(points: Points, drawn: Draw) -> Array:
+    """Watts that a rack for the nodes of these points feeds."""
+    return fed_w(rack(points), (drawn.accelerators_w + drawn.hosts_w) / points.bill.nodes)

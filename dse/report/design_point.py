@@ -293,6 +293,7 @@ class OwnedYears:
     years: float
     purchase_usd: float
     electricity_usd: float
+    operation_usd: float
     residual_usd: float
     own_usd: float
     rent_usd: float | None

@@ -36,7 +36,8 @@ _DIGITS = 6  # of hours, so that the sum can be checked
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
     """The cost of owning and of renting a point; None where its price or power is not known."""
     points, own, prices = problem.point(values), problem.study.ownership, problem.prices
-    resold = scalar(points.cost.hardware_usd) * own.residual_value
+    hardware = scalar(points.cost.hardware_usd)
+    resold, run_usd = hardware * own.residual_value, hardware * (prices.operation_share.value or 0)
     capital, rent, power = (scalar(points[name]) for name in ("capital", "hourly", "power"))
     price, years = prices.electricity_usd_per_kwh.value, prices.amortisation_years.value
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
@@ -45,7 +46,8 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
     committed = problem.study.rental.committed
     same_work = rent * _held_hours(problem, values)
     in_use = same_work / (own.utilisation if committed else 1.0)
-    share = float(break_even_utilisation(capital, electricity, in_use, years, resold).item())
+    spent = capital + run_usd * years
+    share = float(break_even_utilisation(spent, electricity, in_use, years, resold).item())
     totals = []
     for many_years in YEARS:
         hours, spent = many_years * HOURS_PER_YEAR, _capital(problem, values, float(many_years))
@@ -55,8 +57,9 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
                 years=float(many_years),
                 purchase_usd=spent,
                 electricity_usd=fed,
+                operation_usd=run_usd * many_years,
                 residual_usd=resold,
-                own_usd=spent - resold + fed,
+                own_usd=spent - resold + fed + run_usd * many_years,
                 rent_usd=number(same_work * hours * (1 if committed else own.utilisation)),
             )
         )
@@ -124,7 +127,8 @@ def lines(owned: Owned) -> list[str]:
         *(
             f"  {row.years:g} years in use {percent(owned.utilisation)}: to own "
             f"{_usd(row.own_usd)} (purchase {_usd(row.purchase_usd)}, electricity "
-            f"{_usd(row.electricity_usd)}, resale {_usd(row.residual_usd)}), to rent "
+            f"{_usd(row.electricity_usd)}, operation {_usd(row.operation_usd)}, resale "
+            f"{_usd(row.residual_usd)}), to rent "
             f"{_usd(row.rent_usd)}"
             for row in owned.totals
         ),
@@ -138,7 +142,7 @@ def section(document: RunDocument) -> dict[str, Any] | None:
         return None
     rows = [
         (f"{row.years:g} years", *map(_usd, (row.purchase_usd, row.electricity_usd,
-         row.residual_usd, row.own_usd, row.rent_usd)))
+         row.operation_usd, row.residual_usd, row.own_usd, row.rent_usd)))
         for row in owned.totals
     ]  # fmt: skip
     return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),

@@ -32,7 +32,7 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
         cooling_w=number(drawn.cooling_w),
         pue=prices.pue.value,
         racks=None if racks is None else int(racks),
-        rack_w=prices.rack_power_w.value,
+        rack_w=number(power.rack_feeds_w(problem.points_at(values), drawn)),
         electricity_usd_per_kwh=prices.electricity_usd_per_kwh.value,
         carbon_kg_per_kwh=prices.carbon_kg_per_kwh.value,
         region=problem.study.region,

@@ -68,7 +68,7 @@ def test_a_price_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_nothing_feasible_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NoFeasiblePoint, match="loosen capital <= 1 USD to 49,600 USD"):
+    with pytest.raises(NoFeasiblePoint, match="loosen capital <= 1 USD to 114,600 USD"):
         dse.run(studies.written(tmp_path, studies.IMPOSSIBLE))
 
 

@@ -56,6 +56,8 @@ OWN_RANGES = {
     "queries.query": (1e-8, 1e-5),
     "power": (2e3, 2e4),  # of a machine
     "rack_power": (2e3, 2e5),
+    "rack_power_dense": (2e4, 2e5),
+    "rack_power_liquid": (1e5, 4e5),
 }
 READ = {
     "accelerators": accelerator,

@@ -111,7 +111,7 @@ def test_nothing_feasible_says_what_rejects_and_what_is_nearest(
     assert "none of" in line
     assert "nearest is" in line
     assert "optimizer=" not in line  # what all points have is not told
-    assert line.endswith("; loosen capital <= 1 USD to 49,600 USD")
+    assert line.endswith("; loosen capital <= 1 USD to 114,600 USD")
     # One to four accelerators cost the same: they are sold in fours.
     assert re.search(r"gpus=[1-4],", f"{line},")
     assert "p100-sxm2-16gb" in line

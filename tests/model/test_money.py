@@ -69,6 +69,18 @@ def test_power_rent_and_ownership() -> None:
     assert float(found.tco_usd_per_hour) == pytest.approx(expected)
 
 
+def test_operation_is_a_share_of_the_hardware_a_year() -> None:
+    plain, run = (cost(16, 8, 1, prices=replace(PRICES, operation=of)) for of in (0.0, 0.1))
+    assert run.capital_usd == plain.capital_usd
+    more = float(run.tco_usd_per_hour - plain.tco_usd_per_hour)
+    assert more == pytest.approx(0.1 * float(plain.hardware_usd) / 8760)
+    half = cost(16, 8, 1, prices=replace(PRICES, operation=0.1, utilisation=0.5))
+    fed = float(plain.power_w) / 1000 * 0.1
+    assert float(half.tco_usd_per_hour) - fed == pytest.approx(
+        2 * (float(run.tco_usd_per_hour) - fed)
+    )
+
+
 def test_a_dedicated_server_draws_power_whatever_the_accelerators_are() -> None:
     plain, served = (cost(16, 8, 1, servers) for servers in (0.0, 3.0))
     more = float(served.power_w - plain.power_w)

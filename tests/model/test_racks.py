@@ -42,6 +42,16 @@ def test_watts_bind_where_a_rack_feeds_little() -> None:
     assert filled(5 * 8, 8, rack) == 3
 
 
+def test_nodes_above_ten_kilowatts_get_racks_that_feed_more() -> None:
+    # Eight machines of 10.2 kW: two to a rack of 27 kW, three to one of 40.
+    parts = bill(8 * 8, 8, 8, 0, RADIX, True, 8)
+    usual = replace(RACK, limit_w=27_000.0, node_units=8.0)
+    dense = replace(usual, dense_w=40_000.0)
+    found = [float(racks(parts, draw(parts, RADIX, WHOLE), one)) for one in (usual, dense)]
+    assert found == [4, 3]
+    assert filled(40 * 8, 8, dense) == filled(40 * 8, 8, usual), "nodes of 1.2 kW"
+
+
 def test_a_node_is_never_split() -> None:
     parts = bill(3 * 8, 8, 8, 0, RADIX, True, 8)
     drawn = draw(parts, RADIX, WHOLE)

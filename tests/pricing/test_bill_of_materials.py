@@ -154,7 +154,7 @@ def test_racks_are_counted_and_bought_where_they_have_a_price(tmp_path: Path) ->
     values = {"accelerator": "p100-sxm2-16gb", "gpus": 16, "inter_node": link,
               "aggregation": "ring-mpi"}  # fmt: skip
     *_, free = bill(problem, **values)
-    assert (free.item, free.quantity, free.usd) == ("Rack of 12 kW and 42 units", 1, 0.0)
+    assert (free.item, free.quantity, free.usd) == ("Rack of 27 kW and 42 units", 1, 0.0)
     assert (free.price_class, free.checked) == (OF_SITE, True)
     # Four nodes of 4 x 300 W x 1.25 + 500 W, 2 kW each, and 236 W of network: two racks of 6 kW.
     *_, paid = bill(bought, **values)
@@ -165,6 +165,25 @@ def test_racks_are_counted_and_bought_where_they_have_a_price(tmp_path: Path) ->
         for one in (problem, bought)
     )
     assert after - before == paid.usd == 3000.0 * paid.quantity
+
+
+@pytest.mark.parametrize(
+    ("node", "feeds", "own"),
+    [("dgx-h100", 40, ""), ("gb200-nvl72-tray", 130, ""), ("dgx-h100", 17, "17 kW")],
+)
+def test_a_rack_feeds_what_such_nodes_need(tmp_path: Path, node: str, feeds: int, own: str) -> None:
+    text = studies.SMALL.replace(
+        "  accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]", f"  node: {node}"
+    ).replace("accelerator: p100-sxm2-16gb, gpus: 4, gpus_per_node: 4", f"node: {node}, gpus: 8")
+    text = text.replace("  gpus_per_node: [1, 4]\n", "").replace(
+        "gpus: [1, 2, 3, 4, 8, 16]", "gpus: [8, 16]"
+    )
+    text = text.replace('"capital <= 450 kUSD", ', "").replace(
+        "minimize: capital", "minimize: power"
+    )
+    problem = load(studies.written(tmp_path, text + f"prices: {{rack_power: {own}}}\n" * bool(own)))
+    (rack,) = (item for item in bill(problem) if item.item.startswith("Rack"))
+    assert rack.item == f"Rack of {feeds} kW and 42 units"
 
 
 def test_a_price_says_where_it_is_from_and_how_old_it_is() -> None:

@@ -45,7 +45,9 @@ def test_the_break_even_is_where_both_totals_meet(tmp_path: Path, left: float) -
     four = even.totals[1]
     assert four.years == even.years == 4
     assert four.own_usd == pytest.approx(four.rent_usd, rel=1e-9)
-    assert four.own_usd == four.purchase_usd + four.electricity_usd - four.residual_usd
+    spent = four.purchase_usd + four.electricity_usd + four.operation_usd
+    assert four.own_usd == pytest.approx(spent - four.residual_usd)
+    assert four.operation_usd == pytest.approx(0.4 * four.purchase_usd), "10 % a year"
     assert even.break_even_months == pytest.approx(48)
 
 
@@ -107,7 +109,8 @@ def test_a_commitment_is_paid_around_the_clock_whatever_the_use(tmp_path: Path) 
     usual = owned(problem(tmp_path))
     assert usual.rent_usd_per_hour is not None
     four = usual.totals[1]
-    meets = (four.purchase_usd + four.electricity_usd / 2) / (4 * 8760)
+    lasting = four.purchase_usd + four.operation_usd
+    meets = (lasting + four.electricity_usd / 2) / (4 * 8760)
     even = f"rental: {{term: 3-year, discount: {1 - meets / usual.rent_usd_per_hour!r}}}\n"
     half = owned(problem(tmp_path, even + "ownership: {utilisation: 0.5}\n"))
     assert half.break_even_months == pytest.approx(48)
