@@ -116,7 +116,6 @@ def _log_spread(
     return max(apart, *ranges, 0.0) or None
 
 
-@cache
 def host_usd() -> float:
     """A node without accelerators."""
     found = price(HOST)
@@ -130,7 +129,12 @@ def quoted() -> tuple[str, ...]:
 
 def newest() -> datetime.date:
     """The day of the newest quote."""
-    return max(one.day for one in quotes())
+    return _newest(models_file(FILE))
+
+
+@cache
+def _newest(path: Path) -> datetime.date:
+    return max(one.day for one in _read(path))
 
 
 def quotes(item: str = "") -> tuple[Quote, ...]:

@@ -129,11 +129,12 @@ def rent(accelerator: str, rent_class: str) -> Rent | None:
 
     A doubtful page (trust C) counts only where fewer than two others exist.
     """
-    latest = {
-        one.seller: one for one in sorted(offers(), key=lambda one: one.day)
+    counted = [
+        one for one in offers()
         if (one.accelerator, one.rent_class) == (accelerator, rent_class)
         and one.counts and one.term == ON_DEMAND and one.day >= newest() - CURRENT
-    }  # fmt: skip
+    ]  # fmt: skip
+    latest = {one.seller: one for one in sorted(counted, key=lambda one: one.day)}
     sure = [one for one in latest.values() if one.trust != "C"]
     kept = sure if len(sure) >= TRUSTED else latest.values()
     return Rent(accelerator, rent_class, tuple(kept)) if kept else None
@@ -199,7 +200,12 @@ def rent_data() -> list[dict[str, Any]]:
 
 def newest() -> datetime.date:
     """The day of the newest offer."""
-    return max(one.day for one in offers())
+    return _newest(models_file(FILE))
+
+
+@cache
+def _newest(path: Path) -> datetime.date:
+    return max(one.day for one in _read(path))
 
 
 def offers() -> tuple[Offer, ...]:

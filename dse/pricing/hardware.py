@@ -71,7 +71,9 @@ class Machine:
     @property
     def liquid(self) -> bool:
         """Whether it is cooled by liquid, as trays are whose links reach beyond one node."""
-        return self.node is not None and self.node.scale_up_domain > self.node.accelerators
+        if self.node is None:
+            return self.accelerator.scale_up_domain is not None
+        return self.node.scale_up_domain > self.node.accelerators
 
     @property
     def unknown(self) -> str:

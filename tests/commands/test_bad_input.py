@@ -19,7 +19,7 @@ ONE_LINE = re.compile(r"study\.yaml:(\d+):(\d+): (\S.*); (\S.*)")
 EDITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "unknown key": ("objectives:", "objetives:", ("unknown key 'objetives'", "mean objectives?")),
     "wrong unit": ("25 Gbps", "25 TFLOP/s", ("wrong unit", "100 Gbps")),
-    "limit in another currency": ("450 kUSD", "2 MEUR",
+    "limit in another currency": ("350 kUSD", "2 MEUR",
         ("'MEUR' is in a currency of which no rate", "add 'currencies: {EUR: ... USD}'")),
     "price in no section": ("search:", "prices: {dgx-h100: 268 kUSD}\nsearch:",
         ("unknown key 'dgx-h100'", "known: accelerators, ")),

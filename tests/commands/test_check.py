@@ -30,11 +30,11 @@ def test_check_says_what_is_feasible_and_what_rejects_the_rest(tmp_path: Path) -
     assert found["feasible"]["feasible"] == int(feasible[1].replace(",", ""))
     assert found["feasible"]["whole"]
     assert "global_batch <= 2048 is not met" in said
-    assert "constraints      fits_memory, capital <= 450 kUSD, global_batch <= 2048" in said
+    assert "constraints      fits_memory, capital <= 350 kUSD, global_batch <= 2048" in said
 
 
 def test_check_ends_with_what_comes_nearest_where_nothing_is_feasible(tmp_path: Path) -> None:
-    written(tmp_path, SMALL.replace('"capital <= 450 kUSD"', '"capital <= 20 USD"'))
+    written(tmp_path, SMALL.replace('"capital <= 350 kUSD"', '"capital <= 20 USD"'))
     done = dse("check", "study.yaml", cwd=tmp_path)
     last = done.stdout.splitlines()[-1]
     assert done.returncode == 0

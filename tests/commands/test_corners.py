@@ -15,7 +15,7 @@ from tests.pricing.studies import SMALL, written
 
 TARGET = "target: {samples: 1e8}\n"
 PER_RUN = SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
-RENTED = PER_RUN.replace('"capital <= 450 kUSD", ', "")
+RENTED = PER_RUN.replace('"capital <= 350 kUSD", ', "")
 FREE = "prices: {accelerators: {v100-sxm2-16gb: {purchase: 0 USD, hourly: 0 USD/hour}}}\n"
 ALL_FREE = (
     "prices: {host: 0 USD, accelerators: {p100-sxm2-16gb: {purchase: 0 USD, hourly: 0 USD/hour},"

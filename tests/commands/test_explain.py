@@ -22,7 +22,7 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert point["config"]["aggregation"] == "ps-grpc"  # the baseline's
     assert point["nodes"] == 2
     assert sum(point["terms"].values()) == pytest.approx(point["step_s"])
-    assert {"fits_memory", "capital <= 450 kUSD"} <= set(point["constraints"])
+    assert {"fits_memory", "capital <= 350 kUSD"} <= set(point["constraints"])
     assert all(point["constraints"].values())
     printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
     for number in (point["speedup"], *point["intervals"]["speedup"]):

@@ -137,11 +137,11 @@ def test_ctrl_c_leaves_the_previous_report(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("brief")
 def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
     stopped_midway(tmp_path, signal.SIGKILL)
-    written(tmp_path, LARGE.replace("450 kUSD", "100 kUSD"))
+    written(tmp_path, LARGE.replace("350 kUSD", "100 kUSD"))
     before = files(tmp_path)
     line = refused(dse("run", "study.yaml", "--resume", cwd=tmp_path))
     assert "run.log.jsonl" in line
-    assert "constraints[2] of the study was capital <= 450 kUSD, is capital <= 100 kUSD" in line
+    assert "constraints[2] of the study was capital <= 350 kUSD, is capital <= 100 kUSD" in line
     assert files(tmp_path) == before
 
 

@@ -60,7 +60,7 @@ def folder(calibrated: Path, ran: tuple[Path, str]) -> Path:
     small.written(calibrated).rename(calibrated / "fleet.yaml")
     written(calibrated)
     written(calibrated, SMALL.replace("study: small", "study: other"), "other.yaml")
-    written(calibrated, SMALL.replace("450 kUSD", "1 USD"), "impossible.yaml")
+    written(calibrated, SMALL.replace("350 kUSD", "1 USD"), "impossible.yaml")
     shutil.copytree(ran[0], calibrated / "reports" / "small")
     return calibrated
 

@@ -13,7 +13,7 @@ from tests.commands.command import dse
 from tests.commands.reports import document
 from tests.pricing.studies import SMALL
 
-TARGET = SMALL.replace("search: ", "target: {samples: 1e8}\nsearch: ").replace("450 kUSD", "5 MUSD")
+TARGET = SMALL.replace("search: ", "target: {samples: 1e8}\nsearch: ").replace("350 kUSD", "5 MUSD")
 
 
 def put(folder: Path, text: str = TARGET) -> None:

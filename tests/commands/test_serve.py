@@ -57,7 +57,7 @@ def got(address: str, text: str | None = None) -> tuple[int, Any]:
 
 
 def test_the_answer_to_a_changed_study_is_that_of_a_run(served: str, tmp_path: Path) -> None:
-    text = studies.SMALL.replace("capital <= 450 kUSD", "capital <= 90 kUSD")
+    text = studies.SMALL.replace("capital <= 350 kUSD", "capital <= 90 kUSD")
     text += "prices: {host: 4321 USD}\nrecommend: fastest\n"
     status, found = got(f"{served}answer", text)
     assert status == 200

@@ -71,7 +71,7 @@ def test_offers_past_their_validity_are_told_before_a_search(tmp_path: Path) -> 
 
 
 RENTED = BOTH.replace("minimize: capital", "minimize: hourly").replace(
-    '"capital <= 450 kUSD", ', ""
+    '"capital <= 350 kUSD", ', ""
 )
 
 

@@ -167,8 +167,8 @@ def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:
     assert unpriced["capital_usd"] is unpriced["payback_years"] is None
     fabric = money["upgrades"][0]
     # 100 cards on switches of 32 ports: 7 leaves, 16 ports down and 16 up, and 4 spines
-    assert fabric["capital_usd"] == 100 * 700 + 11 * 32 * 400 + (100 + 7 * 16) * 300
-    assert "100 x nic at USD 700, 352 x switch port at USD 400" in fabric["basis"]
+    assert fabric["capital_usd"] == 100 * 429 + 11 * 32 * 375 + (100 + 7 * 16) * 257
+    assert "100 x nic at USD 429, 352 x switch port at USD 375" in fabric["basis"]
     assert "100gbe" in {source["item"] for source in found["sources"]}
 
 
@@ -176,7 +176,7 @@ def test_cables_between_switches_may_have_a_price_of_their_own(tmp_path: Path) -
     (tmp_path / "own.yaml").write_text("fabrics: {100gbe: {cable: 80 USD, uplink: 950 USD}}\n")
     study = STUDY.replace("amortisation_years: 4}", "amortisation_years: 4, prices: own.yaml}")
     fabric = plain(answer(read_fleet(written(tmp_path, study))))["money"]["upgrades"][0]
-    assert fabric["capital_usd"] == 100 * 700 + 11 * 32 * 400 + 100 * 80 + 7 * 16 * 950
+    assert fabric["capital_usd"] == 100 * 429 + 11 * 32 * 375 + 100 * 80 + 7 * 16 * 950
     assert fabric["basis"].endswith("100 x cable at USD 80, 112 x uplink at USD 950")
 
 

@@ -22,7 +22,7 @@ when:
   - {axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}
 baseline: {accelerator: p100-sxm2-16gb, gpus: 4, gpus_per_node: 4, inter_node: 10gbe,
            batch_per_gpu: 32, precision: fp32, aggregation: ps-grpc, bucket: 25 MiB, ps_servers: 1}
-constraints: [fits_memory, "capital <= 450 kUSD", "global_batch <= 2048"]
+constraints: [fits_memory, "capital <= 350 kUSD", "global_batch <= 2048"]
 objectives: {maximize: speedup, minimize: capital}
 search: {budget: 6000}
 """
@@ -48,7 +48,7 @@ CONDITIONAL_BUCKET = (
 )
 
 IMPOSSIBLE = SMALL.replace("study: small", "study: impossible").replace(
-    '"capital <= 450 kUSD"', '"capital <= 1 USD"'
+    '"capital <= 350 kUSD"', '"capital <= 1 USD"'
 )
 
 # 157 million points: seconds of work in 75 units, so that a signal lands in the midst.

@@ -178,7 +178,7 @@ def test_a_rack_feeds_what_such_nodes_need(tmp_path: Path, node: str, feeds: int
     text = text.replace("  gpus_per_node: [1, 4]\n", "").replace(
         "gpus: [1, 2, 3, 4, 8, 16]", "gpus: [8, 16]"
     )
-    text = text.replace('"capital <= 450 kUSD", ', "").replace(
+    text = text.replace('"capital <= 350 kUSD", ', "").replace(
         "minimize: capital", "minimize: power"
     )
     problem = load(studies.written(tmp_path, text + f"prices: {{rack_power: {own}}}\n" * bool(own)))
@@ -213,7 +213,7 @@ def test_what_has_no_known_price_has_no_sum(tmp_path: Path) -> None:
     bare = studies.SMALL.replace(", switch_port: 200 USD", "").replace(
         "minimize: capital", "minimize: power"
     )
-    problem = load(studies.written(tmp_path, bare.replace('"capital <= 450 kUSD", ', "")))
+    problem = load(studies.written(tmp_path, bare.replace('"capital <= 350 kUSD", ', "")))
     link = problem.study.values("inter_node")[1]
     items = bill(problem, gpus=16, inter_node=link, aggregation="ring-mpi")
     (switch,) = (item for item in items if item.item.startswith("Switch"))

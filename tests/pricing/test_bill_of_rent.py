@@ -185,7 +185,7 @@ def test_a_price_that_nobody_knows_leaves_the_sum_open(tmp_path: Path) -> None:
     text = ACCELERATORS.replace("h100-sxm", "mi250x").replace(
         "minimize: capital", "minimize: power"
     )
-    text = text.replace("capital <= 450 kUSD", "gpus <= 64")
+    text = text.replace("capital <= 350 kUSD", "gpus <= 64")
     problem = load(studies.written(tmp_path, text))
     (item,) = bill_of_rent(problem, point(problem, accelerator="mi250x", gpus=1, gpus_per_node=1))
     assert (item.unit_usd, item.usd) == (None, None)
@@ -210,7 +210,7 @@ def test_a_run_of_unknown_length_has_no_sum() -> None:
 
 
 HOURLY = studies.SMALL.replace("minimize: capital", "minimize: hourly").replace(
-    '"capital <= 450 kUSD", ', ""
+    '"capital <= 350 kUSD", ', ""
 )
 TERMS = """\
 prices:

@@ -15,7 +15,7 @@ from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
 
 BOTH = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a10]").replace(
-    "capital <= 450 kUSD", "capital <= 300 kUSD"
+    "capital <= 350 kUSD", "capital <= 300 kUSD"
 )
 
 

@@ -30,7 +30,7 @@ NAMES = ("speedup", "time_to_target", "per_run", "energy", "hourly", "power", "g
 def rented(folder: Path, more: str = TARGET, least: str = "per_run") -> Problem:
     """The small study on machines that are rented."""
     text = studies.SMALL.replace("minimize: capital", f"minimize: {least}")
-    return load(studies.written(folder, text.replace('"capital <= 450 kUSD", ', "") + more))
+    return load(studies.written(folder, text.replace('"capital <= 350 kUSD", ', "") + more))
 
 
 def number(problem: Problem, name: str, **values: object) -> float:
@@ -116,7 +116,7 @@ def test_a_deadline_counts_the_start(tmp_path: Path) -> None:
     for minutes, met in ((9, False), (11, True)):
         limit = f"time_to_target <= {run_s + 60 * minutes} s"
         text = studies.SMALL.replace("minimize: capital", "minimize: per_run")
-        text = text.replace("capital <= 450 kUSD", limit)
+        text = text.replace("capital <= 350 kUSD", limit)
         problem = load(studies.written(tmp_path, text + TARGET))
         masks = dict(constraints.demands(problem.baseline, problem.study))
         assert masks[limit].all() == met

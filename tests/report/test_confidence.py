@@ -20,7 +20,7 @@ from dse.study import Constraint
 from dse.study.constraints import parse_constraint
 from tests.pricing.studies import SMALL
 
-TARGET = SMALL.replace("search: ", "target: {samples: 1e8}\nsearch: ").replace("450 kUSD", "5 MUSD")
+TARGET = SMALL.replace("search: ", "target: {samples: 1e8}\nsearch: ").replace("350 kUSD", "5 MUSD")
 
 
 @pytest.fixture(scope="module")

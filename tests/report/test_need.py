@@ -12,8 +12,8 @@ from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
 from dse.search.run import FrontPoint, Outcome, run
 from tests.pricing import studies
 
-LIMIT = '"capital <= 450 kUSD"'
-BUDGETS = (50, 60, 70, 100, 140, 200, 300, 400, 600, 1_000, 2_000, 10_000)  # kUSD
+LIMIT = '"capital <= 350 kUSD"'
+BUDGETS = (115, 140, 180, 250, 330, 450, 700, 900, 1_400, 2_000, 5_000, 10_000)  # kUSD
 
 
 def searched(folder: Path, limit: str, engine: str = "exhaustive", extra: str = "") -> Outcome:
@@ -68,7 +68,7 @@ def test_a_demanded_speed_is_met_by_the_cheapest(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:
-    outcome = searched(tmp_path, "capital <= 100 kUSD", extra="recommend: fastest\n")
+    outcome = searched(tmp_path, "capital <= 200 kUSD", extra="recommend: fastest\n")
     assert needed(outcome) == ("fastest", "")
 
 

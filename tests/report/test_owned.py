@@ -109,7 +109,7 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     document = build(outcome, "dse run", 0, 1.0, {})
     assert document.front[0].objectives["capital"] == 0.0
     values = priced.point(problem, gpus=128)
-    assert float(np.ravel(problem.point(values)["capital"])[0]) == ADDED == 850_496
+    assert float(np.ravel(problem.point(values)["capital"])[0]) == ADDED == 1_367_984
 
 
 def test_of_what_costs_nothing_the_second_cost_decides_with_a_confidence_too(

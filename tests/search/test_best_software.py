@@ -65,9 +65,9 @@ def test_limits_on_what_is_bought_do_not_apply_to_what_stands_there(tmp_path: Pa
     """Buying nothing costs nothing; its electricity, power and time are still limited."""
     limits = (
         '"capital <= 1 USD"', '"tco <= 1 USD/hour"', '"tco <= 0.01 USD/hour"', '"power <= 1 W"',
-        '"step <= 1 us"', '"capital <= 450 kUSD"',
+        '"step <= 1 us"', '"capital <= 350 kUSD"',
     )  # fmt: skip
-    text = studies.SMALL.replace('"capital <= 450 kUSD"', ", ".join(limits))
+    text = studies.SMALL.replace('"capital <= 350 kUSD"', ", ".join(limits))
     problem = load(studies.written(tmp_path, text))
     owned = problem.study.baseline.values
     priced = problem.point(owned)

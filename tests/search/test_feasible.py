@@ -14,7 +14,7 @@ from dse.search import feasible as counting
 from dse.search.feasible import Feasible, feasible
 from tests.pricing.studies import CONDITIONAL_BUCKET, CONTINUOUS, IMPOSSIBLE, SMALL, written
 
-DEMANDING = SMALL.replace('"capital <= 450 kUSD"', '"speedup >= 2", "power <= 9 kW"')
+DEMANDING = SMALL.replace('"capital <= 350 kUSD"', '"speedup >= 2", "power <= 9 kW"')
 
 
 def problem_of(folder: Path, text: str) -> Problem:

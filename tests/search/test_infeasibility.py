@@ -19,7 +19,7 @@ from dse.study import Study
 from dse.study.quantities import QUANTITIES
 from tests.pricing import studies
 
-LIMIT = '"capital <= 450 kUSD"'
+LIMIT = '"capital <= 350 kUSD"'
 
 
 def problem_of(folder: Path, *limits: str) -> Problem:
@@ -56,7 +56,7 @@ def best_without(every: list[Evaluation], study: Study, name: str, left_out: str
 def test_it_is_said_how_far_each_of_two_limits_would_have_to_move(
     tmp_path: Path, engine: str, every: list[Evaluation]
 ) -> None:
-    speed, money = "speedup >= 4", "capital <= 50 kUSD"
+    speed, money = "speedup >= 4", "capital <= 115 kUSD"
     problem = problem_of(tmp_path, speed, money)
     line = refusal(problem, engine)
     fastest = best_without(every, problem.study, "speedup", speed)
@@ -65,8 +65,8 @@ def test_it_is_said_how_far_each_of_two_limits_would_have_to_move(
 
 
 @pytest.mark.parametrize("limits", [("capital <= 1 USD",), ("capital <= 1 USD", "speedup >= 2"),
-                                    ("speedup >= 1000", "capital <= 50 kUSD"),
-                                    ("speedup >= 6", "capital <= 50 kUSD", "capital <= 60 kUSD"),
+                                    ("speedup >= 1000", "capital <= 115 kUSD"),
+                                    ("speedup >= 6", "capital <= 115 kUSD", "capital <= 125 kUSD"),
                                     ("gpus >= 4", "batch_per_gpu >= 64", "global_batch < 256"),
                                     ("capital <= 1 USD", "power <= 1 W")])  # fmt: skip
 def test_limits_that_are_enough_to_move_are_those_found_point_by_point(
@@ -103,9 +103,9 @@ def test_of_limits_that_must_both_move_the_best_of_all_is_told(
 def test_a_point_of_which_nobody_knows_hides_no_other(tmp_path: Path) -> None:
     """The P100 has no price in bf16: neither its speed nor a limit on it is known."""
     text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [bf16, fp32, fp16]")
-    text = text.replace(LIMIT, '"speedup >= 6", "capital <= 60 kUSD"')
+    text = text.replace(LIMIT, '"speedup >= 6", "capital <= 125 kUSD"')
     said = refusal(load(studies.written(tmp_path, text)), "exhaustive")
-    assert re.search(r"loosen speedup >= 6 to [\d.]+, or capital <= 60 kUSD to [\d,]+ USD", said)
+    assert re.search(r"loosen speedup >= 6 to [\d.]+, or capital <= 125 kUSD to [\d,]+ USD", said)
 
 
 def test_a_share_is_told_in_per_cent_as_it_is_written(

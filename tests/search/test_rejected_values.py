@@ -11,7 +11,7 @@ from dse.search.rejected_values import AXES, rejected_values
 from dse.search.run import labels_of
 from tests.pricing import studies
 
-LIMITS = '"capital <= 450 kUSD", "global_batch <= 2048"'
+LIMITS = '"capital <= 350 kUSD", "global_batch <= 2048"'
 
 
 def test_it_is_what_judging_the_points_one_by_one_finds(tmp_path: Path) -> None:

@@ -184,8 +184,8 @@ PRICES = "prices: {accelerators: {v100-sxm2-16gb: {purchase: %s USD}}}\n"
     ("text", "differences"),
     [
         (
-            studies.SMALL.replace("450 kUSD", "100 kUSD"),
-            ["constraints[2] of the study was capital <= 450 kUSD, is capital <= 100 kUSD"],
+            studies.SMALL.replace("350 kUSD", "100 kUSD"),
+            ["constraints[2] of the study was capital <= 350 kUSD, is capital <= 100 kUSD"],
         ),
         (
             studies.SMALL.replace("[32, 64, 256]", "[32, 64]"),

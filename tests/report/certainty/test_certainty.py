@@ -151,7 +151,7 @@ def test_where_nothing_is_likely_what_misses_least_is_the_rival(tmp_path: Path) 
 
 def test_what_decides_whether_a_limit_is_met_is_told(tmp_path: Path) -> None:
     """The power that a limit is close to hangs on no price, and the price on no watts."""
-    text = studies.SMALL.replace("450 kUSD", "5 MUSD")
+    text = studies.SMALL.replace("350 kUSD", "5 MUSD")
     limit = "power <= 3 kW"
     text = text.replace("constraints: [", f'constraints: ["{limit}", ')
     found = of(built(studies.written(tmp_path, text)))
@@ -261,7 +261,7 @@ def test_an_offer_tells_how_likely_it_is_the_best_and_meets_its_limits() -> None
 
 def test_prices_that_turn_the_answer_are_told_with_what_is_known_of_them(tmp_path: Path) -> None:
     text = studies.SMALL.replace("v100-sxm2-16gb]", "a100-sxm4-40gb, a10]")
-    found = built(studies.written(tmp_path, text.replace("capital <= 450 kUSD", "speedup >= 3")))
+    found = built(studies.written(tmp_path, text.replace("capital <= 350 kUSD", "speedup >= 3")))
     mine = [flip for flip in of(found).flips if flip.share]
     assert mine
     for flip in mine:

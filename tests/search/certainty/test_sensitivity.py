@@ -63,7 +63,7 @@ def test_the_shares_of_a_limited_quantity_are_those_of_its_sources_alone(tmp_pat
     """Power is a product of independent numbers, so that the variances of their logarithms add up.
     None of them moves the speed or the price."""
     limits = '"power <= 3 kW", "power / gpus <= 1 kW", "speedup >= 1"'
-    text = studies.SMALL.replace('"capital <= 450 kUSD"', limits)
+    text = studies.SMALL.replace('"capital <= 350 kUSD"', limits)
     problem = load(studies.written(tmp_path, text))
     values = problem.study.baseline.values
     asked = set[str]()

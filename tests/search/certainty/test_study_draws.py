@@ -284,7 +284,7 @@ def test_a_price_turns_the_answer_where_it_is_said_to(outcome: Outcome, rule: st
 
 
 def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None:
-    """A purchase that a study of power limits to 450 kUSD is missed beyond a price."""
+    """A purchase that a study of power limits to 350 kUSD is missed beyond a price."""
     text = studies.SMALL.replace("minimize: capital", "minimize: [power, tco]")
     outcome = searched(studies.written(tmp_path, text))
     found = study_draws(outcome, "fastest")
@@ -298,7 +298,7 @@ def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None
     one = outcome.problem.prices.accelerator_usd[flip.part].value
     gpus = float(np.ravel(outcome.problem.points_at(points[at]).bill.accelerators)[0])
     assert one is not None
-    assert capital + gpus * one * (flip.rise[0] - 1) == pytest.approx(200_000, rel=1e-6)
+    assert capital + gpus * one * (flip.rise[0] - 1) == pytest.approx(350_000, rel=1e-6)
     by_power = [flip for flip in told if flip.part == "electricity"]
     assert [flip.of for flip in by_power] == ["tco"]
 
@@ -307,9 +307,9 @@ def test_a_price_counts_where_only_a_limit_depends_on_it(tmp_path: Path) -> None
 def test_the_share_of_a_price_is_what_the_bill_says(tmp_path: Path, cost: str) -> None:
     """Support and spares grow with a part's price, but are lines of their own."""
     text = studies.SMALL.replace("minimize: capital", f"minimize: {cost}").replace(
-        "capital <= 200", "capital <= 900"
+        "capital <= 350", "capital <= 1900"
     )
-    text += "prices: {extras: {support: 20 %/year, spares: 30 %, room: 5 kUSD}}\n"
+    text += "prices: {operation: 0 %, extras: {support: 20 %/year, spares: 30 %, room: 5 kUSD}}\n"
     outcome = searched(studies.written(tmp_path, text))
     found = study_draws(outcome, "fastest")
     points = found.near.points
@@ -336,10 +336,10 @@ def test_the_same_machines_on_another_network_as_good_are_no_other_purchase(tmp_
     """A price turns the answer only where the dearer network costs more than the resolution."""
     turns = []
     for resolution in ("0 %", "1 %"):
-        text = studies.SMALL.replace("capital <= 200", "capital <= 900")
+        text = studies.SMALL.replace("capital <= 350", "capital <= 1900")
         text = text.replace("bandwidth: 25 Gbps", "bandwidth: 10 Gbps").replace(
             "nic: 200 USD, switch_port: 200 USD, cable: 60 USD",
-            "nic: 160 USD, switch_port: 100 USD, cable: 50 USD",
+            "nic: 160 USD, switch_port: 100 USD, cable: 14 USD",
         )
         problem = load(studies.written(tmp_path, f"{text}resolution: {resolution}\n"))
         axis = problem.study.axis("inter_node")
