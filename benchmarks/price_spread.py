@@ -3,7 +3,7 @@
 ``python -m benchmarks.price_spread`` writes models/price_spread.yaml anew from
 models/prices/observations.csv and rents.csv.
 
-Rents differ from seller to seller within a class, as those of today do (:func:`.rents.pooled`), and
+Rents differ from seller to seller within a class, as those of today do (:func:`pooled`), and
 from year to year as those of one seller did. Two purchase prices of an accelerator that were asked
 for ``t`` years apart differ by a logarithm of variance ``2 sellers^2 + root_year^2 t``: each has
 the seller's error, and between them prices walk at random (a variogram with a nugget). Both
@@ -18,6 +18,7 @@ from __future__ import annotations
 import csv
 import datetime
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations, pairwise
@@ -30,7 +31,7 @@ from scipy.optimize import minimize
 from dse import catalog
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift, age_years
-from dse.catalog.rents import RENT_CLASSES, SOURCE, pooled
+from dse.catalog.rents import RENT_CLASSES, SOURCE, rent, rented
 from dse.model.arrays import Array
 
 OUT = catalog.models_dir() / FILE
@@ -106,6 +107,19 @@ def of_one_seller() -> tuple[float, int]:
     ]
     years, logs = np.array(changes).T
     return round(float(np.sqrt(np.sum(logs**2) / np.sum(years))), 3), len(changes)
+
+
+def pooled(rent_class: str, without: str = "") -> float:
+    """Standard deviation of the logarithm from seller to seller of one accelerator, over all of a
+    class with two sellers or more, but for one that is left out."""
+    squares, freedom = 0.0, 0
+    for name in rented():
+        found = rent(name, rent_class) if name != without else None
+        logs = [math.log(one.usd_per_hour) for one in found.current] if found else []
+        if len(logs) > 1:
+            squares += statistics.variance(logs) * (len(logs) - 1)
+            freedom += len(logs) - 1
+    return math.sqrt(squares / freedom)
 
 
 def undated_years() -> float:

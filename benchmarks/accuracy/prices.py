@@ -23,12 +23,13 @@ from benchmarks.price_spread import (
     PURCHASE,
     fitted,
     pairs_of,
+    pooled,
     priced,
 )
 from dse.calibration.spread import NORMAL_90
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import DAYS_PER_YEAR, Drift
-from dse.catalog.rents import RENT_CLASSES, pooled, rent, rented
+from dse.catalog.rents import RENT_CLASSES, rent, rented
 
 # Names that stand for several boards, whose prices are those of the boards again.
 UNCLEAR = ("NVIDIA A100", "NVIDIA V100")

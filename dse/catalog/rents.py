@@ -166,19 +166,6 @@ def class_of(seller: str) -> str:
     return next((one.rent_class for one in offers() if one.seller == seller), "")
 
 
-def pooled(rent_class: str, without: str = "") -> float:
-    """Standard deviation of the logarithm from seller to seller of one accelerator, over all of a
-    class with two sellers or more, but for one that is left out."""
-    squares, freedom = 0.0, 0
-    for name in rented():
-        found = rent(name, rent_class) if name != without else None
-        logs = [math.log(one.usd_per_hour) for one in found.current] if found else []
-        if len(logs) > 1:
-            squares += statistics.variance(logs) * (len(logs) - 1)
-            freedom += len(logs) - 1
-    return math.sqrt(squares / freedom)
-
-
 def rented() -> tuple[str, ...]:
     """Accelerators that somebody rents out, in the order of the table."""
     return tuple(Counter(one.accelerator for one in offers()))

@@ -25,7 +25,7 @@ def test_the_lists_of_the_page_make_a_bill(tmp_path: Path) -> None:
     (tmp_path / "rates.yaml").write_text(rates)
     text = studies.SMALL.replace("p100-sxm2-16gb, v100-sxm2-16gb", "a10, h100-sxm")
     text = text.replace("p100-sxm2-16gb", "a10").replace("- 10gbe", "- ib-ndr")
-    text = text.replace("inter_node: 10gbe", "inter_node: ib-ndr").replace("350 kUSD", "2 MUSD")
+    text = text.replace("inter_node: 10gbe", "inter_node: ib-ndr").replace("200 kUSD", "2 MUSD")
     problem = load(studies.written(tmp_path, text + named))
     items = bill_of_materials(
         problem.points_at(priced.point(problem, accelerator="h100-sxm", gpus=16))

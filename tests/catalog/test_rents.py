@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.price_spread import pooled
 from dse.catalog import default_prices, models_dir, price_spread, read_prices
 from dse.catalog.rents import (
     HYPERSCALER,
@@ -19,7 +20,6 @@ from dse.catalog.rents import (
     RENT_CLASSES,
     class_of,
     offers,
-    pooled,
     rent,
     rented,
     usual_class,

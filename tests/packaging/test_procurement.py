@@ -67,7 +67,7 @@ def test_the_report_has_what_the_table_of_checks_says(
         assert f"## {heading}" in report or f"| {heading} |" in report, heading
     for name, past in (("contract-reader", True), ("contract-reader-2", False)):
         found = read_document(case[0] / "reports" / name).remarks
-        assert any(one.name == "offer expired" for one in found) == past
+        assert any(one.name == "offers past" for one in found) == past
 
 
 def test_numbers_of_the_text_are_those_of_the_reports(case: tuple[Path, list[str]]) -> None:

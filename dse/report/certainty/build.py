@@ -245,9 +245,7 @@ def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
     elif name in catalog.names("nodes"):
         node = catalog.node(name)
         fact = (
-            prices.rent_of(node)
-            if rented(part)
-            else prices.node_usd.get(name, node.purchase_usd)
+            prices.rent_of(node) if rented(part) else prices.node_usd.get(name, node.purchase_usd)
         )
         yield from [fact] if fact else []
     else:
