@@ -19,10 +19,11 @@ def test_energy_is_power_over_the_whole_run(tmp_path: Path) -> None:
     assert float(found["energy"][0]) == pytest.approx(joules, rel=1e-12)
     kilowatt_hours = joules / 3.6e6
     price = problem.prices.electricity_usd_per_kwh.value
-    # Ownership is purchase and the same electricity: cooling is in the power already.
+    # Ownership is purchase, operation at 10 % a year, and the same electricity: cooling is in the
+    # power already.
     hours = seconds / 3600
     years = problem.prices.amortisation_years.value
-    bought = float(np.ravel(found["capital"])[0]) / (years * 8760) * hours
+    bought = float(np.ravel(found["capital"])[0]) * (1 + 0.1 * years) / (years * 8760) * hours
     assert float(np.ravel(found["tco"])[0]) * hours == pytest.approx(
         bought + kilowatt_hours * price, rel=1e-9
     )

@@ -145,8 +145,8 @@ def test_what_is_left_and_how_much_it_is_used_are_in_the_cost_of_ownership(tmp_p
     years = usual.prices.amortisation_years.value
     assert years is not None
     bought = priced(usual, "capital") / (years * 8760)
-    electricity = priced(usual, "tco") - bought
-    assert priced(other, "tco") == pytest.approx(bought * 0.7 / 0.5 + electricity)
+    electricity = priced(usual, "tco") - bought * 1.4  # with operation
+    assert priced(other, "tco") == pytest.approx(bought * 1.1 / 0.5 + electricity)
     assert priced(other, "capital") == priced(usual, "capital")
 
 

@@ -112,7 +112,7 @@ def test_trays_are_bought_by_the_rack_and_rented_one_by_one(
     (tray,) = (item for item in bill_of_materials(points) if "tray" in item.item)
     assert (tray.quantity, tray.idle) == (bought, bought - trays)
     assert tray.item.endswith(f", {bought // 18} rack{'s' * (bought > 18)} of 72")
-    assert tray.usd == bought * 172_200
+    assert tray.usd == bought * 188_889
     cost = Costs(points).cost()
     assert one(cost.capital_usd) == sum(item.usd or 0 for item in bill_of_materials(points))
     assert one(cost.racks) == (1 if gpus > 4 else 0), "for switches alone"
