@@ -276,7 +276,9 @@ def _told_alone(answer: Answer, least: float) -> Iterator[tuple[Item, float]]:
     """Items that are such a share of the recommended bill, unless their price turns the answer,
     which is told instead."""
     told = {turn.part for turn in answer.turns}
-    return (one for one in _large(answer.recommended.bill, least) if one[0].item not in told)
+    for item, share in _large(answer.recommended.bill, least):
+        if not any(part in item.item for part in told):  # bills say the maker, too
+            yield item, share
 
 
 def _priced(item: Item, share: float, why: str) -> Facts:
