@@ -44,7 +44,7 @@ BILLS: tuple[tuple[str, dict[str, Any], float], ...] = (
      104 * H100 + 13 * HOST + 52 * 1_864 + (3 + 2) * 40 * 468.5 + (52 + 60) * 657),
     # a price that contains the host
     ("billion", {"accelerator": "b200-sxm", "gpus": 16, "inter_node": "400gbe"},
-     16 * B200 + 2 * 1_893.5 + 128 * 406.2 + 2 * 1_267.5),
+     16 * B200 + 2 * 1_893.5 + 64 * 406.2 + 2 * 1_267.5),
     # 2 to 1 on 32 ports: 21 down and 11 up, 7 leaves, 3 spines to each of which a leaf has 4 links
     ("billion", {"gpus": 1024, "oversubscription": 2},
      1024 * V100 + 128 * HOST + 128 * 429 + (7 + 3) * 32 * 375 + (128 + 7 * 11) * 257),
