@@ -122,11 +122,6 @@ def host_usd() -> float:
     return found.value or 0.0 if found else 0.0
 
 
-def quoted() -> tuple[str, ...]:
-    """Items of the table, in its order."""
-    return tuple(dict.fromkeys(one.item for one in quotes()))
-
-
 def newest() -> datetime.date:
     """The day of the newest quote."""
     return _newest(models_file(FILE))

@@ -36,7 +36,7 @@ from dse.catalog import (
 )
 from dse.catalog.exchanges import exchanges
 from dse.catalog.purchases import SOURCE as PURCHASES
-from dse.catalog.purchases import quoted, quotes
+from dse.catalog.purchases import quotes
 from dse.catalog.rents import offers
 from dse.catalog.stacks import layout_stacks
 from dse.fleet.recipe import population_path, read_recipe
@@ -241,7 +241,7 @@ def test_an_accelerator_without_a_price_has_an_unknown_one() -> None:
 
 def test_a_listed_price_is_one_of_the_accelerators_own() -> None:
     prices = default_prices()
-    for name in set(names("accelerators")) - set(quoted()):
+    for name in set(names("accelerators")) - {one.item for one in quotes()}:
         own = {(fact.text, fact.source) for fact in accelerator(name).facts}
         fact = prices.accelerator_usd.get(name)
         assert not (fact and fact.known) or (fact.text, fact.source) in own, f"{name} {fact.text}"
