@@ -16,7 +16,7 @@ from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
 from dse.catalog.facts import Fact, day, day_of, last_day
 from dse.catalog.nodes import Node
-from dse.catalog.price_spread import lapsed
+from dse.catalog.price_spread import STALE_YEARS, age_years, lapsed
 from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
 from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
@@ -177,6 +177,18 @@ class PriceList:
             return own
         usd = each.value * node.accelerators
         return replace(each, name=f"nodes.{node.name}.hourly", value=usd, text=f"{usd:g} USD/hour")
+
+    def purchase_of(self, node: Node) -> Fact | None:
+        """The price of a whole machine: a list's, else the catalogue's, as unsure as quotes of its
+        accelerator differ where it is one of these months itself."""
+        own = self.node_usd.get(node.name, node.purchase_usd)
+        age = None if own is None else age_years(own, self.as_of)
+        quoted = self.accelerator_usd.get(node.accelerator)
+        if own is None or own_price(own) or age is None or age > STALE_YEARS:
+            return own
+        if own.offer is None or quoted is None or quoted.offer is None or own_price(quoted):
+            return own
+        return replace(own, offer=replace(own.offer, log_spread=quoted.offer.log_spread))
 
     def lapsed(self, price: Fact) -> bool:
         """Whether a price of the user is no offer any more: past its last day, on ``as_of`` where a

@@ -133,7 +133,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
 
 def _node_machine(node: Node, prices: PriceList) -> Machine:
     """A node type is bought and rented whole, also where not all of it is used."""
-    bought = prices.node_usd.get(node.name, node.purchase_usd)
+    bought = prices.purchase_of(node)
     device = catalog.accelerator(node.accelerator)
     host, intra = _links(device)
     host_w, share = _node_watts(node, device, prices)

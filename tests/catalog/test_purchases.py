@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dse.catalog import default_prices, names, price_spread
+from dse.catalog import default_prices, names, node, price_spread
 from dse.catalog.price_spread import STALE_YEARS, age_years
 from dse.catalog.purchases import CURRENT, HOST, host_usd, newest, price, quotes
 
@@ -90,3 +90,13 @@ def test_every_quote_is_sane() -> None:
         assert 75 < one.usd / one.accelerators < 130_000, one
         assert one.low <= one.usd or not one.low, one
         assert one.high >= one.usd or not one.high, one
+
+
+def test_a_machine_is_as_unsure_as_quotes_of_its_accelerator_differ() -> None:
+    prices, spread = default_prices(), price_spread()
+    new, old = (prices.purchase_of(node(name)) for name in ("dgx-b200", "dgx-h100"))
+    assert new is not None
+    assert old is not None
+    b200 = prices.accelerator_usd["b200-sxm"]
+    assert spread.log_spread(new, prices.as_of) == spread.log_spread(b200, prices.as_of)
+    assert spread.log_spread(old, prices.as_of) == spread.purchase.log_spread(STALE_YEARS)

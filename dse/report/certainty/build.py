@@ -244,9 +244,7 @@ def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
         yield prices.host_of(part.removeprefix(HOST_OF))
     elif name in catalog.names("nodes"):
         node = catalog.node(name)
-        fact = (
-            prices.rent_of(node) if rented(part) else prices.node_usd.get(name, node.purchase_usd)
-        )
+        fact = prices.rent_of(node) if rented(part) else prices.purchase_of(node)
         yield from [fact] if fact else []
     else:
         group = prices.accelerator_hourly_usd if rented(part) else prices.accelerator_usd
