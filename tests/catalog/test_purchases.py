@@ -78,8 +78,10 @@ def test_an_old_purchase_is_no_wider_than_one_of_eighteen_months() -> None:
 def test_the_list_has_old_prices_only_of_what_nobody_quoted() -> None:
     prices = default_prices()
     for name in names("accelerators"):
-        fact, now = prices.accelerator_usd[name], price(name)
+        fact, now = prices.accelerator_usd.get(name), price(name)
         assert now is None or fact == now, name
+        if fact is None:  # a price that nobody has
+            continue
         age = age_years(fact, prices.as_of)
         assert now is not None or age is None or age > STALE_YEARS, name
 
