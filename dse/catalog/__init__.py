@@ -13,7 +13,7 @@ from dse.catalog.facts import Fact
 from dse.catalog.failures import failure_terms
 from dse.catalog.footprints import footprints
 from dse.catalog.link_power import LinkWatts, link_power
-from dse.catalog.nodes import Node, node, node_of, nodes_with
+from dse.catalog.nodes import NO_RDMA, Node, node, node_of, nodes_with
 from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.plausibility import implausible
 from dse.catalog.populations import population
@@ -59,6 +59,7 @@ __all__ = [
     "BEST",
     "KINDS",
     "NODE_SHARE",
+    "NO_RDMA",
     "Accelerator",
     "Anchors",
     "Approach",

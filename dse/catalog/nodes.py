@@ -12,6 +12,7 @@ from dse.catalog.reader import Entry
 from dse.catalog.store import find, names
 
 HOSTS = (INTEL, AMD, ARM) = ("intel", "amd", "arm")
+RDMA = (*_, NO_RDMA) = ("efa", "roce", "infiniband", "slingshot", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Node:
     ``purchase_usd`` and ``hourly_usd`` are the most recent prices of the whole machine (see
     :func:`dse.catalog.facts.latest`). ``power_w`` is what the whole machine draws at most, its
     accelerators and cards included; ``rack_units`` its height. ``host`` is of :data:`HOSTS`, the
-    maker of its processors, or empty.
+    maker of its processors, or empty. ``rdma`` is of :data:`RDMA`, what its cards do, or empty.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Node:
     power_w: float | None = None
     rack_units: float | None = None
     host: str = ""
+    rdma: str = ""
 
 
 def node(name: str) -> Node:
@@ -72,6 +74,9 @@ def read_node(path: Path) -> Node:
     host = entry.word("host").text if entry.has("host") else ""
     if host and host not in HOSTS:
         raise entry.wrong(f"host '{host}'", f"write {', '.join(HOSTS)}", "host")
+    rdma = entry.word("rdma").text if entry.has("rdma") else ""
+    if rdma and rdma not in RDMA:
+        raise entry.wrong(f"rdma '{rdma}'", f"write {', '.join(RDMA)}", "rdma")
     prices = entry.section("prices")
     purchase = latest(prices.series("purchase", "usd"))
     hourly = latest(prices.series("hourly", "usd_per_hour"))
@@ -96,6 +101,7 @@ def read_node(path: Path) -> Node:
         power_w=power,
         rack_units=units,
         host=host,
+        rdma=rdma,
     )
 
 
