@@ -44,6 +44,7 @@ class Approach:
     sum_start_s: float
     facts: tuple[Fact, ...]
     fitted_on: str = ""
+    library: str = ""
 
     @property
     def fuses(self) -> bool:
@@ -94,6 +95,7 @@ def read_approach(path: Path) -> Approach:
         sum_start_s=adding.known("start", "seconds") if adding.has("start") else 0.0,
         facts=tuple(entry.facts),
         fitted_on=entry.text("fitted_on", ""),
+        library=entry.text("library", ""),
     )
     for section in (message, fusion, queries, adding, entry):
         section.finish()

@@ -27,6 +27,7 @@ class Fabric:
     ``prices_usd`` are for one of each of :data:`PARTS`: a NIC, a port of a switch, a cable with its
     optics. ``medium`` is ``pcie`` where accelerators of a node meet over the bus of their host,
     else empty. ``card_path``: of :data:`CARD_PATHS`, where a card meets the accelerators.
+    ``device_sockets``: whether TCP sockets of it reach the accelerators' memory.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Fabric:
     notes: str
     medium: str
     card_path: str
+    device_sockets: bool
     facts: tuple[Fact, ...]
 
 
@@ -76,6 +78,7 @@ def read_fabric(path: Path) -> Fabric:
         raise entry.wrong(
             f"card_path '{card_path}'", f"write {' or '.join(CARD_PATHS)}", "card_path"
         )
+    device_sockets = entry.choice("sockets", "device", "host", default="host") == "device"
     entry.finish()
     return Fabric(
         name=name,
@@ -88,5 +91,6 @@ def read_fabric(path: Path) -> Fabric:
         notes=notes,
         medium=medium,
         card_path=card_path,
+        device_sockets=device_sockets,
         facts=tuple(entry.facts),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
 
+OTHER, EARLY = "other", "early"
 LIBRARIES = ("openmpi", "mpich", "nccl")  # those whose rules for choosing an algorithm are known
 
 # Standard deviation of the logarithm of what was measured over what a catalogue says, where it was
@@ -41,6 +43,8 @@ class Transport:
     the host; 0 on a device, where the link efficiency contains it. ``log_spread``: standard
     deviation of the logarithm of what was measured over what these numbers say. ``libraries``: of
     :data:`LIBRARIES`, those that run over it; without a profile the first chooses.
+    ``flow_bytes_per_s``: of a TCP flow; ``flows``: of a network card; both by a part of the node
+    type's name or OTHER, EARLY before a library opened several. ``flows_s_per_byte``: their copies.
     """
 
     name: str
@@ -54,6 +58,9 @@ class Transport:
     facts: tuple[Fact, ...]
     libraries: tuple[str, ...] = ()
     log_spread: float = USUAL_LOG_SPREAD
+    flow_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
+    flows: Mapping[str, float] = field(default_factory=dict)
+    flows_s_per_byte: float = 0.0
 
 
 def transport(name: str) -> Transport:
@@ -78,10 +85,17 @@ def read_transport(path: Path) -> Transport:
         log_spread=(
             entry.positive("log_spread", "count") if entry.has("log_spread") else USUAL_LOG_SPREAD
         ),
+        flow_bytes_per_s=_by_name(entry.numbers("flow", "bytes_per_s")),
+        flows=_by_name(entry.numbers("flows", "count")),
+        flows_s_per_byte=entry.s_per_byte("flows_copy") or 0.0,
         facts=tuple(entry.facts),  # all that were read above
     )
     entry.finish()
     return found
+
+
+def _by_name(facts: Mapping[str, Fact]) -> Mapping[str, float]:
+    return {name: fact.value for name, fact in facts.items() if fact.value}
 
 
 def _libraries(entry: Entry) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from dse.model.links import FREE, StepCost
 from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.draws import replicas
+from dse.pricing.hardware import SOCKETS
 from dse.pricing.nearest_profile import NearestProfile
 from dse.pricing.remembered import Remember, Remembered, Wrapped
 from dse.pricing.step_errors import StepErrors
@@ -131,7 +132,7 @@ class Factory:
         if name.approach:
             facts = catalog.approach(name.approach)
             why = "priced by what the catalogue says of an approach, which nobody measured here: "
-            unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
+            unknown = _unmeasured(f"{why}{facts.name}", facts.transport, facts.library)
             sums: Aggregation = tensorwise(facts)
             if self.draws or self.errors:
                 errors = self.errors or StepErrors()
@@ -210,7 +211,7 @@ class Factory:
         if library is not None:
             return self._by_rules(library, transport)
         why = f"{unmeasured(algorithm, transport.name)} {where}".rstrip()
-        evidence = Unmeasured(why, spread=transport.log_spread)
+        evidence = _unmeasured(why, transport, library_of(transport))
         if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name)), evidence
         own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
@@ -373,6 +374,12 @@ def _innermost(model: Aggregation) -> Aggregation:
     return model
 
 
+def _unmeasured(why: str, transport: Transport, library: str) -> Unmeasured:
+    """Nobody measured it; NCCL is as unsure as its sockets where there is no RDMA."""
+    over = catalog.transport(SOCKETS) if library == NCCL else transport
+    return Unmeasured(why, spread=transport.log_spread, socket_spread=over.log_spread)
+
+
 def unmeasured(algorithm: str, transport: str) -> str:
     """A clause which says that no profile has measured the algorithm."""
     return f"no profile of this study has measured {algorithm} over {transport}"
@@ -418,6 +425,7 @@ def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:
         PointerQueries(facts.queries, facts.query_s),
         facts.sum_s_per_byte,
         facts.sum_start_s,
+        over_nccl=facts.library == NCCL,
         **own,
     )
 

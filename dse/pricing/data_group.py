@@ -71,6 +71,7 @@ class DataGroup:
             leaf, part = of.leaf.beside(group.apart, group.span), found.rails / of.rails
             found.leaf = leaf._replace(uplinks=leaf.uplinks * part, rails=found.rails)
         found.across = replace(of.across, bytes_per_s=of.across.bytes_per_s * np.minimum(1.0, own))
+        found.socket_bytes_per_s = of.socket_bytes_per_s * np.minimum(1.0, own)
         return found
 
     def messages(self, whole_bytes: float) -> Gradients:

@@ -7,7 +7,7 @@ points.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,12 +24,15 @@ from dse.catalog import (
     Transport,
 )
 from dse.catalog.fabrics import HOST_BRIDGE, UPLINK
+from dse.catalog.transports import EARLY, OTHER
 from dse.errors import DseError
+from dse.model.aggregation.nccl_tuner import FIRST_TREES, OLDEST_CAPABILITY
 from dse.model.arrays import Array
 from dse.model.bill import FatTree
 from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
 from dse.study import Study, Value, Wire
 
+SOCKETS = "nccl-tcp"  # the transport of NCCL without RDMA
 HOST_OF = "host of "  # and an accelerator: its host, where that has its own price
 
 
@@ -193,6 +196,23 @@ def _links(device: Accelerator) -> tuple[float, float]:
     return host, host if own is None else own
 
 
+def socket_bytes_per_s(machine: Machine) -> float:
+    """``min(e flows flow, copy)``: what NCCL sends by one network card over TCP, e the share of a
+    link that it reaches. Infinite with RDMA, or where sockets reach the accelerators' memory."""
+    node, over = machine.node, catalog.transport(SOCKETS)
+    if node is None or node.rdma != catalog.NO_RDMA or not node.inter_node:
+        return np.inf
+    if catalog.fabric(node.inter_node).device_sockets:
+        return np.inf
+    capability = machine.accelerator.compute_capability or 0
+    flow, flows = (
+        next((found[part] for part in found if part in node.name), found[OTHER])
+        for found in (over.flow_bytes_per_s, over.flows)
+    )
+    flows = over.flows[EARLY] if capability < OLDEST_CAPABILITY + FIRST_TREES else flows
+    return min(over.across.link_efficiency * flows * flow, 1 / over.flows_s_per_byte)
+
+
 @dataclass(frozen=True)
 class Wiring:
     """One link as a transport meets it, with its prices and watts; NaN where not known.
@@ -255,6 +275,14 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         catalog.link_power().watts(fabric.bytes_per_s),
         fabric.card_path == HOST_BRIDGE,
     )
+
+
+def own_wiring(node: Node | None, transport: Transport, prices: PriceList) -> Wiring:
+    """The network that a node type comes with; without RDMA any transport has TCP's latency."""
+    if node is None or not node.inter_node:
+        return UNWIRED
+    over = replace(transport, protocol="tcp") if node.rdma == catalog.NO_RDMA else transport
+    return wiring(node.inter_node, over, transport.across, prices)
 
 
 def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> Wiring:

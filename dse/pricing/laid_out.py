@@ -280,7 +280,8 @@ class LaidOut(Placed):
         cards = card * self._here(self.rails, place) * trays
         axis, names = self.network_names
         network = names[int(self._here(self.coordinates[axis].at, place))]
-        known = tiers(inside, cards, self._profiles(network), str(chip.generation), network)
+        sockets, own = self._here(self.socket_bytes_per_s, place), self._profiles(network)
+        known = tiers(inside, cards, own, str(chip.generation), network, sockets / card * cards)
         leaf = (met := self.layout.leaf) and Leaf(*(np.array(self._here(v, place)) for v in met))
         placed = replace(known.tiers, rails=cards / card, trays=trays, tray=tray, leaf=leaf)
         return replace(known, tiers=placed)

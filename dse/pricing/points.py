@@ -267,10 +267,8 @@ class Points:
                     if v is not None
                 ),
             )
-        own = [m.node.inter_node if m.node else None for m in self.machines]
         return self.machine_axis, tuple(
-            hardware.wiring(name, transport, transport.across, prices) if name else hardware.UNWIRED
-            for name in own
+            hardware.own_wiring(m.node, transport, prices) for m in self.machines
         )
 
     def wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
@@ -378,6 +376,13 @@ class Points:
     def through_host(self) -> Mask:
         """True where network cards and accelerators meet at the bridge of the host."""
         return self.wire(lambda w: w.through_host) > 0
+
+    @cached_property
+    def socket_bytes_per_s(self) -> Array:
+        """What NCCL sends by a card without RDMA; a network that the study chooses has it."""
+        if self.at("inter_node") is not None:
+            return np.full((1,) * self.rank, np.inf)
+        return self.machine(hardware.socket_bytes_per_s)
 
     @cached_property
     def amd_host(self) -> Mask:

@@ -55,12 +55,14 @@ def tiers(
     profiles: Sequence[Profile] = (),
     generation: str = OTHER,
     network: str = OTHER,
+    sockets_bytes_per_s: ArrayLike = np.inf,
 ) -> KnownTiers:
     """Tiers on links and cards of these speeds, as :class:`Tiers` has them.
 
     profiles: those that suit; the first that measured an operation tells it. generation: of the
-    accelerators. network: name of the fabric between nodes. All-gather and reduce-scatter are one
-    share; where both were measured, their geometric mean, and the difference widens its spread.
+    accelerators. network: name of the fabric between nodes. sockets_bytes_per_s: of the cards by
+    NCCL's TCP sockets. All-gather and reduce-scatter are one share; where both were measured, their
+    geometric mean, and the difference widens its spread.
     """
     usual = exchanges()
     part = next((name for name in usual.hop_s if name in network), OTHER)
@@ -91,7 +93,10 @@ def tiers(
     values["step_s"] = 0.0 if "call_s" in measured else step_s  # a fit's calls have all of it
     if any(name.endswith("_across") for name in measured):
         values["shared"] = Tiers.shared  # as the fits have it
-    found = Tiers(link_bytes_per_s, cards_bytes_per_s, **values, cards=usual.cards[part])
+    cards = np.minimum(usual.cards[part], sockets_bytes_per_s / np.asarray(cards_bytes_per_s))
+    if "all_reduce_across" not in values and np.isfinite(sockets_bytes_per_s):
+        values["all_reduce_across"] = np.minimum(values["all_reduce"], cards)
+    found = Tiers(link_bytes_per_s, cards_bytes_per_s, **values, cards=cards)
     return KnownTiers(found, spread, frozenset(measured))
 
 

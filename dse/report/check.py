@@ -10,11 +10,12 @@ from dse.pricing import constraints, profiles_at_hand
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import taken, unused
 from dse.pricing.throughput import own_rates
+from dse.report.rdma import reaches
 from dse.report.remarks import of_study
 from dse.search import bounds
 from dse.search.engine_choice import Estimate, choose_engine, estimate
 from dse.search.feasible import Feasible, feasible
-from dse.study import Axis, Study
+from dse.study import Axis, Study, Wire
 from dse.study.axes import OPTIMIZER
 
 MOST_REASONS = 4  # why points are rejected, that are told
@@ -139,7 +140,11 @@ def lines(problem: Problem) -> list[str]:
     out += _feasible_lines(found.feasible, problem.points)
     if found.measured:
         out += _measured_lines(found)
-    out += [f"note: {line}" for line in (*study.told, *found.caveats)]
+    values = study.values("inter_node")
+    links = [(v.fabric or v.label) if isinstance(v, Wire) else str(v) for v in values]
+    reached = reaches(map(str, study.aggregations), map(str, study.values("node")), links)
+    notes = *study.told, *found.caveats, *(reached if problem.several_nodes else [])
+    out += [f"note: {line}" for line in notes]
     decided = found.priced_whole_because
     if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)

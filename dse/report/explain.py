@@ -7,6 +7,7 @@ from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
 from dse.report import bills, goodput, layout, money, power, training_runs, words
 from dse.report.design_point import ApproachTerms, Bounds, Explained
+from dse.report.rdma import reaches
 from dse.study.axes import ACCUMULATION
 from dse.study.quantities import COSTS, POWER
 
@@ -93,6 +94,9 @@ def lines(point: Explained) -> list[str]:
     reasons_outside = () if point.evidence == words.FORMULA else point.why_outside
     out += ["", f"calibration      {_calibration(point)}{':' * bool(reasons_outside)}"]
     out += [f"                 {reason}" for reason in reasons_outside]
+    sums, node = [words.label(point, "aggregation")], [words.label(point, "node")]
+    reached = reaches(sums, node, [words.label(point, "inter_node")])
+    out += [f"network          {one}" for one in reached if point.nodes > 1]
     choice = words.choice(point)
     if choice and point.library_choice:
         out.append(

@@ -101,12 +101,13 @@ class Evidence(Protocol):
 @dataclass(frozen=True)
 class Unmeasured:
     """Nobody measured it, and ``why``. everywhere: also on one accelerator, which sums nothing:
-    a closed formula prices whole steps, in which measurements have no part. spread: standard
-    deviation of the logarithm of such prices where they could be checked."""
+    a closed formula prices whole steps, in which measurements have no part. spread, socket_spread:
+    standard deviation of the logarithm of such prices where they could be checked; over sockets."""
 
     why: str
     everywhere: bool = False
     spread: float = 0.0
+    socket_spread: float = 0.0
     profile: None = None
     profiles: tuple[()] = ()
     parts_measured: tuple[bool, ...] = (False,)
@@ -131,4 +132,6 @@ class Unmeasured:
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """That of others like it."""
         del gradients
-        return np.where(layout.gpus <= 1, 0.0, self.spread)
+        sockets = np.isfinite(layout.socket_bytes_per_s) & (layout.gpus > layout.gpus_per_node)
+        spread = np.where(sockets, self.socket_spread, self.spread)
+        return np.where(layout.gpus <= 1, 0.0, spread)

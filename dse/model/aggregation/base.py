@@ -40,8 +40,8 @@ class Layout(Protocol):
     in :data:`.nccl_tuner.GENERATIONS`, or UNKNOWN_GENERATION. own_links: whether the accelerators
     of a node meet over links of their own, else over PCIe. through_host: whether bytes pass the
     bridge of the host between a network card and an accelerator. amd_host: whether AMD made the
-    processors of the host. sharing: see :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf
-    switches; None where none are.
+    processors of the host. socket_bytes_per_s: of a card by NCCL's TCP sockets, infinite with RDMA.
+    sharing: see :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf switches, if any are.
     """
 
     @property
@@ -77,6 +77,8 @@ class Layout(Protocol):
     @property
     def amd_host(self) -> Mask: ...
     @property
+    def socket_bytes_per_s(self) -> ArrayLike: ...
+    @property
     def sharing(self) -> ArrayLike: ...
     @property
     def leaf(self) -> Leaf | None: ...
@@ -103,6 +105,7 @@ class Cluster:
     own_links: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
     through_host: Mask = field(default_factory=lambda: np.zeros((), dtype=bool))
     amd_host: Mask = field(default_factory=lambda: np.zeros((), dtype=bool))
+    socket_bytes_per_s: ArrayLike = np.inf
     sharing: ArrayLike = 0.0
     leaf: Leaf | None = None
 

@@ -63,6 +63,7 @@ from dse.model.aggregation.library_rules import Choice, Known
 from dse.model.aggregation.measured_library import NVLS_FACTOR
 from dse.model.aggregation.nccl_tuner import (
     BASE_S,
+    FIRST_TREES,
     LEAST_CHANNELS,
     NVLS_NETWORK_S,
     NVLS_S,
@@ -329,12 +330,13 @@ class NcclRules:
     prices: Mapping[str, Bucketed]
 
     def choice(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Choice:
-        """The ring where both take as long."""
+        """The ring where both take as long, or NCCL has no tree."""
         ring_s, tree_s = (
             self.prices[known.priced_as].message_s(message_bytes, gradients, layout)
             for known in self.algorithms
         )
-        return np.where(tree_s < ring_s, 1, 0)
+        early = np.isfinite(layout.socket_bytes_per_s) & (layout.generation < FIRST_TREES)
+        return np.where((tree_s < ring_s) & ~early, 1, 0)
 
 
 def _least(found: list[Array]) -> Array:

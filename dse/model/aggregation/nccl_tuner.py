@@ -29,6 +29,8 @@ PROTOCOLS = ("LL", "LL128", "Simple")
 # GPUs by compute capability: 6 and older, 7, 8, 9, 10. Pascal shares Volta's rows but has no LL128.
 GENERATIONS = ("pascal", "volta", "ampere", "hopper", "blackwell")
 OLDEST_CAPABILITY = 6
+# Older ones on TCP sockets are taken to run NCCL before 2.4: one socket a ring, and no trees.
+FIRST_TREES = GENERATIONS.index("ampere")
 ASSUMED_GENERATION = "ampere"  # where an accelerator has none
 _ROW = np.array([0, 0, 1, 2, 3])  # of a generation in the tables below
 # Seconds: [algorithm][protocol].
@@ -151,18 +153,20 @@ def tuner_of(layout: Layout, copy_s_per_byte: float = 0.0) -> Nccl:
     """The machines of a layout as NCCL sees them.
 
     An accelerator of unknown generation counts as one of ASSUMED_GENERATION. copy_s_per_byte: of
-    what copies beside each network card; the slower of both counts.
+    what copies beside each network card; the slower of both counts. Where the layout knows its
+    sockets, they count in its place.
     """
     assumed = GENERATIONS.index(ASSUMED_GENERATION)
     known = layout.generation != UNKNOWN_GENERATION
     card = np.asarray(layout.across.bytes_per_s)
-    if copy_s_per_byte:
-        card = np.minimum(card, 1 / copy_s_per_byte)
+    sockets = np.isfinite(layout.socket_bytes_per_s)
+    copied = 1 / copy_s_per_byte if copy_s_per_byte else np.inf
+    card = np.minimum(card, np.where(sockets, layout.socket_bytes_per_s, copied))
     return Nccl(
         np.where(known, layout.generation, assumed),
         layout.own_links,
         layout.inside.bytes_per_s,
         card * layout.rails,
-        ~np.asarray(layout.through_host) & (not copy_s_per_byte),
+        ~np.asarray(layout.through_host) & ~sockets & (not copy_s_per_byte),
         layout.amd_host,
     )

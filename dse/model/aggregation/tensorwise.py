@@ -63,7 +63,8 @@ class Tensorwise:
     that one process handles at once. buffer_bytes, cycle_s: of tensor fusion, where the study has
     no others; None where every tensor is a message of its own. queries: of the driver.
     sum_s_per_byte: where the host sums; None where the accelerator does. sum_start_s: to start one
-    addition, with the copies it needs. phases: see :class:`~dse.model.fusion.Fusion`.
+    addition, with the copies it needs. phases: see :class:`~dse.model.fusion.Fusion`. over_nccl:
+    whether NCCL sends its messages, over sockets where a layout has no RDMA.
     """
 
     choices_of: tuple[Algorithm, ...]
@@ -78,6 +79,7 @@ class Tensorwise:
     sum_s_per_byte: float | None = None
     sum_start_s: float = 0.0
     phases: int = PHASES
+    over_nccl: bool = False
 
     @property
     def axes(self) -> frozenset[str]:
@@ -122,7 +124,9 @@ class Tensorwise:
         summing = self.summing(layout)
         inside = layout.inside if self.reaches_device else NO_WIRE
         link = layout.across
-        shared = Link(link.latency_s, link.bytes_per_s * link_share_of(layout))
+        most = layout.socket_bytes_per_s if self.over_nccl else np.inf
+        reached = np.minimum(link.bytes_per_s, most)
+        shared = Link(link.latency_s, reached * link_share_of(layout))
         network = with_terms(
             Network(
                 within, self.message, inside, shared, layout.rails, self.multirail, leaf=layout.leaf

@@ -1,0 +1,126 @@
+"""Node types of clouds without RDMA, on which NCCL sends over TCP sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dse
+from dse.model.arrays import Array
+from dse.report import check
+from tests.calibration import library_profiles
+from tests.pricing import priced, studies
+
+# AWS p3.16xlarge, ResNet-50, fp32, 64 a GPU (horovod/horovod issue 396): images/s by GPUs.
+MEASURED = {8: 2697, 16: 2633, 32: 4772, 64: 9745}
+STUDY = """\
+study: cloud
+workload: resnet50
+space:
+  node: [aws-p3.16xlarge, aws-p3dn.24xlarge, gcp-a2-highgpu-8g, gcp-a3-highgpu-8g]
+  gpus: [8, 16, 32, 64]
+  batch_per_gpu: 64
+  precision: fp32
+  stack: plain
+  aggregation: [auto-nccl, auto-nccl-tcp, ring-nccl, horovod-nccl]
+input: synthetic
+objectives: {maximize: speedup, minimize: step}
+"""
+BY_HAND = STUDY.replace(
+    "node: [aws-p3.16xlarge, aws-p3dn.24xlarge, gcp-a2-highgpu-8g, gcp-a3-highgpu-8g]",
+    "accelerator: v100-sxm2-16gb\n  gpus_per_node: 8\n  inter_node: [25gbe, ib-edr, slingshot-11]",
+)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> dse.Study:
+    return dse.load_study(studies.written(tmp_path_factory.mktemp("cloud"), STUDY))
+
+
+def _rate(study: dse.Study, aggregation: str = "auto-nccl") -> tuple[Array, Array, Array]:
+    """Images/s at the counts of MEASURED, with both ends of their intervals."""
+    points = [{"gpus": gpus, "aggregation": aggregation} for gpus in MEASURED]
+    found, name = study.price(points, intervals=True), "throughput_samples_per_s"
+    best, low, high = (np.asarray(found[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return best, low, high
+
+
+def _card(study: dse.Study, node: str) -> float:
+    problem = study.problem
+    found = problem.points_at(priced.point(problem, node=node)).socket_bytes_per_s
+    return float(np.ravel(found)[0])
+
+
+@pytest.mark.parametrize("aggregation", ["auto-nccl", "ring-nccl", "horovod-nccl"])
+def test_a_second_node_without_rdma_is_no_faster(study: dse.Study, aggregation: str) -> None:
+    best, low, high = _rate(study, aggregation)
+    measured = np.array([*MEASURED.values()])
+    assert best[1] <= best[0]
+    assert np.all((low <= measured) & (measured <= high))
+    assert best == pytest.approx(measured, rel=0.17)
+
+
+def test_sockets_are_the_same_by_both_names(study: dse.Study) -> None:
+    for one, other in zip(_rate(study), _rate(study, "auto-nccl-tcp"), strict=True):
+        assert one[1:].tolist() == other[1:].tolist()
+        assert one[0] == pytest.approx(other[0], rel=1e-3)  # of one node RDMA's spread
+
+
+def test_a_card_carries_as_many_flows_as_nccl_opens(study: dse.Study) -> None:
+    assert _card(study, "aws-p3.16xlarge") == pytest.approx(0.9 * 5e9 / 8)
+    assert _card(study, "gcp-a2-highgpu-8g") == pytest.approx(0.9 * 4 * 10e9 / 8)
+    assert _card(study, "aws-p3dn.24xlarge") == np.inf  # EFA
+    assert _card(study, "gcp-a3-highgpu-8g") == np.inf  # sockets of the GPUs' memory
+
+
+def test_a_network_that_the_study_chooses_has_rdma(tmp_path: Path) -> None:
+    text = STUDY.replace("  gpus:", "  inter_node: [25gbe]\n  gpus:")
+    assert _card(dse.load_study(studies.written(tmp_path, text)), "aws-p3.16xlarge") == np.inf
+
+
+def test_a_profile_of_the_machine_comes_before_sockets(tmp_path: Path) -> None:
+    """It prices a cloud's node as it does one built by hand, which is assumed to have RDMA."""
+    texts = STUDY, BY_HAND
+    for folder in ("cloud", "hand"):
+        (tmp_path / folder).mkdir()
+    profile = library_profiles.theirs(link="25gbe", device="v100", link_bytes_per_s=25e9 / 8)
+    cloud, hand = (
+        priced.comm_s(priced.problem_of(tmp_path / folder, text, profile), gpus=32)
+        for folder, text in zip(("cloud", "hand"), texts, strict=True)
+    )
+    assert cloud == hand > 0
+
+
+def test_layouts_have_what_sockets_carry(tmp_path: Path) -> None:
+    text = """\
+study: layouts
+workload: llama3-8b
+space: {node: [gcp-a2-highgpu-8g, dgx-a100-40gb], gpus: 32, global_batch: 64, tensor_parallel: 8,
+        pipeline_parallel: 2, zero: 1, sequence: 4096}
+objectives: {maximize: throughput, minimize: power}
+"""
+    study = dse.load_study(studies.written(tmp_path, text))
+    sockets, rdma = study.price([{"node": "gcp-a2-highgpu-8g"}, {"node": "dgx-a100-40gb"}])[
+        "step_s"
+    ]
+    assert sockets > rdma
+
+
+def test_check_and_explain_say_how_nccl_reaches_the_next_node(
+    tmp_path: Path, study: dse.Study
+) -> None:
+    hand = dse.load_study(studies.written(tmp_path, BY_HAND))
+    notes = [line for line in check.lines(hand.problem) if "RDMA" in line]
+    assert notes == [
+        "note: 25gbe is assumed to do RDMA (RoCE); write auto-nccl-tcp where NCCL has only TCP "
+        "sockets"
+    ]
+    cloud = [line for line in check.lines(study.problem) if "RDMA" in line]
+    assert [line.split()[1] for line in cloud] == [
+        "aws-p3.16xlarge", "gcp-a2-highgpu-8g", "gcp-a3-highgpu-8g",
+    ]  # fmt: skip
+    for one in (hand, study):
+        told = {gpus: str(one.explain({"gpus": gpus})).count("RDMA") for gpus in (8, 16)}
+        assert told == {8: 0, 16: 1}
