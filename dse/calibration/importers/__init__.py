@@ -17,7 +17,7 @@ from dse.calibration.importers import (
     traces,
 )
 from dse.calibration.importers.records import Log, Row, Table
-from dse.calibration.importers.text import clean_lines, failure_in, read_text
+from dse.calibration.importers.text import begun_otherwise, clean_lines, failure_in, read_text
 from dse.calibration.importers.traces import WAITS
 from dse.errors import MeasurementError, StudyError
 
@@ -52,8 +52,11 @@ def read_log(
     else:
         log = _read_output(text, path, collective)
     if not log.tables:
-        said = failure_in(clean_lines(text))
+        lines = clean_lines(text)
+        said, row = failure_in(lines), begun_otherwise(lines)
         what = f"it reports: {said}" if said else "the run may have been stopped"
+        if row and not said:
+            what = f"its lines begin with something else, such as '{row}'; take that off"
         broken = f", {_rows(log.dropped)} damaged" if log.dropped else ""
         problem = f"has no usable result (read as {log.format}{broken})"
         raise MeasurementError(f"{path}: {problem}; {what}")

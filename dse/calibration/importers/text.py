@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,14 @@ _TAG = re.compile(r"\[\d+,\d+\]<std\w+>:?")
 _LEAD = re.compile(
     r"(?:\s*(?:>|\d{1,6}:(?=\s|$)|\[\d{1,6}\](?:<std\w+>:?|(?=[\s#]))"
     r"|\d{4}-\d\d-\d\dT[\d:.+-]{8,}Z?(?=\s)))+"
+)
+# What nccl-tests, OSU and IMB print above their rows; what stands before it is a mark of others.
+_HEADING = re.compile(
+    r"#\s{0,20}(?:nThread\s+\d|size\s+count\s+type|OSU\s\S+\s|Size\s{2,20}\S|Benchmarking\s+\w+\s*$)"
+)
+_LONGEST_MARK, _MOST_MARKS = 200, 20  # characters; kinds of marks in one log
+_ROW_LATER = re.compile(
+    r"\s*[^\s\d#].{0,200}?[\s:|>\])](?:\d{1,18}\s+){1,2}(?:[a-z]\w{2,9}\s.{0,40}?)?\d{1,15}\.\d\d(?:\s|$)"
 )
 _INTEGER = re.compile(r"\d{1,18}")
 _DECIMAL = re.compile(r"\d{1,15}\.\d\d")
@@ -74,13 +83,39 @@ def read_text(path: str | Path) -> str:
 
 
 def clean_lines(text: str) -> list[Line]:
-    """The lines without colours, ranks' tags, time stamps and marks of quotation."""
-    found = []
+    """The lines without colours, ranks' tags, time stamps and marks of quotation.
+
+    A mark before a heading of a benchmark is taken off every line that begins with it, whatever
+    wrote it; its numbers may differ, as those of ranks and times do.
+    """
+    found: list[Line] = []
+    marks: Counter[str] = Counter()
     for number, line in enumerate(text.splitlines(), 1):
         plain = _TAG.sub(" ", _COLOUR.sub("", line))
         lead = _LEAD.match(plain)
         found.append(Line(number, plain[lead.end() :] if lead else plain))
-    return found
+        if heading := _HEADING.search(found[-1].text[: 2 * _LONGEST_MARK]):
+            marks[_mark(found[-1].text[: heading.start()][:_LONGEST_MARK])] += 1
+    kinds = [kind for kind, _ in marks.most_common(_MOST_MARKS) if kind]
+    mark = re.compile("|".join(sorted(kinds, key=len, reverse=True)))
+    if not kinds:
+        return found
+    return [Line(number, mark.sub("", text, count=1) if mark.match(text) else text)
+            for number, text in found]  # fmt: skip
+
+
+def _mark(before: str) -> str:
+    """A pattern of what stands before a heading: other numbers and blanks, all else alike."""
+    pieces = re.findall(r"\d+|\s+|[^\d\s]+", before.strip())
+    kinds = ((r"\d+" if one[0].isdigit() else r"\s+" if one.isspace() else re.escape(one))
+             for one in pieces)  # fmt: skip
+    return rf"\s*{''.join(kinds)}\s*" if before else ""
+
+
+def begun_otherwise(lines: list[Line]) -> str:
+    """The first line with a row of a benchmark after something else, or ''."""
+    found = (line.text for line in lines if _ROW_LATER.match(line.text[: 2 * _LONGEST_MARK]))
+    return printable(next(found, ""))
 
 
 def failure_in(lines: list[Line], sure: bool = False) -> str:
