@@ -46,6 +46,7 @@ COLLECTIVES = {
     "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
 }  # fmt: skip
 _PROGRAM = re.compile(rf"\b({'|'.join(COLLECTIVES)})_perf")
+_COMMAND = re.compile(rf"{_PROGRAM.pattern}(?:\s+-|\s*$)")
 _VERSION = re.compile(r"nccl-tests version .{0,200}?nccl-library=(\d{4,6})\b")
 _STARTING = re.compile(r"Collective test starting:\s*(\S+)")
 _CONFIG = re.compile(r"#\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes")
@@ -60,7 +61,9 @@ _DEBUG = re.compile(r"[A-Za-z][\w.-]{0,255}:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|W
 _DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
 _NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
 _COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
-_FORCED = re.compile(r"NCCL_ALGO set by environment to (\w+)\s*$")
+# A command, a script's export or what NCCL_DEBUG=INFO prints.
+_FORCED = re.compile(r"\bNCCL_ALGO(?:=[\"']?| set by environment to )([\w^,:;]{1,80})")
+_CONTINUED = re.compile(r"\\\s*$")  # a command that goes on in the next line
 _ROW_INSIDE = re.compile(rf"\d{1, 20}\s+\d{1, 20}\s+(?:{'|'.join(TYPES)})\s")
 _ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
@@ -209,6 +212,7 @@ class _Section:
     keys: set[str] = field(default_factory=set)
     program: str = ""
     library: str = ""
+    algorithm: str = AUTO
     iterations: int = 1
     unchecked: bool = False
     failed: bool = False
@@ -245,6 +249,9 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
             remedy = "give it, for example as --collective all_gather"
             raise StudyError(file, used[0].line, 1, problem, remedy)
         tables.append(_table(section, name, used, debug))
+        if section.algorithm != AUTO:
+            forced = f"{len(used)} rows are of {section.algorithm}, which NCCL_ALGO asked for"
+            notes.append(f"{name}: {forced}, not of what NCCL chooses by itself")
         if section.unchecked:
             notes.append(f"{name}: the sums were not checked (validation: 0)")
     dropped = sum(section.dropped for section in sections)
@@ -253,11 +260,10 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
 
 @dataclass(frozen=True)
 class _Debug:
-    """Facts that NCCL_DEBUG=INFO prints: version, network, a forced algorithm, ranks and nodes."""
+    """Facts that NCCL_DEBUG=INFO prints: version, network, ranks and nodes."""
 
     version: str = UNKNOWN
     network: str = ""
-    algorithm: str = AUTO
     ranks: int | None = None
     nodes: int | None = None
 
@@ -271,23 +277,51 @@ class _Debug:
 
         network = only(_NETWORK, "").lower().replace(" ", "-")
         ranks, _, nodes = only(_COMMUNICATOR, "0 nNodes 0").partition(" nNodes ")
-        version, algorithm = only(_DEBUG_VERSION, UNKNOWN), only(_FORCED, AUTO).lower()
-        return cls(version, network, algorithm, int(ranks) or None, int(nodes) or None)
+        return cls(only(_DEBUG_VERSION, UNKNOWN), network, int(ranks) or None, int(nodes) or None)
+
+
+@dataclass
+class _Forced:
+    """The algorithm of the run that a line belongs to: a command's own, else what was exported."""
+
+    exported: str = AUTO
+    current: str = AUTO
+    command: bool = False  # whether the last line goes on in the next
+
+    def read(self, text: str) -> None:
+        started = _COMMAND.search(text) and not text.lstrip().startswith("#")
+        goes_on = bool(_CONTINUED.search(text))
+        if match := _FORCED.search(text):
+            self.current = match[1].lower()
+            if not (started or goes_on or self.command or _DEBUG.search(text)):
+                self.exported = self.current
+        elif (started or goes_on) and not self.command:
+            self.current = self.exported
+        self.command = goes_on
 
 
 def _sections(lines: Iterable[Line]) -> list[_Section]:
     section = _Section(1)
     found = [section]
+    forced = _Forced()
 
     def begin(key: str, number: int) -> _Section:
         nonlocal section
         if section.rows or key in section.keys:
-            section = _Section(number)
+            section = _Section(number, algorithm=forced.current)
             found.append(section)
         section.keys.add(key)
         return section
 
     for number, text in lines:
+        if (
+            "NCCL_ALGO" in text
+            or _COMMAND.search(text)
+            or forced.command
+            or _CONTINUED.search(text)
+        ):
+            forced.read(text)
+            section.algorithm = section.algorithm if section.rows else forced.current
         if match := _VERSION.search(text):
             begin("version", number).library = _library_version(int(match[1]))
         elif match := _STARTING.search(text):
@@ -346,7 +380,7 @@ def _table(section: _Section, name: str, rows: Sequence[NcclRow], debug: _Debug)
         transport="nccl",
         library="nccl",
         version=section.library or debug.version,
-        algorithm=debug.algorithm,
+        algorithm=section.algorithm,
         ranks=counts,
         least_ranks=least,
         nodes=nodes,
