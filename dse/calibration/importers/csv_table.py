@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dse.calibration.importers.nccl_tests import COLLECTIVES
-from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
+from dse.calibration.importers.records import UNKNOWN, Log, Row, Table, transport_of
 from dse.calibration.importers.text import integer, printable
 from dse.errors import StudyError
 from dse.mistakes import each
@@ -26,8 +26,6 @@ _PLACE = ("collective", "library", "transport", "system", "device", "ranks", "no
           "ranks_per_node")  # fmt: skip
 _MARKS = {"ranks", "bytes", "time_us"}
 _LIBRARY = re.compile(r"(.+?)-(\d[\w.+]*)")
-_TRANSPORTS = (("nccl", "nccl"), ("rccl", "nccl"), ("gloo", "gloo"), ("mpi", "mpi"),
-               ("mvapich", "mpi"))  # fmt: skip
 
 
 def looks_so(text: str) -> bool:
@@ -105,7 +103,7 @@ def _table(key: tuple[str, ...], rows: Sequence[Row], file: str) -> Table:
     if not (nodes - 1) * per_node < ranks <= nodes * per_node:
         problem = f"{nodes} nodes x {per_node} ranks_per_node contradicts {ranks} ranks"
         raise StudyError(file, line, 1, problem, "correct the table")
-    transport = next((t for mark, t in _TRANSPORTS if mark in library.lower()), None)
+    transport = transport_of(library)
     if transport is None:
         problem = f"the library '{library}' is not NCCL, MPI or gloo"
         raise StudyError(file, line, 1, problem, "write for example nccl-2.18 or spectrum-mpi")

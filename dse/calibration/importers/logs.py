@@ -15,7 +15,7 @@ from dse.calibration import arguments
 from dse.calibration.experiment import ALLREDUCE, Experiment, Measurement
 from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, read_log
-from dse.calibration.importers.records import AUTO, PAIRS, UNKNOWN, Log, Table
+from dse.calibration.importers.records import AUTO, PAIRS, UNKNOWN, Log, Table, transport_of
 from dse.calibration.importers.traces import joined
 from dse.calibration.number_text import gbps, short, size_text, time_text
 from dse.errors import ArgumentError, StudyError, printable
@@ -207,21 +207,23 @@ def _selection(select: Select | None) -> dict[str, list[str]]:
 def _measurements(
     table: Table, place: Place, told: Told, seen: Counter[tuple[object, ...]]
 ) -> Iterable[Measurement]:
-    library, version = table.library, table.version
+    library, version, transport = table.library, table.version, table.transport
     if told.library:
+        if library == UNKNOWN:  # the log does not name one
+            transport = transport_of(told.library) or transport
         named = re.fullmatch(r"(.+?)-(\d[\w.+]*)", told.library)
         library, version = (named[1], named[2]) if named else (told.library, UNKNOWN)
     algorithm = told.algorithm if told.algorithm and table.algorithm == AUTO else table.algorithm
     tier = (INSIDE if place.nodes == 1 else OUTSIDE) if place.known else UNKNOWN
     link, system = told.link or table.link or tier, told.system or table.system
     speed = (told.link_bytes_per_s if place.nodes > 1 else None) or table.link_bytes_per_s
-    where = (table.collective, table.transport, library, version, algorithm, place, link, system,
+    where = (table.collective, transport, library, version, algorithm, place, link, system,
              table.device)  # fmt: skip
     for row in table.rows:
         key = (*where, row.dtype, row.bytes)
         seen[key] += 1
         yield Measurement(
-            transport=table.transport,
+            transport=transport,
             library=library,
             version=version,
             run=seen[key],

@@ -16,7 +16,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from dse.calibration.importers.records import AUTO, PAIRS, SHARED, STREAM, UNKNOWN, Log, Row, Table
+from dse.calibration.importers.nccl_tests import NCCL_FORCED
+from dse.calibration.importers.records import (
+    AUTO,
+    PAIRS,
+    SHARED,
+    STREAM,
+    UNKNOWN,
+    Log,
+    Row,
+    Table,
+    transport_of,
+)
 from dse.calibration.importers.text import Line, decimal, integer
 
 _BENCHMARK = re.compile(r"\bosu_\w+|\bIMB-\w+")
@@ -66,6 +77,7 @@ _REDUCING = ("allreduce", "reduce", "reduce_scatter")
 MEGA = 1e6
 # OSU
 _TITLE = re.compile(r"^#?\s*OSU (\S+?)(-CUDA|-ROCM|-OPENACC)? (.*?)\s*(?:Test )?v(\d[\w.]*)\s*$")
+_USING = re.compile(r"^#?\s*Using ([NR]CCL)\s*$")
 _SIZES = re.compile(r"^#?\s*Size\s{2,}\S")
 _DATATYPE = re.compile(r"^#\s*Datatype:\s*MPI_(\w+)")
 # IMB
@@ -80,13 +92,17 @@ _DATATYPES = re.compile(r"^#\s*MPI_Datatype( for reductions)?\s*:\s*MPI_(\w+)")
 
 @dataclass(frozen=True)
 class Launch:
-    """Facts from a launch command. ranks, nodes: None if the command does not state them."""
+    """Facts from a launch command. ranks, nodes: None if the command does not state them.
+
+    algorithm: of MPI. nccl_algorithm: of NCCL, where the benchmark uses that.
+    """
 
     ranks: int | None = None
     nodes: int | None = None
     library: str = UNKNOWN
     version: str = UNKNOWN
     algorithm: str = AUTO
+    nccl_algorithm: str = AUTO
 
 
 def launch_of(line: str) -> Launch | None:
@@ -97,9 +113,11 @@ def launch_of(line: str) -> Launch | None:
     forced = _FORCED.search(line)
     algorithm = _OPENMPI_ALGORITHMS.get(forced[1], f"openmpi-{forced[1]}") if forced else AUTO
     algorithm = AUTO if algorithm == "openmpi-0" else algorithm
+    asked = NCCL_FORCED.search(line)
+    nccl_algorithm = asked[1].lower() if asked else AUTO
     launcher = _LAUNCHER.search(line)
     if not launcher:
-        return Launch(library=library, version=version, algorithm=algorithm)
+        return Launch(None, None, library, version, algorithm, nccl_algorithm)
     words = _words(line[launcher.start(1) :])
     kind = words[0] if words[0] in _RANKS else "mpirun"
     ranks, per_node = _option(words, _RANKS[kind]), _option(words, _PER_NODE[kind])
@@ -113,7 +131,7 @@ def launch_of(line: str) -> Launch | None:
         nodes = -(-ranks // per_node)
     if words[0] == "mpirun_rsh" and ranks:
         nodes = _hosts(words, ranks)
-    return Launch(ranks or None, nodes or None, library, version, algorithm)
+    return Launch(ranks or None, nodes or None, library, version, algorithm, nccl_algorithm)
 
 
 def mpi_library(text: str) -> tuple[str, str]:
@@ -205,7 +223,7 @@ class _Section:
             collective=self.collective,
             rows=tuple(self.rows),
             line=self.line,
-            transport="mpi",
+            transport=transport_of(self.launch.library) or "mpi",
             library=self.launch.library,
             version=self.launch.version if known else UNKNOWN,
             algorithm=self.launch.algorithm,
@@ -221,15 +239,23 @@ def parse_osu(lines: Sequence[Line]) -> Log | None:
     section: _Section | None = None
     found: list[_Section] = []
     left_out: dict[str, None] = {}
-    launch, latest_line = Launch(), 0
+    launch, latest_line, using = Launch(), 0, ""
     for number, text in lines:
         if started := launch_of(text):
-            launch, latest_line = started, number
+            launch, latest_line, using = started, number, ""
             section = None
+        elif match := _USING.match(text):
+            using = match[1].lower()
         elif title := _TITLE.match(text):
             # a launch tells of the next table only
-            section = _begin(number, title, launch if latest_line else Launch())
-            latest_line = 0
+            started = launch if latest_line else Launch()
+            named = title[1].lower() if title[1] in ("NCCL", "RCCL") else using
+            if named:  # the launcher's MPI only starts it
+                started = Launch(
+                    started.ranks, started.nodes, named, algorithm=started.nccl_algorithm
+                )
+            section = _begin(number, title, started)
+            latest_line, using = 0, ""
             if section is None:
                 left_out[title[3]] = None
             else:

@@ -62,7 +62,7 @@ _DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
 _NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
 _COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
 # A command, a script's export or what NCCL_DEBUG=INFO prints.
-_FORCED = re.compile(r"\bNCCL_ALGO(?:=[\"']?| set by environment to )([\w^,:;]{1,80})")
+NCCL_FORCED = re.compile(r"\bNCCL_ALGO(?:=[\"']?| set by environment to )([\w^,:;]{1,80})")
 _CONTINUED = re.compile(r"\\\s*$")  # a command that goes on in the next line
 _ROW_INSIDE = re.compile(rf"\d{1, 20}\s+\d{1, 20}\s+(?:{'|'.join(TYPES)})\s")
 _ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
@@ -291,7 +291,7 @@ class _Forced:
     def read(self, text: str) -> None:
         started = _COMMAND.search(text) and not text.lstrip().startswith("#")
         goes_on = bool(_CONTINUED.search(text))
-        if match := _FORCED.search(text):
+        if match := NCCL_FORCED.search(text):
             self.current = match[1].lower()
             if not (started or goes_on or self.command or _DEBUG.search(text)):
                 self.exported = self.current

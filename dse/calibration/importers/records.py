@@ -11,6 +11,13 @@ STREAM = "stream"  # messages from one rank to another, many at once
 PAIRS = frozenset({"ping-pong", "ping-ping", STREAM})  # two ranks, however many were started
 # Of these a benchmark that prints one rank's share has sizes of a part of what is exchanged.
 SHARED = frozenset({"all_gather", "alltoall"})
+_TRANSPORTS = (("nccl", "nccl"), ("rccl", "nccl"), ("gloo", "gloo"), ("mpi", "mpi"),
+               ("mvapich", "mpi"))  # fmt: skip
+
+
+def transport_of(library: str) -> str | None:
+    """The transport of a library by its name; None where that is not known."""
+    return next((t for mark, t in _TRANSPORTS if mark in library.lower()), None)
 
 
 @dataclass(frozen=True)

@@ -95,3 +95,42 @@ def test_sizes_of_other_operations_are_those_of_the_whole(tmp_path: Path) -> Non
         ("stream", 8192, 2, 2),
     ]  # fmt: skip
     assert found[3].median_s == pytest.approx(81.92e-6)
+
+
+OVER_NCCL = """\
+$ /opt/openmpi-4.1.4/bin/mpirun -n 4 -N 2 -x NCCL_ALGO=Tree osu_xccl_allreduce -d cuda D D
+#Using {0}
+#Using {0}
+
+# OSU {1}-CUDA Allreduce Latency Test v7.5
+# Size       Avg Latency(us)
+1024                   20.00
+"""
+
+
+@pytest.mark.parametrize(
+    ("using", "title", "library"),
+    [("NCCL", "NCCL", "nccl"), ("RCCL", "RCCL", "rccl"), ("NCCL", "XCCL", "nccl")],
+)
+def test_benchmarks_of_nccl(tmp_path: Path, using: str, title: str, library: str) -> None:
+    """The MPI of the command only starts it."""
+    (only,) = read(tmp_path, OVER_NCCL.format(using, title)).samples
+    assert (only.transport, only.library, only.version) == ("nccl", library, "unknown")
+    assert (only.algorithm, only.ranks, only.nodes) == ("tree", 4, 2)
+
+
+def test_each_benchmark_has_the_library_of_its_own_heading(tmp_path: Path) -> None:
+    found = read(tmp_path, OVER_NCCL.format("NCCL", "NCCL") + s.OSU)
+    assert [x.transport for x in found.samples] == ["nccl"] + ["mpi"] * 5
+
+
+@pytest.mark.parametrize(
+    ("library", "transport"), [("nccl", "nccl"), ("rccl-2.20", "nccl"), ("mpich-4.2", "mpi")]
+)
+def test_a_library_that_the_user_names_tells_the_transport(
+    tmp_path: Path, library: str, transport: str
+) -> None:
+    found = read(tmp_path, s.OSU_FULL, ranks=4, library=library)
+    assert {x.transport for x in found.samples} == {transport}
+    nccl = read(tmp_path, s.nccl(), library=library)
+    assert {x.transport for x in nccl.samples} == {"nccl"}
