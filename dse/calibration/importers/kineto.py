@@ -78,12 +78,29 @@ def _call(event: Event, ranks: int | None, backend: str) -> Call | None:
     dtype = _TYPES.get(kind.lower())
     if name is None or dtype is None or elements is None or event.duration_s <= 0:
         return None
+    among = _count(event.args.get("Group size", ranks)) or 0
     return Call(
-        name, _count(event.args.get("Group size", ranks)) or 0,
+        name, among,
         annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
         next((_ALGORITHMS[word] for word in words if word in _ALGORITHMS), "auto"),
-        elements * dtype[1], dtype[0],
+        elements * dtype[1], dtype[0], _members(event.args, among),
     )  # fmt: skip
+
+
+def _members(args: Mapping[str, Any], ranks: int) -> tuple[int, ...]:
+    """Ranks of the group; those of the first one where groups of a kind lie as evenly as it."""
+    told = str(args.get("Process Group Ranks", ""))[: 10**5]  # ends in ... where it is long
+    found = [int(rank) for rank in re.findall(r"\d{1,9}", told)]
+    start, stride = args.get("Global rank start"), _count(args.get("Global rank stride"))
+    if len(found) != ranks and isinstance(start, int) and start >= 0 and stride and ranks < 10**6:
+        found = [start + stride * at for at in range(ranks)]
+    if len(found) != ranks or ranks < 2 or found != sorted(set(found)):
+        return ()
+    step = found[1] - found[0]
+    first = tuple(range(0, step * ranks, step))
+    start = found[0] - found[0] % step
+    even = found == [rank + found[0] for rank in first] and start % (step * ranks) == 0
+    return first if even else tuple(found)
 
 
 def _plain(name: str) -> str:

@@ -48,12 +48,14 @@ class Told:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table was measured. known: whether the log or the user states the nodes."""
+    """Where a table was measured. known: whether the log or the user states the nodes. groups: such
+    ones at once on each node."""
 
     ranks: int
     nodes: int
     ranks_per_node: int
     known: bool
+    groups: int = 1
 
 
 def placed(tables: Sequence[Table], path: str, told: Told) -> list[tuple[Table, Place]]:
@@ -95,13 +97,29 @@ def _place(table: Table, path: str, told: Told) -> Place:
     if ranks < table.least_ranks:
         problem = f"--ranks {ranks} contradicts the log, which lists rank {table.least_ranks - 1}"
         raise StudyError(path, table.line, 1, problem, "correct --ranks")
+    if table.job and told.nodes and not table.nodes:
+        return _place_of_some(table, ranks, table.job, told.nodes, path)
     nodes = table.nodes or told.nodes
     nodes = min(nodes, ranks) if nodes and pair else nodes
     if nodes and nodes > ranks:
         problem = f"there are more nodes ({nodes}) than ranks ({ranks})"
         raise StudyError(path, table.line, 1, problem, "correct --nodes or --ranks")
     even = -(-ranks // (nodes or 1))
-    return Place(ranks, nodes or 1, table.ranks_per_node or even, nodes is not None)
+    return Place(ranks, nodes or 1, table.ranks_per_node or even, nodes is not None, table.groups)
+
+
+def _place_of_some(table: Table, ranks: int, job: int, nodes: int, path: str) -> Place:
+    """The place of some ranks of a job on so many nodes, which has as many of them on each."""
+    per_node = -(-job // nodes)
+    if not table.members and nodes > 1:
+        problem = (
+            f"the trace does not tell which {ranks} of {job} ranks made the {table.collective}"
+        )
+        remedy = "trace with PyTorch 2.4 or later, which writes Process Group Ranks"
+        raise StudyError(path, 0, 0, problem, remedy)
+    own = Counter(rank // per_node for rank in table.members) or Counter({0: ranks})
+    widest = max(own.values())
+    return Place(ranks, len(own), widest, True, max(1, per_node // widest))
 
 
 def import_logs(
@@ -268,6 +286,11 @@ def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]]) -> list[s
     wrong = sum(not row.verified for table in log.tables for row in table.rows)
     if wrong:
         found.append(f"{name}: {counted(wrong, 'row')} with wrong sums (verified: false)")
+    found += dict.fromkeys(
+        f"{name}: {table.collective}, {place.ranks} ranks: {place.groups} such groups at once on "
+        "each node share its links, so the time is not that of one alone"
+        for table, place in placed if place.groups > 1 and place.nodes > 1
+    )  # fmt: skip
     found += [f"{text}; give --nodes N if that is wrong" for text in _assumed(name, placed)]
     return found + [f"{name}: {note}" for note in log.notes]
 

@@ -44,7 +44,8 @@ class Table:
     ranks: every rank count that the log supports, with its evidence; empty if it gives none, two
     if it contradicts itself. least_ranks: a lower bound. nodes, ranks_per_node: None if the log
     does not state them. link: the network it names, or ''. shares: the rows have the bytes of one
-    rank's share, so all of it is as many times that as there are ranks.
+    rank's share, so all of it is as many times that as there are ranks. job: how many ranks ran,
+    where these are some of them; members: which ones, or (). groups: such at once on each node.
     """
 
     collective: str
@@ -63,11 +64,17 @@ class Table:
     system: str = ""
     device: str = UNKNOWN
     shares: bool = False
+    job: int | None = None
+    members: tuple[int, ...] = ()
+    groups: int = 1
 
 
 @dataclass(frozen=True, order=True)
 class Call:
-    """A kind of collective that one rank of a job makes. ranks: 0 where that is not known."""
+    """A kind of collective that one rank of a job makes. ranks: 0 where that is not known.
+
+    members: ranks of the job, of the first such group; () where they are not known.
+    """
 
     collective: str
     ranks: int
@@ -75,6 +82,7 @@ class Call:
     algorithm: str
     bytes: int
     dtype: str
+    members: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

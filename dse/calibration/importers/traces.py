@@ -81,18 +81,19 @@ def tables_of(ranks: Sequence[Traced]) -> tuple[Table, ...]:
 
     ranks: at least one of a job, of which each made the same calls.
     """
-    places: dict[tuple[str, int, str, str], list[Call]] = {}
+    places: dict[tuple[str, int, str, str, tuple[int, ...]], list[Call]] = {}
     for call in ranks[0].times:
-        place = (call.collective, call.ranks, call.transport, call.algorithm)
+        place = (call.collective, call.ranks, call.transport, call.algorithm, call.members)
         places.setdefault(place, []).append(call)
     return tuple(
         Table(
             collective=collective, line=1, transport=transport, library=transport,
             algorithm=algorithm, ranks={among: "the trace"} if among else {},
             device=ranks[0].device, rows=tuple(_row(call, ranks) for call in sorted(calls)),
-            shares=collective == "all_gather",
+            shares=collective == "all_gather", members=members,
+            job=ranks[0].ranks if among != ranks[0].ranks else None,
         )
-        for (collective, among, transport, algorithm), calls in places.items()
+        for (collective, among, transport, algorithm, members), calls in places.items()
     )  # fmt: skip
 
 

@@ -112,6 +112,56 @@ def test_groups_of_some_ranks_are_not_matched(tmp_path: Path) -> None:
     assert (sample.repetitions, sample.median_s) == (8, pytest.approx(100e-6))
 
 
+def grouped(rank: int, groups: list[str], start: bool = False) -> str:
+    """One of eight ranks: an allreduce in each of these groups, twice."""
+    calls = []
+    for at, group in enumerate(groups * 2):
+        one = traces.summed(1000.0 * at, 100.0 + 10 * rank)
+        members = json.loads(group)
+        one["args"] |= {"Group size": len(members), "Process Group Ranks": group}
+        if start:
+            one["args"] |= {"Process Group Ranks": group[:3] + "...]", "Global rank start":
+                            members[0], "Global rank stride": members[1] - members[0]}  # fmt: skip
+        calls.append(one)
+    return traces.text(calls, ranks=8, rank=rank)
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_a_group_of_ranks_is_on_its_own_nodes(tmp_path: Path, start: bool) -> None:
+    """Eight ranks on two nodes: four of a node, or one of each."""
+    path = tmp_path / "0.json"
+    path.write_text(grouped(1, ["[0, 1, 2, 3]", "[1, 5]", "[0, 1, 2, 3, 4, 5, 6, 7]"], start))
+    found = import_logs([path], nodes=2)
+    assert [(s.ranks, s.nodes, s.ranks_per_node) for s in found.samples] == [
+        (4, 1, 4), (2, 2, 1), (8, 2, 4),
+    ]  # fmt: skip
+    (shared,) = (note for note in found.notes if "at once" in note)
+    assert "allreduce, 2 ranks: 4 such groups at once on each node" in shared
+    assert {s.nodes for s in import_logs([path], nodes=1).samples} == {1}
+
+
+def test_a_group_that_lies_across_two_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "3.json"
+    path.write_text(grouped(3, ["[3, 4]"]))
+    (sample,) = import_logs([path], nodes=2).samples
+    assert (sample.nodes, sample.ranks_per_node) == (2, 1)
+
+
+def test_ranks_in_unlike_groups_are_of_one_job(tmp_path: Path) -> None:
+    files = [tmp_path / "1.json", tmp_path / "6.json"]
+    files[0].write_text(grouped(1, ["[0, 1, 2, 3]", "[1, 5]"]))
+    files[1].write_text(grouped(6, ["[4, 5, 6, 7]", "[2, 6]"]))
+    found = import_logs(files, nodes=2)
+    assert [(s.ranks, s.nodes, s.repetitions) for s in found.samples] == [(4, 1, 4), (2, 2, 4)]
+
+
+def test_groups_whose_ranks_are_not_told_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "0.json"
+    path.write_text(traces.text([traces.summed(0.0, 100.0)], ranks=8))
+    with pytest.raises(StudyError, match="does not tell which 4 of 8 ranks made the allreduce"):
+        import_logs([path], nodes=2)
+
+
 def test_fused_tensors_of_horovod_are_one_message(tmp_path: Path) -> None:
     path = tmp_path / "timeline.json"
     path.write_text(traces.horovod(["[1024, 256]", "[256]"]))
