@@ -17,17 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from dse.calibration.importers.nccl_tests import NCCL_FORCED
-from dse.calibration.importers.records import (
-    AUTO,
-    PAIRS,
-    SHARED,
-    STREAM,
-    UNKNOWN,
-    Log,
-    Row,
-    Table,
-    transport_of,
-)
+from dse.calibration.importers.records import AUTO, PAIRS, SHARED, STREAM, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
 
 _BENCHMARK = re.compile(r"\bosu_\w+|\bIMB-\w+")
@@ -77,6 +67,7 @@ _REDUCING = ("allreduce", "reduce", "reduce_scatter")
 MEGA = 1e6
 # OSU
 _TITLE = re.compile(r"^#?\s*OSU (\S+?)(-CUDA|-ROCM|-OPENACC)? (.*?)\s*(?:Test )?v(\d[\w.]*)\s*$")
+_NOT_MPI = ("nccl", "rccl")
 _USING = re.compile(r"^#?\s*Using ([NR]CCL)\s*$")
 _SIZES = re.compile(r"^#?\s*Size\s{2,}\S")
 _DATATYPE = re.compile(r"^#\s*Datatype:\s*MPI_(\w+)")
@@ -92,17 +83,13 @@ _DATATYPES = re.compile(r"^#\s*MPI_Datatype( for reductions)?\s*:\s*MPI_(\w+)")
 
 @dataclass(frozen=True)
 class Launch:
-    """Facts from a launch command. ranks, nodes: None if the command does not state them.
-
-    algorithm: of MPI. nccl_algorithm: of NCCL, where the benchmark uses that.
-    """
+    """Facts from a launch command. ranks, nodes: None if the command does not state them."""
 
     ranks: int | None = None
     nodes: int | None = None
     library: str = UNKNOWN
     version: str = UNKNOWN
     algorithm: str = AUTO
-    nccl_algorithm: str = AUTO
 
 
 def launch_of(line: str) -> Launch | None:
@@ -113,11 +100,9 @@ def launch_of(line: str) -> Launch | None:
     forced = _FORCED.search(line)
     algorithm = _OPENMPI_ALGORITHMS.get(forced[1], f"openmpi-{forced[1]}") if forced else AUTO
     algorithm = AUTO if algorithm == "openmpi-0" else algorithm
-    asked = NCCL_FORCED.search(line)
-    nccl_algorithm = asked[1].lower() if asked else AUTO
     launcher = _LAUNCHER.search(line)
     if not launcher:
-        return Launch(None, None, library, version, algorithm, nccl_algorithm)
+        return Launch(library=library, version=version, algorithm=algorithm)
     words = _words(line[launcher.start(1) :])
     kind = words[0] if words[0] in _RANKS else "mpirun"
     ranks, per_node = _option(words, _RANKS[kind]), _option(words, _PER_NODE[kind])
@@ -131,7 +116,7 @@ def launch_of(line: str) -> Launch | None:
         nodes = -(-ranks // per_node)
     if words[0] == "mpirun_rsh" and ranks:
         nodes = _hosts(words, ranks)
-    return Launch(ranks or None, nodes or None, library, version, algorithm, nccl_algorithm)
+    return Launch(ranks or None, nodes or None, library, version, algorithm)
 
 
 def mpi_library(text: str) -> tuple[str, str]:
@@ -223,7 +208,7 @@ class _Section:
             collective=self.collective,
             rows=tuple(self.rows),
             line=self.line,
-            transport=transport_of(self.launch.library) or "mpi",
+            transport="nccl" if self.launch.library in _NOT_MPI else "mpi",
             library=self.launch.library,
             version=self.launch.version if known else UNKNOWN,
             algorithm=self.launch.algorithm,
@@ -239,21 +224,21 @@ def parse_osu(lines: Sequence[Line]) -> Log | None:
     section: _Section | None = None
     found: list[_Section] = []
     left_out: dict[str, None] = {}
-    launch, latest_line, using = Launch(), 0, ""
+    launch, latest_line, using, forced = Launch(), 0, "", None
     for number, text in lines:
         if started := launch_of(text):
             launch, latest_line, using = started, number, ""
+            forced = NCCL_FORCED.search(text)
             section = None
         elif match := _USING.match(text):
             using = match[1].lower()
         elif title := _TITLE.match(text):
             # a launch tells of the next table only
             started = launch if latest_line else Launch()
-            named = title[1].lower() if title[1] in ("NCCL", "RCCL") else using
+            named = title[1].lower() if title[1].lower() in _NOT_MPI else using
             if named:  # the launcher's MPI only starts it
-                started = Launch(
-                    started.ranks, started.nodes, named, algorithm=started.nccl_algorithm
-                )
+                algorithm = forced[1].lower() if forced and latest_line else AUTO
+                started = Launch(started.ranks, started.nodes, named, algorithm=algorithm)
             section = _begin(number, title, started)
             latest_line, using = 0, ""
             if section is None:
