@@ -363,7 +363,7 @@ def _read_row(section: _Section, number: int, text: str) -> None:
 
 
 def _table(section: _Section, name: str, rows: Sequence[NcclRow], debug: _Debug) -> Table:
-    ranks, nodes, per_node = _placement(section)
+    ranks, nodes, per_node, at_once = _placement(section)
     split = len({group for group, _ in section.ranks}) > 1
     least = 1 if split else 1 + max((rank for _, rank in section.ranks), default=0)
     counts = {ranks: "its Rank lines"} if ranks else {}
@@ -387,6 +387,7 @@ def _table(section: _Section, name: str, rows: Sequence[NcclRow], debug: _Debug)
         ranks_per_node=per_node,
         link=debug.network if nodes and nodes > 1 else "",
         device=(devices[0][0] if devices else "") or UNKNOWN,
+        groups=at_once,
     )
 
 
@@ -405,20 +406,25 @@ def _row(row: NcclRow, section: _Section) -> Row:
     )
 
 
-def _placement(section: _Section) -> tuple[int | None, int | None, int | None]:
-    """Ranks, nodes and ranks per node of one group; None where the list of ranks has gaps.
+def _placement(section: _Section) -> tuple[int | None, int | None, int | None, int]:
+    """Ranks, nodes and ranks per node of one group, and groups at once on a node; None where the
+    list of ranks has gaps or groups differ.
 
-    With NCCL_TESTS_SPLIT several groups run at once and each is a collective of its own.
+    With NCCL_TESTS_SPLIT several groups run at once and each is a collective of its own. Its ranks
+    are numbered by themselves; in older logs through all groups.
     """
-    groups: dict[int, list[str]] = {}
-    for (group, _), host in section.ranks.items():
-        groups.setdefault(group, []).append(host)
-    numbers = sorted(rank for _, rank in section.ranks)
-    sizes = {len(hosts) for hosts in groups.values()}
-    if not numbers or numbers != list(range(len(numbers))) or len(sizes) != 1:
-        return None, None, None
-    hosts = Counter(next(iter(groups.values())))
-    return sizes.pop(), len(hosts), max(hosts.values())
+    groups: dict[int, dict[int, str]] = {}
+    for (group, rank), host in section.ranks.items():
+        groups.setdefault(group, {})[rank] = host
+    numbered = [sorted(own) for own in groups.values()]
+    through = sorted(rank for _, rank in section.ranks)
+    counted = [list(range(len(own))) for own in (through, *numbered)]
+    whole = through == counted[0] or numbered == counted[1:]
+    hosts = [Counter(own.values()) for own in groups.values()]
+    if not hosts or not whole or len({tuple(sorted(own.values())) for own in hosts}) > 1:
+        return None, None, None, 1
+    at_once = max(Counter(host for own in hosts for host in own).values())
+    return len(numbered[0]), len(hosts[0]), max(hosts[0].values()), at_once
 
 
 def _name(program: str) -> str:

@@ -199,6 +199,36 @@ def test_ranks_in_groups(tmp_path: Path) -> None:
     assert {(x.ranks, x.nodes) for x in read(tmp_path, text).samples} == {(4, 2)}
 
 
+def split(group_of: list[int], hosts: list[int]) -> str:
+    """NCCL_TESTS_SPLIT_MASK: ranks are numbered inside their group."""
+    lines = [
+        f"#  Rank {group_of[:at].count(group):2d} Group {group:2d} Pid {100 + at} on host{host} "
+        f"device {at % 4} [0x0f] Acme G1"
+        for at, (group, host) in enumerate(zip(group_of, hosts, strict=True))
+    ]
+    rows = s.nccl_rows(group_of.count(0))
+    return "\n".join([s.CONFIG, *sorted(lines), s.COLUMNS, *rows])
+
+
+@pytest.mark.parametrize(
+    ("group_of", "place", "at_once"),
+    [
+        ([0, 1, 2, 3, 0, 1, 2, 3], (2, 2, 1), 4),
+        ([0, 0, 1, 1, 0, 0, 1, 1], (4, 2, 2), 2),
+        ([0, 0, 0, 0, 1, 1, 1, 1], (4, 1, 4), 1),
+        ([0, 0, 1, 1, 2, 2, 3, 3], (2, 1, 2), 1),
+    ],
+)
+def test_hosts_tell_the_nodes_of_each_of_several_groups(
+    tmp_path: Path, group_of: list[int], place: tuple[int, int, int], at_once: int
+) -> None:
+    """Four ranks on each of two hosts."""
+    found = read(tmp_path, split(group_of, [0] * 4 + [1] * 4))
+    assert {(x.ranks, x.nodes, x.ranks_per_node) for x in found.samples} == {place}
+    said = [note for note in found.notes if f"{at_once} such groups at once on each node" in note]
+    assert len(said) == (at_once > 1)
+
+
 def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
     rows = s.nccl_rows(8, "all_gather", "none -1", ("N/A", "N/A"))
     with pytest.raises(
