@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from dse.calibration.importers.records import AUTO, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, integer, printable
-from dse.errors import StudyError
+from dse.errors import MeasurementError, StudyError
 
 # nccl-tests and rccl-tests: type -> our name, bytes per element
 TYPES = {
@@ -63,7 +63,6 @@ _NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
 _COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
 # A command, a script's export or what NCCL_DEBUG=INFO prints.
 NCCL_FORCED = re.compile(r"\bNCCL_ALGO(?:=[\"']?| set by environment to )([\w^,:;]{1,80})")
-_CONTINUED = re.compile(r"\\\s*$")  # a command that goes on in the next line
 _ROW_INSIDE = re.compile(rf"\d{1, 20}\s+\d{1, 20}\s+(?:{'|'.join(TYPES)})\s")
 _ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
@@ -226,12 +225,18 @@ class _Section:
 def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Log | None:
     """The log, or None where this is not one. ``collective``: for excerpts that do not name it.
 
-    A log without any row gives no tables. Raises StudyError where the collective cannot be told.
+    A log without any row gives no tables. Raises StudyError where the collective cannot be told,
+    MeasurementError where the processes did not know of each other.
     """
     sections = _sections(lines)
     rows = sum(len(section.rows) for section in sections)
     if not rows and not any(section.keys for section in sections):
         return None
+    own = [rank for section in sections for _, rank in section.ranks]
+    bus = [float(row.busbw) for section in sections for row in section.rows if row.size > 10**6]
+    if len(own) > 1 and bus and not any((*own, *bus)):
+        problem = f"{len(own)} processes have rank 0 and the bus bandwidth is 0, so each ran alone"
+        raise MeasurementError(f"{file}: {problem}; build nccl-tests with MPI=1, and run again")
     named = {COLLECTIVES[m] for line in lines for m in _PROGRAM.findall(line.text)}
     debug = _Debug.of(lines)
     tables, notes = [], []
@@ -290,7 +295,7 @@ class _Forced:
 
     def read(self, text: str) -> None:
         started = _COMMAND.search(text) and not text.lstrip().startswith("#")
-        goes_on = bool(_CONTINUED.search(text))
+        goes_on = text.rstrip().endswith("\\")
         if match := NCCL_FORCED.search(text):
             self.current = match[1].lower()
             if not (started or goes_on or self.command or _DEBUG.search(text)):
@@ -314,14 +319,9 @@ def _sections(lines: Iterable[Line]) -> list[_Section]:
         return section
 
     for number, text in lines:
-        if (
-            "NCCL_ALGO" in text
-            or _COMMAND.search(text)
-            or forced.command
-            or _CONTINUED.search(text)
-        ):
-            forced.read(text)
-            section.algorithm = section.algorithm if section.rows else forced.current
+        forced.read(text)
+        if not section.rows:
+            section.algorithm = forced.current
         if match := _VERSION.search(text):
             begin("version", number).library = _library_version(int(match[1]))
         elif match := _STARTING.search(text):

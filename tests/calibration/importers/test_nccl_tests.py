@@ -229,6 +229,18 @@ def test_hosts_tell_the_nodes_of_each_of_several_groups(
     assert len(said) == (at_once > 1)
 
 
+def test_a_build_without_mpi(tmp_path: Path) -> None:
+    """Every process is rank 0 of one, on its own host, and writes between the others."""
+    alone = [f"#   Rank  0 Pid  {at} on host{at} device  0 [0x00] Acme G1" for at in range(3)]
+    rows = s.nccl_rows(1, middle="sum", wrong=NARROW)
+    doubled = [row for row in rows for _ in alone]
+    text = "\n".join([*[s.CONFIG] * 3, *alone, *[s.COLUMNS] * 3, *doubled, *s.FOOTER * 3])
+    with pytest.raises(MeasurementError, match=r"run.log: 3 processes have rank 0 .*with MPI=1"):
+        read(tmp_path, text)
+    one = read(tmp_path, "\n".join([s.CONFIG, alone[0], s.COLUMNS, *rows]))
+    assert {x.ranks for x in one.samples} == {1}
+
+
 def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
     rows = s.nccl_rows(8, "all_gather", "none -1", ("N/A", "N/A"))
     with pytest.raises(
