@@ -128,7 +128,12 @@ def parse_row(tokens: Sequence[str], line: int) -> NcclRow | None:
         return None
     out, inside = values[:half], values[half:]
     size = int(kept[0])
-    if not (_consistent(size, out) and _consistent(size, inside)):
+    parts: tuple[float, ...] = (1.0,)
+    if len(middle) < 2:  # before June 2020 what a rank keeps was no part of all_gather's algbw
+        parts = (1.0, 1 - int(kept[1]) * TYPES[kept[2]][1] / (size or 1))
+    if not any(
+        _consistent(size * part, out) and _consistent(size * part, inside) for part in parts
+    ):
         return None
     signed = -root if root is not None and middle[-1].startswith("-") else root
     return NcclRow(
@@ -137,8 +142,8 @@ def parse_row(tokens: Sequence[str], line: int) -> NcclRow | None:
     )  # fmt: skip
 
 
-def _consistent(size: int, half: Sequence[str]) -> bool:
-    """All numbers are numbers, and algbw is size / time."""
+def _consistent(size: float, half: Sequence[str]) -> bool:
+    """All numbers are numbers, and algbw is size / time. size: bytes that it counts."""
     numbers = [*half[:3], *half[_PLAIN:]]
     if not all(_NUMBER.fullmatch(token) for token in numbers):
         return False
@@ -212,6 +217,7 @@ class _Section:
     program: str = ""
     library: str = ""
     algorithm: str = AUTO
+    command: str = ""
     iterations: int = 1
     unchecked: bool = False
     failed: bool = False
@@ -248,7 +254,7 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
             continue
         summed = "allreduce" if all(map(sums_for_all, used)) else ""
         only = next(iter(named)) if len(named) == 1 else ""
-        name = _name(section.program) or summed or only or collective
+        name = _name(section.program) or summed or _name(section.command) or only or collective
         if not name:
             problem = "the log does not name the collective, and its rows fit several"
             remedy = "give it, for example as --collective all_gather"
@@ -286,42 +292,47 @@ class _Debug:
 
 
 @dataclass
-class _Forced:
-    """The algorithm of the run that a line belongs to: a command's own, else what was exported."""
+class _Start:
+    """How the run of a line was started: the algorithm is a command's own, else the exported one.
+
+    goes_on: whether the command goes on in the next line.
+    """
 
     exported: str = AUTO
-    current: str = AUTO
-    command: bool = False  # whether the last line goes on in the next
+    algorithm: str = AUTO
+    command: str = ""
+    goes_on: bool = False
 
     def read(self, text: str) -> None:
-        started = _COMMAND.search(text) and not text.lstrip().startswith("#")
+        started = None if text.lstrip().startswith("#") else _COMMAND.search(text)
         goes_on = text.rstrip().endswith("\\")
+        self.command = started[0] if started else self.command
         if match := NCCL_FORCED.search(text):
-            self.current = match[1].lower()
-            if not (started or goes_on or self.command or _DEBUG.search(text)):
-                self.exported = self.current
-        elif (started or goes_on) and not self.command:
-            self.current = self.exported
-        self.command = goes_on
+            self.algorithm = match[1].lower()
+            if not (started or goes_on or self.goes_on or _DEBUG.search(text)):
+                self.exported = self.algorithm
+        elif (started or goes_on) and not self.goes_on:
+            self.algorithm = self.exported
+        self.goes_on = goes_on
 
 
 def _sections(lines: Iterable[Line]) -> list[_Section]:
     section = _Section(1)
     found = [section]
-    forced = _Forced()
+    start = _Start()
 
     def begin(key: str, number: int) -> _Section:
         nonlocal section
         if section.rows or key in section.keys:
-            section = _Section(number, algorithm=forced.current)
+            section = _Section(number, algorithm=start.algorithm, command=start.command)
             found.append(section)
         section.keys.add(key)
         return section
 
     for number, text in lines:
-        forced.read(text)
+        start.read(text)
         if not section.rows:
-            section.algorithm = forced.current
+            section.algorithm, section.command = start.algorithm, start.command
         if match := _VERSION.search(text):
             begin("version", number).library = _library_version(int(match[1]))
         elif match := _STARTING.search(text):

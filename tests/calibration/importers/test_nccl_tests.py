@@ -229,6 +229,36 @@ def test_hosts_tell_the_nodes_of_each_of_several_groups(
     assert len(said) == (at_once > 1)
 
 
+def before_2020(collective: str, ranks: int) -> str:
+    """all_gather's and reduce_scatter's algbw left out what a rank keeps, and was busbw."""
+    rows = []
+    for size in s.SIZES:
+        time = round(s.time_us(size), 1)
+        both = f"{size / time / 1e3 * (ranks - 1) / ranks:.2f}"
+        half = f"{time} {both} {both} 0e+00"
+        redop = "sum" if collective == "reduce_scatter" else ""
+        rows.append(f"{size} {size // 4 // ranks} float {redop} {half} {half}")
+    return f"$ ./{collective}_perf -b 1K -g 8\n" + old("type", rows)
+
+
+def test_what_a_rank_keeps_was_no_part_of_bandwidths_before_2020(tmp_path: Path) -> None:
+    summed = "$ ./all_reduce_perf -b 1K -g 8\n" + old("type", s.nccl_rows(8, middle="sum"))
+    text = summed + before_2020("all_gather", 8) + before_2020("reduce_scatter", 8)
+    found = read(tmp_path, text)
+    assert [x.collective for x in found.samples[::4]] == [
+        "allreduce", "all_gather", "reduce_scatter",
+    ]  # fmt: skip
+    assert [x.median_s for x in found.samples] == expected() * 3
+    assert ({x.ranks for x in found.samples}, found.dropped) == ({8}, 0)
+
+
+def test_a_bandwidth_before_2020_tells_a_damaged_time(tmp_path: Path) -> None:
+    time = f"{round(s.time_us(s.SIZES[2]), 1)}"
+    text = before_2020("all_gather", 8).replace(time, time[1:], 1)
+    found = read(tmp_path, text)
+    assert ([x.bytes for x in found.samples], found.dropped) == ([*s.SIZES[:2], s.SIZES[3]], 1)
+
+
 def test_a_build_without_mpi(tmp_path: Path) -> None:
     """Every process is rank 0 of one, on its own host, and writes between the others."""
     alone = [f"#   Rank  0 Pid  {at} on host{at} device  0 [0x00] Acme G1" for at in range(3)]
