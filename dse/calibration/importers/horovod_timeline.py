@@ -44,12 +44,19 @@ def is_horovod(trace: Trace) -> bool:
 
 def parse(trace: Trace) -> Log:
     """The times of collectives by size of the message, as a benchmark would have them."""
-    sent, ranks, dropped = _activities(trace)
+    sent, ranks, dropped, unknown = _activities(trace)
     sizes: dict[tuple[tuple[str, str], str], dict[int, list[float]]] = defaultdict(dict)
+    first_s = min((one.start_s for one in unknown), default=math.inf)
     for message in _messages(sent):
         first = message[0]
-        seconds = max(one.end_s for one in message) - min(one.start_s for one in message)
-        if seconds > 0:
+        start_s = min(one.start_s for one in message)
+        end_s = max(one.end_s for one in message)
+        seconds = end_s - start_s
+        # It may have held a tensor whose size was to be told after the end of the file.
+        whole = end_s <= first_s or not any(
+            one.start_s < end_s and one.end_s > start_s for one in unknown
+        )
+        if seconds > 0 and whole:
             own = sizes[first.kind, first.dtype]
             own.setdefault(sum(one.bytes for one in message), []).append(seconds)
         else:
@@ -70,8 +77,9 @@ def parse(trace: Trace) -> Log:
     return Log(FORMAT, tables, dropped + trace.damaged)
 
 
-def _activities(trace: Trace) -> tuple[list[_Sent], int, int]:
-    """Activities whose size is known, in order; ranks, 0 where no tick tells; those dropped."""
+def _activities(trace: Trace) -> tuple[list[_Sent], int, int, list[_Sent]]:
+    """Activities whose size is known, in order; ranks, 0 where no tick tells; how many were
+    dropped; those whose size was not told when the trace ended."""
     begun: dict[str, list[str]] = defaultdict(list)
     pending: dict[str, list[_Sent]] = defaultdict(list)
     found: list[_Sent] = []
@@ -97,11 +105,8 @@ def _activities(trace: Trace) -> tuple[list[_Sent], int, int]:
                 for one in own:
                     one.dtype, one.bytes = str(dtype), size * _TYPES[str(dtype)]
                 found += own
-    return (
-        sorted(found, key=lambda one: one.start_s),
-        ranks,
-        dropped + sum(map(len, pending.values())),
-    )
+    unknown = [one for own in pending.values() for one in own]
+    return sorted(found, key=lambda one: one.start_s), ranks, dropped + len(unknown), unknown
 
 
 def _size(shape: str) -> int | None:

@@ -165,7 +165,7 @@ def looks_so(text: str) -> bool:
 
 def read_trace(text: str, path: str) -> Trace:
     """The events of a trace by their beginning. Raises StudyError where it is damaged."""
-    found = _json(text, path)
+    found, cut = _json(text, path)
     about: Mapping[str, Any] = {}
     if isinstance(found, dict):
         about = {key: value for key, value in found.items() if key != "traceEvents"}
@@ -175,21 +175,27 @@ def read_trace(text: str, path: str) -> Trace:
         raise StudyError(path, 0, 0, problem, "export the trace again")
     read = [_event(entry) for entry in found]
     events = sorted((event for event in read if event), key=lambda event: event.start_s)
-    return Trace(tuple(events), about, sum(event is None for event in read))
+    return Trace(tuple(events), about, cut + sum(event is None for event in read))
 
 
-def _json(text: str, path: str) -> Any:
+def _json(text: str, path: str) -> tuple[Any, int]:
+    """What the text says, and how many events at its end were cut off."""
     plain = text.strip()
-    for ending in ("", "]"):  # Horovod leaves the list open while it runs
+    # Horovod writes an event a line and never closes the list; a job may be killed inside of one.
+    whole, kept = plain.rstrip(","), plain.rpartition("\n")[0].rstrip(",\r")
+    problems: list[json.JSONDecodeError] = []
+    for cut, tried in enumerate((whole, whole + "]", kept + "]")):
         try:
-            return from_json(plain.rstrip(",") + ending)
+            return from_json(tried), int(cut == 2)
         except json.JSONDecodeError as cause:
-            problem = cause
-            if not plain.startswith("["):
+            problems.append(cause)
+            inside_last = "NEGOTIATE_" in plain and cause.lineno > kept.count("\n") + 1
+            if not plain.startswith("[") or (cut and not inside_last):
                 break
         except (RecursionError, ValueError) as cause:
             reason = str(cause)[:80]
             raise StudyError(path, 0, 0, f"is no trace ({reason})", "export it again") from None
+    problem = problems[:2][-1]
     where = "the trace breaks off here" if problem.pos >= len(plain) - 1 else "is no JSON here"
     raise StudyError(path, problem.lineno, problem.colno, where, "export the trace again") from None
 

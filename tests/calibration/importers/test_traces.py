@@ -174,6 +174,26 @@ def test_fused_tensors_of_horovod_are_one_message(tmp_path: Path) -> None:
     assert read_log(str(path)).tables[0].rows[0].bytes == 32
 
 
+def by_lines(text: str) -> str:
+    """A timeline as Horovod writes it: an event a line, and the list is never closed."""
+    return "[\n" + "".join(f"{json.dumps(event)},\n" for event in json.loads(text))
+
+
+@pytest.mark.parametrize("cut", [3, 20, 60])
+def test_a_timeline_that_ends_inside_its_last_event(tmp_path: Path, cut: int) -> None:
+    """The job was killed: what it had written counts, and the last event is dropped."""
+    path, text = tmp_path / "timeline.json", by_lines(traces.horovod(["[1024, 256]", "[256]"]))
+    path.write_text(text[:-cut])
+    log = read_log(str(path))
+    (row,) = log.tables[0].rows
+    assert (row.bytes, row.repetitions) == (4 * (1024 * 256 + 256), 2)
+    assert log.dropped == 3  # the event, the tensor of it, and the one that was sent with that
+    lines = text.splitlines()
+    path.write_text("\n".join([*lines[:9], lines[9][:-5], *lines[10:]]))
+    with pytest.raises(StudyError, match=r"timeline.json:\d+:\d+: is no JSON here"):
+        read_log(str(path))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
