@@ -112,9 +112,7 @@ def _place_of_some(table: Table, ranks: int, job: int, nodes: int, path: str) ->
     """The place of some ranks of a job on so many nodes, which has as many of them on each."""
     per_node = -(-job // nodes)
     if not table.members and nodes > 1:
-        problem = (
-            f"the trace does not tell which {ranks} of {job} ranks made the {table.collective}"
-        )
+        problem = f"the trace does not tell which {ranks} of {job} ranks {table.collective} was of"
         remedy = "trace with PyTorch 2.4 or later, which writes Process Group Ranks"
         raise StudyError(path, 0, 0, problem, remedy)
     own = Counter(rank // per_node for rank in table.members) or Counter({0: ranks})

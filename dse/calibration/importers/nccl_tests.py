@@ -128,12 +128,10 @@ def parse_row(tokens: Sequence[str], line: int) -> NcclRow | None:
         return None
     out, inside = values[:half], values[half:]
     size = int(kept[0])
-    parts: tuple[float, ...] = (1.0,)
-    if len(middle) < 2:  # before June 2020 what a rank keeps was no part of all_gather's algbw
-        parts = (1.0, 1 - int(kept[1]) * TYPES[kept[2]][1] / (size or 1))
-    if not any(
-        _consistent(size * part, out) and _consistent(size * part, inside) for part in parts
-    ):
+    # Before June 2020 what a rank keeps was no part of all_gather's algbw.
+    sent = size - int(kept[1]) * TYPES[kept[2]][1] if len(middle) < 2 else 0
+    counted = (size, sent) if sent > 0 else (size,)
+    if not any(_consistent(n, out) and _consistent(n, inside) for n in counted):
         return None
     signed = -root if root is not None and middle[-1].startswith("-") else root
     return NcclRow(
@@ -142,7 +140,7 @@ def parse_row(tokens: Sequence[str], line: int) -> NcclRow | None:
     )  # fmt: skip
 
 
-def _consistent(size: float, half: Sequence[str]) -> bool:
+def _consistent(size: int, half: Sequence[str]) -> bool:
     """All numbers are numbers, and algbw is size / time. size: bytes that it counts."""
     numbers = [*half[:3], *half[_PLAIN:]]
     if not all(_NUMBER.fullmatch(token) for token in numbers):

@@ -97,11 +97,8 @@ def clean_lines(text: str) -> list[Line]:
         if heading := _HEADING.search(found[-1].text[: 2 * _LONGEST_MARK]):
             marks[_mark(found[-1].text[: heading.start()][:_LONGEST_MARK])] += 1
     kinds = [kind for kind, _ in marks.most_common(_MOST_MARKS) if kind]
-    mark = re.compile("|".join(sorted(kinds, key=len, reverse=True)))
-    if not kinds:
-        return found
-    return [Line(number, mark.sub("", text, count=1) if mark.match(text) else text)
-            for number, text in found]  # fmt: skip
+    mark = re.compile(rf"(?:{'|'.join(sorted(kinds, key=len, reverse=True))})?")
+    return [Line(number, mark.sub("", text, count=1)) for number, text in found]
 
 
 def _mark(before: str) -> str:

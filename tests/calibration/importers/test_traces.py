@@ -158,7 +158,7 @@ def test_ranks_in_unlike_groups_are_of_one_job(tmp_path: Path) -> None:
 def test_groups_whose_ranks_are_not_told_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "0.json"
     path.write_text(traces.text([traces.summed(0.0, 100.0)], ranks=8))
-    with pytest.raises(StudyError, match="does not tell which 4 of 8 ranks made the allreduce"):
+    with pytest.raises(StudyError, match="does not tell which 4 of 8 ranks allreduce was of"):
         import_logs([path], nodes=2)
 
 
