@@ -277,7 +277,12 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
     by_ranks = bool(np.any(np.isfinite(without_count)))
     left_out = without_count if by_ranks else without_size
     seconds = typical.seconds
-    error = error_quantiles(left_out, seconds)
+    # Which of runs that differ by more than noise is priced is open: two standard errors of theirs.
+    apart = np.where(typical.noise > NOISE, 2 * typical.noise, 0.0)
+    error, of_sizes = (
+        error_quantiles(seconds * (1 + np.hypot(relative_error(one, seconds), apart)), seconds)
+        for one in (left_out, without_size)
+    )
     textbook = error_quantiles(_textbook(typical, by_ranks), seconds)
     per_octave, per_octave_local = _per_octave(typical, without_count)
     composition, local = cost.composition, typical.ranks_per_node
@@ -298,7 +303,7 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
         held_out="ranks" if by_ranks else "sizes",
         error=error[0],
         error_p90=error[1],
-        size_error_p90=error_quantiles(without_size, seconds)[1],
+        size_error_p90=of_sizes[1],
         textbook_error=textbook[0],
         textbook_error_p90=textbook[1],
         residual=error_quantiles(fitted, seconds)[0],

@@ -39,6 +39,7 @@ SPLIT_REASON = "measured on one link ({}), so all of the time is attributed to t
 ONE_LINK_REASON = "measured on one link only, so host and network time cannot be separated"
 TWO_LINKS_REASON = "measured at two or more link speeds between nodes"
 RUNS_OF_A_FILE = 1000  # runs of several files are numbered on by this
+ALIKE = 1.1  # of others' logs: runs that differ by more did not run in the same way
 SAME_SYSTEM = 1.5  # of others' logs: a larger factor is another system or network
 CONTRADICTION = 3.0  # times of one layout in two files; noise explains less
 
@@ -236,7 +237,9 @@ def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
         points += _points(algorithm, typical, held_out)
     if not fits:
         needs = "no algorithm was measured at two or more rank counts and three or more sizes"
-        raise MeasurementError(f"{needs}; give more logs, or measure with a larger --budget")
+        only = " and ".join(np.unique(rows.algorithm).tolist()) + " at fewer"
+        remedy = "give logs of other rank counts or of the library's own choice"
+        raise MeasurementError(f"{needs}, {only}; {remedy}, or measure with a larger --budget")
     several = np.unique(rows.algorithm).size > 1
     fits[POOLED], *_ = fit_step(rows, gamma, group="algorithm" if several else "ranks")
     return fits, points
@@ -314,7 +317,11 @@ def check_agreement(samples: Sequence[Measurement], where: str, published: bool)
     if published:
         for what, ratio in _disagreements(samples, SAME_SYSTEM):
             raise MeasurementError(_refused(where, what, ratio))
-        return ()
+        return tuple(
+            f"runs of {what} differ by a factor of {ratio:.2f} at most sizes, and their median is "
+            "fitted; if they ran in different ways, import each by itself"
+            for what, ratio in _disagreements(samples, ALIKE)
+        )
     files: dict[int, list[Measurement]] = {}
     for sample in samples:
         files.setdefault(sample.run // RUNS_OF_A_FILE, []).append(sample)
