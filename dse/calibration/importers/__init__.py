@@ -29,8 +29,8 @@ COLLECTIVES = tuple(sorted({
     *gloo.COLLECTIVES.values(),
 }))  # fmt: skip
 KNOWN = (
-    "output of nccl-tests (also -J), OSU, IMB or gloo, a trace of PyTorch's profiler or Horovod, "
-    "or a table with the columns " + ", ".join(csv_table.REQUIRED)
+    "output of nccl-tests (also -J), the table of rccl-tests, output of OSU, IMB or gloo, a trace "
+    "of PyTorch's profiler or Horovod, or a table with the columns " + ", ".join(csv_table.REQUIRED)
 )
 
 

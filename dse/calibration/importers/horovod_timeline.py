@@ -51,11 +51,10 @@ def parse(trace: Trace) -> Log:
         first = message[0]
         start_s = min(one.start_s for one in message)
         end_s = max(one.end_s for one in message)
-        seconds = end_s - start_s
         # It may have held a tensor whose size was to be told after the end of the file.
         open_ones = unknown if end_s > first_s else []
         torn = any(one.start_s < end_s and one.end_s > start_s for one in open_ones)
-        if seconds > 0 and not torn:
+        if (seconds := end_s - start_s) > 0 and not torn:
             own = sizes[first.kind, first.dtype]
             own.setdefault(sum(one.bytes for one in message), []).append(seconds)
         else:
