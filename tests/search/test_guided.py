@@ -322,7 +322,7 @@ def test_excesses_are_above_nothing_where_a_point_is_not_feasible(small: Problem
     assert 0 < np.count_nonzero(infeasible) < len(infeasible)
     np.testing.assert_array_equal((archive.excesses > 0).any(axis=1), infeasible)
     capital = archive.excesses[:, 2]  # after built-in demands and memory
-    np.testing.assert_allclose(capital, np.log(archive.numbers[:, 1] / 200e3), atol=1e-9)
+    np.testing.assert_allclose(capital, np.log(archive.numbers[:, 1] / 350e3), atol=1e-9)
 
 
 def test_shortfall_is_zero_on_the_front_and_negative_beyond() -> None:

@@ -195,6 +195,6 @@ def test_prices_of_what_stands_there_flip_nothing(tmp_path: Path) -> None:
     found = {flip.part: flip for flip in price_flips.flips(problem, points, "fastest", own, 1)}
     assert set(found) == {"v100-sxm2-16gb", "host", "network 100gbe"}
     shares = {part: flip.share for part, flip in found.items()}
-    whole = 64 * 10_664 + 8 * 21_000
+    whole = 64 * 10_664 + 8 * (85_000 + 686)  # accelerators; hosts with their part of a network
     assert shares["v100-sxm2-16gb"] == pytest.approx(64 * 10_664 / whole)
-    assert shares["network 100gbe"] == pytest.approx(8 * 1_000 / whole)
+    assert shares["network 100gbe"] == pytest.approx(8 * 686 / whole)
