@@ -87,7 +87,7 @@ def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) 
     assert "is kept" not in dse("run", "study.yaml", "--seed", "3", cwd=tmp_path).stdout
     assert not kept.exists()
     before = files(folder)
-    (tmp_path / "other.yaml").write_text(SMALL.replace("350 kUSD", "50 kUSD"))
+    (tmp_path / "other.yaml").write_text(SMALL.replace("350 kUSD", "150 kUSD"))
     done = dse("run", "other.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "it is kept in reports/small.1." in done.stdout
