@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from dse.decision.remarks import MEMORY, STEPS
 from dse.report import training_runs, waterfall, words
 from dse.report.certainty.facts import Choice
 from dse.report.design_point import Point
-from dse.report.document import RunDocument
+from dse.report.document import RemarkLine, RunDocument
 from dse.report.remarks import called, rivals, wins
 from dse.report.templating import filled
 from dse.study.choices import RESOLUTION
@@ -57,11 +57,21 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "next": [_named(document, one, gains) for one in _next(document, others[open_:], most)],
         "first": first,
         "blockers": len(blocking) + bool(first),
-        "named": "; ".join(one.brief for one in named),
+        "named": "; ".join(_steps(named)),
         "steps": blocking,
         "others": ", ".join(dict.fromkeys(one.name for one in beyond)),
         "notes": [one for one in remaining if not one.blocks][: max(0, STEPS - len(named) - 1)],
     }
+
+
+def _steps(named: Iterable[RemarkLine]) -> Iterator[str]:
+    """Steps as clauses. A purchase that an earlier one says would win is not said to win again."""
+    told = set[object]()
+    for one in named:
+        rival = str(one.facts.get("instead", ""))
+        again = rival in told and f"{rival} wins" in one.sentence
+        yield one.action[:1].lower() + one.action[1:] if again else one.brief
+        told.add(rival)
 
 
 def _verb(document: RunDocument) -> str:
