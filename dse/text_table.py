@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dse.errors import StudyError
+from dse.units import significant
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begins with one: a spreadsheet computes it
 _REMARK = "#"
@@ -51,10 +52,12 @@ class Table:
 
 
 def cell_text(value: object) -> object:
-    """A value as CSV has it: nothing for None, true and false in lower case, and an apostrophe
-    before a text that a spreadsheet would take for a formula."""
+    """A value as CSV has it: nothing for None, true and false in lower case, twelve digits of
+    a number, and an apostrophe before a text that a spreadsheet would take for a formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return significant(value)
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value

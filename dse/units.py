@@ -125,6 +125,7 @@ _LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often 
 # Beyond these no quantity is meant, and products of some would no longer be numbers.
 SMALLEST, LARGEST = 1e-30, 1e30
 LEAST = {"bytes_per_s": 125.0}  # no link and no memory is slower than 1 kbps
+DIGITS = 12  # of results: beyond them one kind of processor differs from another
 LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _NOT_KNOWN = "has a unit that is not known here"
 _CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}")  # how one begins, well spelt or not
@@ -145,6 +146,11 @@ def registry() -> UnitRegistry[Any]:
     closed: UnitRegistry[Any] = pint.UnitRegistry(None, cache_folder=None)
     closed.load_definitions(_DEFINITIONS.strip().splitlines())
     return closed
+
+
+def significant(value: float, digits: int = DIGITS) -> float:
+    """A number with so many significant digits."""
+    return float(f"{value:.{digits}g}")
 
 
 def parse(text: str | float | int, dimension: str, example: str = "") -> float:

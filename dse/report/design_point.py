@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dse.pricing.bill_of_materials import Item
-from dse.report.json_form import IF_ANY, INLINE, Flat
+from dse.report.json_form import DRAWN, IF_ANY, INLINE, Flat
 
 Bounds: TypeAlias = tuple[float, float]  # low, high
 
@@ -51,11 +51,10 @@ class MessageAlgorithm:
 class LibraryChoice:
     """What a library chooses by its rules at a point, by rising size of message.
 
-    rules: whose. source: where they are written.
+    rules: whose.
     """
 
     rules: str
-    source: str
     algorithms: tuple[MessageAlgorithm, ...]
 
 
@@ -114,7 +113,7 @@ class Point:
     computing: str = ""
     paid: Paid | None = field(default=None, metadata=IF_ANY)
     why_outside: tuple[str, ...] = ()
-    interval: Interval | None
+    interval: Interval | None = field(metadata=DRAWN)
     costs: Mapping[str, float | None]
     gpus: int
     nodes: int

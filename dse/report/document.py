@@ -22,10 +22,10 @@ from dse.report.design_point import (
     WaterfallStep,
     WithoutBuying,
 )
-from dse.report.json_form import IF_ANY, Flat
+from dse.report.json_form import BY_SOURCE, IF_ANY, Flat
 from dse.study.quantities import PURCHASE, RENT, facts_of
 
-SCHEMA_VERSION = 3  # of the file: another is refused
+SCHEMA_VERSION = 4  # of the file: another is refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,7 +385,7 @@ class RunDocument:
     remarks: tuple[RemarkLine, ...] = ()
     state: State = "ready"
     assumptions: tuple[str, ...]
-    sources: tuple[Citation, ...]
+    sources: tuple[Citation, ...] = field(metadata=BY_SOURCE)
     reproduce: tuple[str, ...]
     study_text: str
     ownership: Owned | None = None

