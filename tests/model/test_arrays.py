@@ -45,3 +45,21 @@ def test_distinct_numbers_of_any_type_and_shape(kind: str) -> None:
 def test_arrays_in_a_row_are_broadcast_first() -> None:
     found = arrays.in_a_row([np.zeros(()), np.array([1.0, 2.0]), np.array([3.0])], (2, 2, 3))
     assert found.tolist() == [0, 0, 1, 2, 3, 3, 3]
+
+
+@given(st.floats(allow_nan=False, min_value=-1e300, max_value=1e300), st.integers(-4, 4))
+def test_numbers_that_differ_by_a_processor_are_alike(value: float, steps: int) -> None:
+    beside = value
+    for _ in range(abs(steps)):
+        beside = np.nextafter(beside, np.inf if steps > 0 else -np.inf)
+    one, other = arrays.comparable(np.array([value, beside]))
+    assert one == pytest.approx(value, rel=2.0**-41, abs=1e-300)
+    assert abs(one - other) <= abs(value) * 2.0**-40 + 1e-300
+    assert (one <= other) if value <= beside else (one >= other)
+
+
+def test_numbers_alike_to_twelve_digits_are_one() -> None:
+    found = arrays.comparable(np.array([0.1 + 0.2, 0.3, 0.3000001, np.inf, -np.inf, np.nan]))
+    assert found[0] == found[1] != found[2]
+    assert found[3:5].tolist() == [np.inf, -np.inf]
+    assert np.isnan(found[5])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dse.calibration import Profile
-from dse.model.arrays import Array
+from dse.model.arrays import Array, comparable
 from dse.model.stack import Stack
 from dse.pricing import constraints
 from dse.pricing.computing import ByLaws, ByShares, Computing
@@ -40,7 +40,7 @@ def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
         passed = np.ones(len(where), dtype=bool)
         for _, mask in constraints.checks(evaluation, problem.study):
             passed &= mask
-        values = [np.broadcast_to(evaluation[name], passed.shape)[passed] for name in names]
+        values = [comparable(np.broadcast_to(evaluation[n], passed.shape)[passed]) for n in names]
         for index, *numbers in zip(where[passed], *values, strict=True):
             yield int(index), tuple(map(float, numbers))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.model.arrays import Array
+from dse.model.arrays import Array, comparable
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -123,7 +123,7 @@ class Archive:
         if len(feasible) == 0:
             return pareto.empty_front()
         index: Indices = np.array(self._index, dtype=np.int64)[feasible]
-        gain, cost, *other = numbers[feasible, :-1].T
+        gain, cost, *other = comparable(numbers[feasible, :-1].T)
         return pareto.front_of(gain, cost, index, *other)
 
     def best(self) -> list[int]:
