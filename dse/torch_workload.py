@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -20,12 +21,10 @@ from dse.errors import DseError
 HALF = 2  # bytes of an element in 16 bits
 _KINDS = {"Linear": "linear", "Conv1d": "conv", "Conv2d": "conv", "Conv3d": "conv",
           "Embedding": "embedding"}  # fmt: skip
-# Operations that move or sum weights, and multiply none.
-_NO_PRODUCTS = frozenset(f"aten::{name}" for name in (
-    "_to_copy", "_weight_norm_interface", "cat", "clone", "copy_", "embedding", "gather",
-    "index.Tensor", "index_select", "linalg_vector_norm", "mean", "mean.dim",
-    "stack", "sum", "sum.dim_IntList",
-))  # fmt: skip
+# Words in the name of an operation that multiplies matrices; a mere step of one is no product.
+_PRODUCT = re.compile(r"(^|[:_])(\w*mm|matmul|mv|v?dot|v?linear|[bt]rilinear|cdist|rnn|experts|moe|"
+                      r"attention|attn|conv\w*)(_|$)")  # fmt: skip
+_NO_PRODUCT = re.compile(r"upsample|backward|_copy$|mask|_like$|pack|comm(_|$)|quantize")
 _OTHER = "tensor"  # the kind of what has weights besides
 
 
@@ -43,7 +42,7 @@ class _Layer:
 class _Seen:
     """What a forward pass of a whole batch made torch do, by the names of modules in order.
 
-    uncounted: operations that used a matrix of weights which no counted operation used.
+    uncounted: operations that are products by their names, and of which torch counts none.
     """
 
     layers: dict[str, _Layer] = field(default_factory=dict)
@@ -94,9 +93,9 @@ def workload_from(
         )
     if seen.uncounted:
         raise DseError(
-            f"workload_from: torch counts no FLOPs of {', '.join(seen.uncounted)}, which used "
-            "weights of the model; describe it in the study, as workload: {params: .., "
-            "forward_flops: .., activation_bytes: ..}, or by its config.json"
+            f"workload_from: torch counts no FLOPs of {', '.join(seen.uncounted)}; describe the "
+            "model in the study, as workload: {params: .., forward_flops: .., "
+            "activation_bytes: ..}, or by its config.json"
         )
     read = sum(one.numel() * one.element_size() for one in tensors)
     found = _workload(model, seen, samples, read, name or type(model).__name__)
@@ -213,7 +212,7 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
         return tensor
 
     counter = _counter(torch)
-    products = _products(torch, counter, state)
+    products = _products(counter)
     with ExitStack() as stack:
         for name, module in model.named_modules():
             stack.callback(module.register_forward_pre_hook(enter(name, module)).remove)
@@ -226,7 +225,7 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
         stack.enter_context(products)
         torch.func.functional_call(model, state, arguments, named)
     seen.flops = float(counter.get_total_flops())
-    seen.uncounted = products.uncounted()
+    seen.uncounted = tuple(products.uncounted)
     counts = counter.get_flop_counts()
     root = type(model).__name__
     total = {
@@ -239,39 +238,55 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
 
 
 def _counter(torch: Any) -> Any:
-    """Torch's counter, which also counts grouped products: ``2 rows k n``, each row by the matrix
-    of its group."""
+    """Torch's counter with the products that it passes over: each 2 FLOPs a multiplication."""
+    from torch.utils import flop_counter
 
     def grouped(rows: Any, matrices: Any, *_: Any, **__: Any) -> int:
-        return int(2 * math.prod(rows) * matrices[-1])
+        return int(2 * math.prod(rows) * matrices[-1])  # each row by the matrix of its group
 
-    own = {torch.ops.aten._grouped_mm: grouped} if hasattr(torch.ops.aten, "_grouped_mm") else {}
-    return torch.utils.flop_counter.FlopCounterMode(display=False, custom_mapping=own)
+    def vector(matrix: Any, *_: Any, **__: Any) -> int:
+        return 2 * math.prod(matrix)
+
+    def added(_: Any, matrix: Any, *__: Any, **___: Any) -> int:
+        return 2 * math.prod(matrix)
+
+    def bilinear(one: Any, matrices: Any, other: Any, *expanded: Any, **_: Any) -> int:
+        shapes = []
+        for shape, axes in zip((one, matrices, other), expanded, strict=False):
+            full = list(shape)
+            for axis in axes:
+                full.insert(axis, 1)
+            shapes.append(tuple(full))
+        return 2 * math.prod(np.broadcast_shapes(*shapes))
+
+    def distances(rows: Any, others: Any, *_: Any, **__: Any) -> int:
+        return 2 * math.prod(np.broadcast_shapes(rows[:-2], others[:-2])) * (
+            rows[-2] * others[-2] * rows[-1])  # fmt: skip
+
+    aten = torch.ops.aten
+    attention = flop_counter.flop_registry[aten._scaled_dot_product_flash_attention]
+    own = {"_grouped_mm": grouped, "mv": vector, "dot": vector, "vdot": vector, "addmv": added,
+           "_trilinear": bilinear, "_cdist_forward": distances, "_euclidean_dist": distances,
+           "_scaled_dot_product_flash_attention_for_cpu": attention}  # fmt: skip
+    known = {getattr(aten, name): count for name, count in own.items() if hasattr(aten, name)}
+    return flop_counter.FlopCounterMode(display=False, custom_mapping=known)
 
 
-def _products(torch: Any, counter: Any, state: Mapping[str, Any]) -> Any:
-    """A mode that sees which operations use matrices that have gradients."""
+def _products(counter: Any) -> Any:
+    """A mode that notes the products of which the counter counts nothing."""
     from torch.utils._python_dispatch import TorchDispatchMode
-
-    matrices = {value.untyped_storage()._cdata for value in state.values()
-                if value.requires_grad and value.dim() > 1}  # fmt: skip
 
     class Products(TorchDispatchMode):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.counted, self.others = set[int](), dict[int, str]()
+            self.uncounted = dict[str, None]()
 
         def __torch_dispatch__(self, op: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
-            used = {one.untyped_storage()._cdata for one in _tensors((args, kwargs or {}), torch)}
-            if op._overloadpacket in counter.flop_registry:
-                self.counted |= used
-            elif not (op.is_view or torch.Tag.pointwise in op.tags or op.name() in _NO_PRODUCTS):
-                self.others |= dict.fromkeys(used & matrices, op.name())
+            name = str(op._overloadpacket).replace(".", "::")
+            known = op._overloadpacket in counter.flop_registry
+            if not known and _PRODUCT.search(name) and not _NO_PRODUCT.search(name):
+                self.uncounted[name] = None
             return op(*args, **(kwargs or {}))
-
-        def uncounted(self) -> tuple[str, ...]:
-            found = [name for at, name in self.others.items() if at not in self.counted]
-            return tuple(dict.fromkeys(found))
 
     return Products()
 

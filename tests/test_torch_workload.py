@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -185,14 +186,51 @@ def test_grouped_products_of_experts_count(torch: Any) -> None:
     assert found.params == 3 * 16 * 32
 
 
-def test_weights_in_operations_that_nobody_counts_are_refused(torch: Any) -> None:
-    class Recurrent(torch.nn.Module):  # type: ignore[misc]
+def _calling(torch: Any, forward: Callable[..., Any], *shape: int) -> Any:
+    """A model of a head of 8 by 8 and what ``forward`` makes of its rows and a weight."""
+
+    class Model(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.head, self.table = torch.nn.Linear(8, 8), torch.nn.Parameter(torch.randn(8, 8))
+            self.head = torch.nn.Linear(8, 8, bias=False)
+            self.own = torch.nn.Parameter(torch.rand(*shape))
 
         def forward(self, rows: Any) -> Any:
-            return self.head(rows) + torch.cdist(rows, self.table)
+            return self.head(rows) + forward(torch, rows, self.own)
 
-    with pytest.raises(dse.DseError, match="counts no FLOPs of aten::_cdist_forward, which used"):
-        dse.workload_from(Recurrent(), torch.randn(4, 8))
+    return dse.workload_from(Model(), torch.randn(4, 8))
+
+
+@pytest.mark.parametrize(
+    ("forward", "shape", "flops"),
+    [
+        (lambda torch, x, w: torch.nn.functional.bilinear(x, x, w + 0), (8, 8, 8), 2 * 8**3),
+        (lambda torch, x, w: torch.cdist(x, w.clone()), (8, 8), 2 * 64),
+        (lambda torch, x, w: torch.mv(x, w).unsqueeze(1), (8,), 2 * 8),
+        (lambda _torch, x, w: x + w.repeat(2, 1)[:4].cumsum(0).softmax(1).tril(), (4, 8), 0),
+        (lambda torch, _x, w: torch.nn.functional.batch_norm(w[:4], None, None, training=True),
+         (8, 8), 0),
+        (lambda torch, x, w: torch.nn.functional.embedding_bag(
+            torch.zeros(4, 2, dtype=torch.long, device=x.device), w), (3, 8), 0),
+        (lambda torch, _x, w: torch.nn.functional.interpolate(w[None, None], size=(4, 8))[0, 0],
+         (2, 4), 0),
+    ],
+)  # fmt: skip
+def test_products_count_and_nothing_else_does(
+    forward: Callable[..., Any], shape: tuple[int, ...], flops: float, torch: Any
+) -> None:
+    assert _calling(torch, forward, *shape).forward_flops == 2 * 64 + flops
+
+
+def test_products_that_nobody_counts_are_refused(torch: Any) -> None:
+    def whole(torch: Any, rows: Any, weight: Any) -> Any:
+        return torch._int_mm(rows.to(torch.int8), weight.to(torch.int8)).float()
+
+    with pytest.raises(dse.DseError, match="counts no FLOPs of aten::_int_mm; describe"):
+        _calling(torch, whole, 8, 8)
+
+
+def test_spectral_norm_costs_as_little_as_it_does(torch: Any) -> None:
+    model = torch.nn.utils.spectral_norm(torch.nn.Linear(64, 64, bias=False))
+    found = dse.workload_from(model, torch.randn(32, 64))
+    assert 2 * 64**2 < found.forward_flops < 1.2 * 2 * 64**2
