@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from os import PathLike
@@ -244,10 +244,10 @@ def _counter(torch: Any) -> Any:
     def grouped(rows: Any, matrices: Any, *_: Any, **__: Any) -> int:
         return int(2 * math.prod(rows) * matrices[-1])  # each row by the matrix of its group
 
-    def vector(matrix: Any, *_: Any, **__: Any) -> int:
+    def vector(matrix: Sequence[int], *_: Any, **__: Any) -> int:
         return 2 * math.prod(matrix)
 
-    def added(_: Any, matrix: Any, *__: Any, **___: Any) -> int:
+    def added(_: Any, matrix: Sequence[int], *__: Any, **___: Any) -> int:
         return 2 * math.prod(matrix)
 
     def bilinear(one: Any, matrices: Any, other: Any, *expanded: Any, **_: Any) -> int:
@@ -259,7 +259,7 @@ def _counter(torch: Any) -> Any:
             shapes.append(tuple(full))
         return 2 * math.prod(np.broadcast_shapes(*shapes))
 
-    def distances(rows: Any, others: Any, *_: Any, **__: Any) -> int:
+    def distances(rows: Sequence[int], others: Sequence[int], *_: Any, **__: Any) -> int:
         return 2 * math.prod(np.broadcast_shapes(rows[:-2], others[:-2])) * (
             rows[-2] * others[-2] * rows[-1])  # fmt: skip
 
