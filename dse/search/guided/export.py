@@ -20,6 +20,7 @@ from dse.errors import DseError
 from dse.search.guided.archive import Archive
 from dse.search.guided.points import continuous_numbers, number_name
 from dse.search.guided.proposals import directions
+from dse.units import significant
 
 VIOLATION = "violation"  # 0 where the point meets every constraint
 _WHOLE = re.compile(r"[0-9]{1,15}")
@@ -28,7 +29,7 @@ SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Row:
-    """A point: axis -> label (without those that do not apply), the exact numbers of continuous
+    """A point: axis -> label (without those that do not apply), the numbers of continuous
     axes, objectives (NaN: unknown), violation (0: feasible)."""
 
     config: Mapping[str, str]
@@ -38,7 +39,7 @@ class Row:
 
 
 def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
-    """A column per axis, then the exact numbers of continuous ones, the objectives, the violation.
+    """A column per axis, then the numbers of continuous ones, the objectives, the violation.
 
     labels: of every point of the archive, axis -> its value as text. Rows are in the order of
     pricing; an objective that cannot be computed is empty.
@@ -50,9 +51,9 @@ def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
     space = archive.space
     writer.writerow([*names, *map(number_name, space.continuous), *goals, VIOLATION])
     for point, row, numbers in zip(archive.points, labels, archive.numbers.tolist(), strict=True):
-        exact = continuous_numbers(space.study, space.values(point)).values()
-        shown = ["" if number != number else repr(number) for number in numbers]
-        writer.writerow([*(row[name] for name in names), *map(repr, exact), *shown])
+        placed = map(significant, continuous_numbers(space.study, space.values(point)).values())
+        shown = ["" if number != number else significant(number) for number in numbers]
+        writer.writerow([*(row[name] for name in names), *placed, *shown])
     return out.getvalue()
 
 
