@@ -186,6 +186,8 @@ def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:
         yield f"resuming: {len(log.done)} units of work are done"
     elif resume:
         yield "nothing to resume: starting afresh"
+    if log.elsewhere:
+        yield f"some were priced on a processor of another kind, {log.elsewhere}"
     if log.damaged:
         yield f"{log.damaged} damaged lines of the log are skipped; their units are done again"
     if log.kept:

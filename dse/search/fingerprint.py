@@ -75,6 +75,13 @@ def installation() -> dict[str, Any]:
     }
 
 
+@cache
+def processor() -> str:
+    """The kind of processor: its instructions that numpy uses; last digits may hang on them."""
+    found = np.show_config(mode="dicts")["SIMD Extensions"]
+    return " ".join((*found["baseline"], *found["found"]))
+
+
 def version() -> str:
     """The version of dse, with a hash of its code that decides prices."""
     return f"{__version__} (code {_code_hash()[:12]})"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.errors import DseError, OutputError
-from dse.search.fingerprint import Fingerprint, difference
+from dse.search.fingerprint import Fingerprint, difference, processor
 from dse.search.tally import Tally, from_record, total
 
 FORMAT = "dse-runlog/3"
@@ -38,8 +38,8 @@ class RunLog:
 
     done, before: the units that were finished before, and their tally. repeated: how often they
     had to be done again because a worker was lost. blocks: of a guided search, the points that were
-    priced. damaged: lines that are passed over. kept:
-    where the log is that was found and not resumed.
+    priced. damaged: lines that are passed over. kept: where the log is that was found and not
+    resumed. elsewhere: another kind of processor on which some of it was done, empty if none.
     """
 
     def __init__(self, path: Path, search: Fingerprint, resume: bool) -> None:
@@ -63,6 +63,7 @@ class RunLog:
         self.before: Tally = total([])
         self.blocks: list[dict[str, Any]] = []
         self.repeated = self.damaged = 0
+        self.elsewhere = ""
 
     def _locked(self) -> FileIO:
         """The log, opened to go on; raise if another run has it."""
@@ -102,6 +103,7 @@ class RunLog:
             record = _checked(line)
             if whole == 0:
                 found = record
+                self._known(record or {})
             elif record is None or not self._count(record):
                 self.damaged += 1
             whole += len(line)
@@ -123,6 +125,7 @@ class RunLog:
     def _count(self, record: Mapping[str, Any]) -> bool:
         """Take in a line after the first; False if it makes no sense."""
         if "process" in record:
+            self._known(record)
             return True
         try:
             unit, tally = int(record["unit"]), from_record(record)
@@ -136,6 +139,11 @@ class RunLog:
             if "block" in record:
                 self.blocks.append(record["block"])
         return True
+
+    def _known(self, record: Mapping[str, Any]) -> None:
+        """Note on what kind of processor a process priced, if on another than this."""
+        done = record.get("processor", processor())
+        self.elsewhere = self.elsewhere if done == processor() else str(done)
 
     def _loses_something(self) -> bool:
         """Whether starting afresh would drop a finished unit, or what might be one."""
@@ -158,7 +166,7 @@ class RunLog:
             self._forget()
         try:
             self._file.truncate(whole)
-            self._write({**({} if whole else self._header), "process": os.getpid()})
+            self._write({**({} if whole else self._header), **_process()})
             for folder in (self.path.parent, *(made.parent for made in self._made)):
                 sync_folder(folder)
         except OSError as cause:
@@ -208,6 +216,10 @@ class RunLog:
         if self._made:
             with suppress(OSError):
                 self.path.parent.rmdir()
+
+
+def _process() -> dict[str, Any]:
+    return {"process": os.getpid(), "processor": processor()}
 
 
 def _checked(line: bytes) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from dse import catalog
 from dse.errors import DseError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.search import exhaustive
+from dse.search import exhaustive, runlog
 from dse.search.fingerprint import fingerprint, version
 from dse.search.run import Outcome, run
 from dse.search.runlog import RunLog
@@ -374,3 +375,15 @@ def test_one_folder_has_one_run_and_the_lock_goes_with_its_process(tmp_path: Pat
         holder.kill()
         holder.wait()
         RunLog(path, {}, True).close()  # the file is there still, and no lock
+
+
+def test_another_kind_of_processor_is_told(
+    problem: Problem, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(logged(problem, whole, True)) as log:
+        assert log.elsewhere == ""
+    here = runlog.processor()
+    monkeypatch.setattr(runlog, "processor", lambda: "SSE9")
+    with closing(logged(problem, whole, True)) as log:
+        assert log.elsewhere == here
+        assert log.done == set(range(exhaustive.units(problem.space)))
