@@ -35,15 +35,17 @@ class Drift:
     root_year: float
     undated_years: float = 0.0
 
-    def log_spread(self, years: float | None) -> float:
+    def log_spread(self, years: float | None, apart: float | None = None) -> float:
         """Standard deviation of the logarithm by which an offer differs from a price of so many
         years ago; None: of a day that is not known.
 
-        ``sqrt(2 sellers^2 + root_year^2 years)``: both have their seller's error, as both prices of
-        the pairs have that this is fitted to (benchmarks/price_spread.py).
+        ``sqrt(apart^2 + root_year^2 years)``, where the offers that a price is made of lie
+        ``apart``; of a single one that is ``sqrt(2) sellers``: both have their seller's error, as
+        both prices of the pairs have that this is fitted to (benchmarks/price_spread.py).
         """
         years = self.undated_years if years is None else years
-        return math.hypot(math.sqrt(2) * self.sellers, self.root_year * math.sqrt(years))
+        apart = math.sqrt(2) * self.sellers if apart is None else apart
+        return math.hypot(apart, self.root_year * math.sqrt(years))
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,10 @@ class PriceSpread:
 
         What a buyer was offered is what he pays: 0. A price of his own that is an estimate, that he
         marks as unverified, or that is :func:`lapsed` on that day, is as unsure as one of the
-        catalogue of its date. A price that is made of several offers of late is as unsure as these
-        differ, a purchase at least as sellers do; an older purchase as one of STALE_YEARS: what it
-        would be today nobody can tell, so an answer that rests on it asks for a quote.
+        catalogue of its date. Sellers of a price that is made of several offers differ as these do,
+        of a purchase at least as others do. A purchase older than STALE_YEARS is as unsure as one
+        of that age: what it would be today nobody can tell, so an answer that rests on it asks for
+        a quote.
         """
         checked = fact.status not in UNCHECKED
         if own(fact) and not estimated(fact) and not lapsed(fact, asked, asked) and checked:
@@ -72,10 +75,11 @@ class PriceSpread:
     def _checked(self, fact: Fact, asked: datetime.date) -> float:
         rent = fact.unit == UNITS["usd_per_hour"]
         kind = self.hourly[_class_of(fact)] if rent else self.purchase
-        if fact.offer is not None and fact.offer.log_spread is not None:
-            return max(fact.offer.log_spread, 0.0 if rent else kind.log_spread(0.0))
-        age = age_years(fact, asked)
-        return kind.log_spread(age if rent or age is None else min(age, STALE_YEARS))
+        apart, age = fact.offer.log_spread if fact.offer else None, age_years(fact, asked)
+        if rent:
+            return kind.log_spread(age, apart)
+        apart = None if apart is None else max(apart, kind.log_spread(0.0))
+        return kind.log_spread(None if age is None else min(age, STALE_YEARS), apart)
 
 
 def _class_of(rent: Fact) -> str:

@@ -29,6 +29,9 @@ def test_the_older_a_price_the_wider() -> None:
     stale = known.purchase.log_spread(STALE_YEARS)
     assert known.log_spread(PRICE, TODAY) == stale > year
     assert known.log_spread(replace(PRICE, date="2018"), TODAY) == stale, "and asks for a quote"
+    quoted = replace(of_a_year, offer=PriceTerms("list", log_spread=0.3))
+    assert known.log_spread(quoted, TODAY) == pytest.approx(hypot(0.3, known.purchase.root_year),
+                                                           rel=1e-3)  # fmt: skip
 
 
 def test_rentals_have_a_spread_of_their_own() -> None:

@@ -94,10 +94,12 @@ def test_the_interval_is_that_of_the_class() -> None:
     prices = default_prices().of_class(NEOCLOUD).accelerator_hourly_usd
     h100 = rent("h100-sxm", NEOCLOUD)
     assert h100 is not None
-    logs = [math.log(one.usd_per_hour) for one in h100.current]
-    assert price_spread().log_spread(prices["h100-sxm"], day) == pytest.approx(
-        statistics.stdev(logs)
-    )
+    apart = statistics.stdev(math.log(one.usd_per_hour) for one in h100.current)
+    known, seen = price_spread(), date.fromisoformat(h100.date)
+    assert known.log_spread(prices["h100-sxm"], seen) == pytest.approx(apart)
+    aged = math.hypot(apart, known.hourly[NEOCLOUD].root_year * math.sqrt(2))
+    later = seen.replace(year=seen.year + 2)
+    assert known.log_spread(prices["h100-sxm"], later) == pytest.approx(aged, rel=1e-3)
     few = default_prices().of_class(HYPERSCALER).accelerator_hourly_usd["b200-sxm"]
     assert price_spread().log_spread(few, day) == pytest.approx(0.18, abs=0.02), "of its class"
 
