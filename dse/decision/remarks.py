@@ -348,7 +348,7 @@ def _rent_classes(problem: Problem) -> Iterator[Facts]:
         return
     others: dict[str, list[str]] = {}
     for row in hardware.machines_of(study, prices):
-        fact = row.usd_per_hour.fact or row.host_usd_per_hour.fact
+        fact = row.rent.fact
         offer = None if fact is None or catalog.own(fact) else fact.offer
         kind = (offer.rent_class or catalog.class_of(offer.vendor)) if offer else ""
         if kind not in ("", prices.rent_class):

@@ -76,9 +76,9 @@ class Bill:
 
     accelerators: that are bought. training: those of them that train; the rest is idle. nodes:
     hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts that
-    serve parameters, with a card each, which ``nics`` counts. rented: accelerators that are rented
-    in place of buying them. endpoints: cards of the network. at_once: nodes that are sold together,
-    those of a rack.
+    serve parameters, with a card each, which ``nics`` counts. rented: accelerators, or machines
+    that are rented whole, in place of buying them. endpoints: cards of the network. at_once: nodes
+    that are sold together, those of a rack.
     """
 
     accelerators: Array
@@ -106,7 +106,7 @@ def bill(
     switch_radix: ArrayLike,
     nics_included: ArrayLike,
     sold_in: ArrayLike = 1.0,
-    rented_in: ArrayLike = 1.0,
+    rented_in: ArrayLike | None = 1.0,
     oversubscription: ArrayLike = 1.0,
     at_once: ArrayLike = 1.0,
 ) -> Bill:
@@ -114,8 +114,8 @@ def bill(
 
     servers: dedicated ones. nics_included: whether a node comes with its cards. sold_in: how many
     accelerators are bought at once, rented_in: rented; those of a node fill whole boards, or whole
-    machines. oversubscription: of the leaf switches, see :func:`fat_tree`. at_once: nodes that are
-    bought together. All broadcast.
+    machines; None: nodes are rented as they are. oversubscription: of the leaf switches, see
+    :func:`fat_tree`. at_once: nodes that are bought together. All broadcast.
     """
     nodes = node_count(gpus, gpus_per_node)
     gpus = np.asarray(gpus)
@@ -129,7 +129,7 @@ def bill(
         nics,
         fat_tree(endpoints, switch_radix, oversubscription),
         extra,
-        in_whole(gpus, gpus_per_node, rented_in),
+        nodes if rented_in is None else in_whole(gpus, gpus_per_node, rented_in),
         endpoints,
         at_once,
     )

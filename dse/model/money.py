@@ -162,15 +162,15 @@ NO_EXTRAS = Extras()
 class Prices:
     """Prices of the parts, in USD of the price list's date; arrays that broadcast.
 
-    accelerator_usd, accelerator_usd_per_hour: one accelerator. host_usd, host_usd_per_hour: the
-    rest of a node, or all of it where nodes are bought or rented whole (then the accelerator's are
-    0). nic_usd, switch_port_usd, cable_usd, uplink_usd, switch_radix: of the inter-node fabric,
-    whose switches are bought whole at the price of all their ports; an uplink is a cable between
-    two of them. server_usd: a host that serves parameters.
-    rack_usd: one rack, of the size of ``rack``; 0 where the site has them. watts: of one of each
-    part. extras: beside the hardware. rated: watts that racks are planned by, None where they are
-    the same. operation: what support, staff and floor space cost a year, as a share of the price of
-    the hardware that is bought. NaN where a price is not known.
+    accelerator_usd: one accelerator. host_usd: the rest of a node, or all of it where nodes are
+    bought whole (then the accelerator's is 0). rent_usd_per_hour: of one that is ``rented``.
+    nic_usd, switch_port_usd, cable_usd, uplink_usd, switch_radix: of the inter-node fabric, whose
+    switches are bought whole at the price of all their ports; an uplink is a cable between two of
+    them. server_usd: a host that serves parameters. rack_usd: one rack, of the size of ``rack``; 0
+    where the site has them. watts: of one of each part. extras: beside the hardware. rated: watts
+    that racks are planned by, None where they are the same. operation: what support, staff and
+    floor space cost a year, as a share of the price of the hardware that is bought. NaN where a
+    price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -180,8 +180,7 @@ class Prices:
     cable_usd: ArrayLike
     uplink_usd: ArrayLike
     switch_radix: ArrayLike
-    accelerator_usd_per_hour: ArrayLike
-    host_usd_per_hour: ArrayLike
+    rent_usd_per_hour: ArrayLike
     server_usd: ArrayLike
     rack_usd: ArrayLike
     watts: UnitWatts
@@ -269,9 +268,8 @@ def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     capital = capital_usd(bought, hardware, prices.extras)
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = drawn.total_w / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
-    rental = parts.rented * np.asarray(prices.accelerator_usd_per_hour)
+    rental = parts.rented * np.asarray(prices.rent_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
-    rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
     resold = hardware * prices.residual_value
     running = hardware * prices.operation * prices.amortisation_years
     owning = owned_usd_per_hour(

@@ -77,14 +77,11 @@ def _hours(seconds: Array) -> float:
 def _items(points: Points, rent: Rent) -> Iterator[Item]:
     bill, prices = points.bill, points.problem.prices
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-    if machine.node is None:
-        several = points.problem.rental.rented_in(machine.accelerator.name)
-        whole = f", rented in machines of {several:.0f}" if several > 1 else ", rented one by one"
-        count, price, name = bill.rented, machine.usd_per_hour, machine.accelerator.title + whole
-    else:
-        count, price, name = bill.nodes, machine.host_usd_per_hour, machine.node.title
+    several = points.problem.rental.rented_in(machine.accelerator.name)
+    whole = f", rented in machines of {several:.0f}" if several > 1 else ", rented one by one"
+    name = machine.node.title if machine.node else machine.accelerator.title + whole
+    price, quantity = machine.rent, int(np.ravel(bill.rented)[0])
     share = points.problem.rental.share_of(price.fact)
-    quantity = int(np.ravel(count)[0])
     item = _for_hours(_on_terms(line_of(points.problem, name, quantity, price), share), share, rent)
     idle = quantity - int(np.ravel(bill.training)[0]) if machine.node is None else 0
     yield replace(item, idle=idle)

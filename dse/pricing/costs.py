@@ -101,8 +101,7 @@ class Costs:
                 self._wire_price(lambda w: w.cable_usd),
                 self._wire_price(lambda w: w.uplink_usd),
                 self.points.wire(lambda w: w.switch_radix),
-                self._machine_price(lambda m: m.usd_per_hour) * share,
-                self._machine_price(lambda m: m.host_usd_per_hour) * share,
+                self._machine_price(lambda m: m.rent) * share,
                 self._alone(problem.remember("host", lambda: hardware.host_price(prices))),
                 number(prices.rack_usd.value),
                 power.unit_watts(self.points),
@@ -140,7 +139,7 @@ class Costs:
         share = self.points.drawn(rental.billing.price_share)
 
         def own(machine: Machine) -> bool:
-            return rental.has(machine.usd_per_hour.fact or machine.host_usd_per_hour.fact)
+            return rental.has(machine.rent.fact)
 
         if not any(map(own, self.points.machines)):
             return share

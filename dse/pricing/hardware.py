@@ -48,9 +48,10 @@ class Machine:
     pair_bytes_per_s: to one other of the node; infinite where a switch joins them. sold_in: how
     many accelerators are bought at once. at_once: how many nodes are, those of a rack. host_w: of
     the node without its accelerators; host_share: what it draws besides per watt of these.
-    rack_units: of the node. sold_until: when it was last sold new, where that is past. boards: what
-    accelerators are ordered on, by how many of them one has. with_server: whether the price of an
-    accelerator pays its part of a server.
+    rack_units: of the node. sold_until: when it was last sold new, where that is past. rent: an
+    hour of one accelerator, of the whole machine where it is a node type. boards: what accelerators
+    are ordered on, by how many of them one has. with_server: whether the price of an accelerator
+    pays its part of a server.
     """
 
     accelerator: Accelerator
@@ -60,8 +61,7 @@ class Machine:
     pair_bytes_per_s: float
     accelerator_usd: UnitPrice
     host_usd: UnitPrice
-    usd_per_hour: UnitPrice
-    host_usd_per_hour: UnitPrice
+    rent: UnitPrice
     sold_in: float
     at_once: float
     host_w: float
@@ -119,10 +119,9 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         pair_bytes_per_s=device.pair_bytes_per_s or np.inf,
         accelerator_usd=unit_price(device.name, prices.accelerator_usd.get(device.name), prices),
         host_usd=FREE if shared else host_price(prices, device.name),
-        usd_per_hour=unit_price(
+        rent=unit_price(
             f"{device.name} for rent", prices.accelerator_hourly_usd.get(device.name), prices
         ),
-        host_usd_per_hour=FREE,
         sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
         at_once=1.0,
         sold_until=catalog.no_longer_sold(device.name, prices),
@@ -148,8 +147,7 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         pair_bytes_per_s=node.pair_bytes_per_s or device.pair_bytes_per_s or np.inf,
         accelerator_usd=FREE,
         host_usd=unit_price(node.name, bought, prices),
-        usd_per_hour=FREE,
-        host_usd_per_hour=unit_price(f"{node.name} for rent", prices.rent_of(node), prices),
+        rent=unit_price(f"{node.name} for rent", prices.rent_of(node), prices),
         sold_until=None
         if bought and catalog.own(bought)
         else catalog.no_longer_sold(device.name, prices),

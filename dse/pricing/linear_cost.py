@@ -91,10 +91,8 @@ def _tco(points: Points, evaluation: Evaluation) -> Paid:
 def _hourly(points: Points, _: Evaluation) -> Paid:
     """Rents as the study's term has them, and servers of one's own beside rented machines."""
     bill, machine, rental = points.bill, _machine(points), points.problem.rental
-    rents = (machine.usd_per_hour, bill.rented), (machine.host_usd_per_hour, bill.nodes)
-    for price, count in rents:
-        paid = UnitPrice(price.part, price.usd * rental.share_of(price.fact))
-        yield from _there("USD/h", (paid, count))
+    paid = UnitPrice(machine.rent.part, machine.rent.usd * rental.share_of(machine.rent.fact))
+    yield from _there("USD/h", (paid, bill.rented))
     servers = _there("USD", (host_price(points.problem.prices), bill.servers))
     yield from _times(servers, 1 / _hours(points))
 

@@ -707,7 +707,9 @@ class Points:
             self.wire(lambda w: w.switch_radix),
             self._cards_included,
             self.machine(lambda m: m.sold_in),
-            self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            None
+            if self.machine_axis == "node"
+            else self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
             self.oversubscription,
             self.machine(lambda m: m.at_once),
         )

@@ -75,8 +75,7 @@ def _machine_refused(
         return f"{label} has no known power", "drop it"
     if PURCHASE in facts and not np.isfinite(machine.accelerator_usd.usd + machine.host_usd.usd):
         return f"{label} has no known purchase price", _GIVE_PRICE
-    rent = machine.usd_per_hour.usd + machine.host_usd_per_hour.usd
-    if RENT in facts and not np.isfinite(rent):
+    if RENT in facts and not np.isfinite(machine.rent.usd):
         return f"{label} has no known rental price", _GIVE_PRICE
     return None
 

@@ -17,8 +17,8 @@ from dse.model.racks import Rack
 
 PRICES = money.Prices(
     accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
-    cable_usd=100.0, uplink_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0,
-    host_usd_per_hour=0.0, server_usd=20_000.0, rack_usd=0.0,
+    cable_usd=100.0, uplink_usd=100.0, switch_radix=64.0, rent_usd_per_hour=2.0,
+    server_usd=20_000.0, rack_usd=0.0,
     watts=UnitWatts(accelerator=400.0, idle_share=0.1, host=500.0, host_share=0.5, server=575.0,
                     nic=20.0, switch_port=5.0, cable=10.0, pue=1.2),
     rack=Rack(limit_w=12_000.0, units=42.0, node_units=4.0, server_units=4.0),
@@ -26,16 +26,15 @@ PRICES = money.Prices(
 )  # fmt: skip
 SWITCH_USD = 64 * 200
 # A machine sold whole, with its cards.
-WHOLE = replace(
-    PRICES, accelerator_usd=0.0, host_usd=300_000.0, accelerator_usd_per_hour=0.0,
-    host_usd_per_hour=32.0,
-)  # fmt: skip
+WHOLE = replace(PRICES, accelerator_usd=0.0, host_usd=300_000.0, rent_usd_per_hour=32.0)
 
 
 def cost(
     gpus: int, per_node: int, nics: int, servers: float = 0.0, prices: money.Prices = PRICES
 ) -> money.Cost:
-    return money.cost(bill(gpus, per_node, nics, servers, 64, prices is WHOLE), prices)
+    whole = prices is WHOLE
+    parts = bill(gpus, per_node, nics, servers, 64, whole, rented_in=None if whole else 1.0)
+    return money.cost(parts, prices)
 
 
 def test_a_single_node_needs_no_fabric_even_if_its_price_is_unknown() -> None:
