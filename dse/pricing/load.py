@@ -340,7 +340,8 @@ def _shares(given: InlineWorkload) -> tuple[NDArray[np.float64], str]:
 def _prices(study: Study) -> catalog.PriceList:
     """The catalogue's price list with those of the study over it."""
     found = _read_prices(study.source, study.prices)
-    found = found.of_class(market.rent_class(study)).rented(study.rental.term)
+    found = found.rented(study.rental.term)
+    found = found.of_class(market.rent_class(study, found))
     return catalog.with_used_prices(found) if study.market == USED else found
 
 

@@ -18,15 +18,20 @@ def rents(study: Study) -> bool:
     return RENT in facts and PURCHASE not in facts
 
 
-def rent_class(study: Study) -> str:
+def rent_class(study: Study, prices: catalog.PriceList) -> str:
     """The class of sellers whose rents count: the study's; that of most of its node types' sellers;
-    else the usual one of its accelerators."""
+    else the usual one of its accelerators. What the study describes, or the buyer has a rent of,
+    has no say in it: it is of no market."""
     if study.rent_class:
         return study.rent_class
-    rents = (catalog.node(str(name)).hourly_usd for name in study.values("node"))
-    known = (catalog.class_of(one.offer.vendor) for one in rents if one and one.offer)
+    rented = [one for one in hardware.machines_of(study, prices)
+              if one.accelerator.name not in prices.described
+              and not (one.rent.fact and catalog.own(one.rent.fact))]  # fmt: skip
+    offers = (one.rent.fact.offer for one in rented if one.node and one.rent.fact)
+    known = (catalog.class_of(one.vendor) for one in offers if one)
     most = Counter(filter(None, known)).most_common(1)
-    return most[0][0] if most else catalog.usual_class(hardware.accelerators_of(study))
+    names = dict.fromkeys(one.accelerator.name for one in rented)
+    return most[0][0] if most else catalog.usual_class(names)
 
 
 def buys_new(study: Study, prices: catalog.PriceList) -> bool:
