@@ -50,8 +50,8 @@ class Drift:
 
 @dataclass(frozen=True)
 class PriceSpread:
-    """What prices of the catalogue err by. hourly: by class of sellers. unchecked: in addition, of
-    a price that nobody checked."""
+    """What prices of the catalogue err by. hourly: by class of sellers, as neoclouds where nobody
+    knows it. unchecked: in addition, of a price that nobody checked."""
 
     purchase: Drift
     hourly: Mapping[str, Drift]
@@ -74,19 +74,12 @@ class PriceSpread:
 
     def _checked(self, fact: Fact, asked: datetime.date) -> float:
         rent = fact.unit == UNITS["usd_per_hour"]
-        kind = self.hourly[_class_of(fact)] if rent else self.purchase
+        kind = self.hourly[class_of(fact) or NEOCLOUD] if rent else self.purchase
         apart, age = fact.offer.log_spread if fact.offer else None, age_years(fact, asked)
         if rent:
             return kind.log_spread(age, apart)
         apart = None if apart is None else max(apart, kind.log_spread(0.0))
         return kind.log_spread(None if age is None else min(age, STALE_YEARS), apart)
-
-
-def _class_of(rent: Fact) -> str:
-    """The class of sellers that a rent is of, neoclouds where nobody knows it."""
-    offer = rent.offer
-    known = (offer.rent_class or class_of(offer.vendor)) if offer else ""
-    return known or NEOCLOUD
 
 
 def own(price: Fact) -> bool:

@@ -161,9 +161,13 @@ def usual_class(accelerators: Iterable[str]) -> str:
     return NEOCLOUD if len(markets) * 2 > len(names) or not names else HYPERSCALER
 
 
-def class_of(seller: str) -> str:
-    """The class of a seller by its name; empty of one that the table lacks."""
-    return next((one.rent_class for one in offers() if one.seller == seller), "")
+def class_of(rent: Fact | None) -> str:
+    """The class of sellers that a rent is of, that of its seller where it does not say; empty of a
+    seller that the table lacks."""
+    terms = rent.offer if rent else None
+    if terms is None or terms.rent_class:
+        return terms.rent_class if terms else ""
+    return next((one.rent_class for one in offers() if one.seller == terms.vendor), "")
 
 
 def rented() -> tuple[str, ...]:

@@ -329,9 +329,10 @@ def _committed(answer: Answer) -> Iterator[Facts]:
 
 
 def _other_terms(problem: Problem) -> Iterator[Facts]:
+    wanted = [rental.study.term for rental in problem.rentals]
     for terms, names in for_other_terms(problem).items():
         yield {"machines": enumerated(names), "terms": enumerated(list(terms)),
-               "term": problem.study.rental.term}  # fmt: skip
+               "term": enumerated(wanted)}  # fmt: skip
 
 
 def _past_offers(problem: Problem) -> Iterator[Facts]:
@@ -349,8 +350,7 @@ def _rent_classes(problem: Problem) -> Iterator[Facts]:
     others: dict[str, list[str]] = {}
     for row in hardware.machines_of(study, prices):
         fact = row.rent.fact
-        offer = None if fact is None or catalog.own(fact) else fact.offer
-        kind = (offer.rent_class or catalog.class_of(offer.vendor)) if offer else ""
+        kind = "" if fact is None or catalog.own(fact) else catalog.class_of(fact)
         if kind not in ("", prices.rent_class):
             others.setdefault(kind, []).append((row.node or row.accelerator).title)
     for kind, titles in others.items():

@@ -34,7 +34,7 @@ class Failures:
     checkpoint_s: ArrayLike = 0.0
     interval_s: float | None = None
     interruptions_per_s: ArrayLike = 0.0
-    interruption_power: float = 0.0
+    interruption_power: ArrayLike = 0.0
     restart_s: ArrayLike = 0.0
     wait_s: ArrayLike = 0.0
 

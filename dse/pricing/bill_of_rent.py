@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse import catalog
-from dse.model.arrays import Array
+from dse.model.arrays import Array, scalar
 from dse.model.money import HOURS_PER_YEAR
 from dse.pricing import hardware
 from dse.pricing.bill_of_materials import Item, Rent, Terms, bill_of_materials, line_of
@@ -16,6 +16,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.market import rents
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
+from dse.pricing.rental import Rental
 from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 from dse.study.terms import COMMITMENTS
@@ -39,25 +40,27 @@ def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[
     """The rent of a single point, in whole machines. Its sum is the cost of a run where that is the
     first money that the study minimizes, else the rent of an hour."""
     aims = [one.name for one in problem.study.objectives if RENT in facts_of([one.name])]
+    points = problem.points_at(values)
+    (rental,) = points.rentals
     if aims[:1] == ["per_run"]:
-        rent = _of_a_run(problem, problem.point(values))
+        rent = _of_a_run(rental, problem.point(values))
     else:
-        rent = Rent(term=problem.study.rental.term, hours=1.0)
-    years = COMMITMENTS.get(problem.study.rental.term, 0)
+        rent = Rent(term=rental.study.term, hours=1.0)
+    years = COMMITMENTS.get(rental.study.term, 0)
     committed = years * HOURS_PER_YEAR if years else None
-    return tuple(_items(problem.points_at(values), replace(rent, committed_hours=committed)))
+    return tuple(_items(points, rental, replace(rent, committed_hours=committed)))
 
 
-def _of_a_run(problem: Problem, evaluation: Evaluation) -> Rent:
+def _of_a_run(rental: Rental, evaluation: Evaluation) -> Rent:
     """For how long a run is billed, and what for."""
-    term = problem.study.rental.term
+    term = rental.study.term
     training = _hours(evaluation["samples_to_target"] / evaluation["throughput"])
     held = _hours(evaluation.held_s)
     billed = _hours(evaluation.billed_s)
     if not np.isfinite(billed):
         return Rent(term=term, hours=None)
-    start_up = problem.rental.start_up_s / SECONDS_PER_HOUR
-    committed = problem.study.rental.committed
+    start_up = scalar(rental.start_up_s) / SECONDS_PER_HOUR
+    committed = rental.study.committed
     over = billed - held - start_up
     return Rent(
         term=term,
@@ -74,14 +77,14 @@ def _hours(seconds: Array) -> float:
     return float(np.ravel(seconds)[0]) / SECONDS_PER_HOUR
 
 
-def _items(points: Points, rent: Rent) -> Iterator[Item]:
+def _items(points: Points, rental: Rental, rent: Rent) -> Iterator[Item]:
     bill, prices = points.bill, points.problem.prices
-    machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-    several = points.problem.rental.rented_in(machine.accelerator.name)
+    machine = points.rented(rental)[int(scalar(points.coordinates[points.machine_axis].at))]
+    several = rental.rented_in(machine.accelerator.name)
     whole = f", rented in machines of {several:.0f}" if several > 1 else ", rented one by one"
     name = machine.node.title if machine.node else machine.accelerator.title + whole
     price, quantity = machine.rent, int(np.ravel(bill.rented)[0])
-    share = points.problem.rental.share_of(price.fact)
+    share = scalar(rental.share_of(price.fact))
     item = _for_hours(_on_terms(line_of(points.problem, name, quantity, price), share), share, rent)
     idle = quantity - int(np.ravel(bill.training)[0]) if machine.node is None else 0
     yield replace(item, idle=idle)
@@ -120,7 +123,8 @@ def for_other_terms(problem: Problem) -> dict[tuple[str, ...], list[str]]:
     these are other terms than the study's and so do not count; empty where it rents nothing."""
     if not rents(problem.study):
         return {}
-    study, prices, term = problem.study, problem.prices, problem.study.rental.term
+    study, prices = problem.study, problem.prices
+    wanted = {rental.study.term for rental in problem.rentals}
     found: dict[tuple[str, ...], list[str]] = {}
     for axis, listed, terms in (
         ("accelerator", prices.accelerator_hourly_usd, prices.accelerator_terms_usd),
@@ -128,6 +132,6 @@ def for_other_terms(problem: Problem) -> dict[tuple[str, ...], list[str]]:
     ):
         for name in dict.fromkeys((*study.values(axis), study.baseline.values.get(axis))):
             own, counts = terms.get(str(name), {}), listed.get(str(name))
-            if own and term not in own and not (counts and catalog.own(counts)):
+            if own and not wanted & own.keys() and not (counts and catalog.own(counts)):
                 found.setdefault(tuple(own), []).append(str(name))
     return found

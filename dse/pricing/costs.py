@@ -14,13 +14,16 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.bill import Bill
 from dse.model.convergence import Convergence
 from dse.model.goodput import Failures, Goodput, goodput
+from dse.model.money import Billing
 from dse.model.terms import Terms
 from dse.pricing import extras, hardware, power
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.hardware import Machine, Wiring
 from dse.pricing.points import Points
+from dse.pricing.rental import Rental
 from dse.pricing.stock import Stock, network_of
 from dse.pricing.unit_price import UnitPrice
+from dse.study.axes import RENTAL
 
 
 class Costs:
@@ -89,7 +92,7 @@ class Costs:
 
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
-        problem, prices, share = self.problem, self.problem.prices, self._rent_share
+        problem, prices = self.problem, self.problem.prices
         number = hardware.number
         return money.cost(
             self.points.bill,
@@ -101,7 +104,7 @@ class Costs:
                 self._wire_price(lambda w: w.cable_usd),
                 self._wire_price(lambda w: w.uplink_usd),
                 self.points.wire(lambda w: w.switch_radix),
-                self._machine_price(lambda m: m.rent) * share,
+                self._rent,
                 self._alone(problem.remember("host", lambda: hardware.host_price(prices))),
                 number(prices.rack_usd.value),
                 power.unit_watts(self.points),
@@ -132,23 +135,25 @@ class Costs:
         return usd.take(self.points.coordinates[axis].at, axis=-1)
 
     @property
-    def _rent_share(self) -> ArrayLike:
-        """The share of their prices by the hour that is paid, or as many draws of it as are priced:
-        all of a price that is one of the study's term already."""
-        rental = self.problem.rental
-        share = self.points.drawn(rental.billing.price_share)
+    def _rent(self) -> Array:
+        """What is paid for an hour of each machine on the terms of its point, or as many draws of
+        it as are priced, (draws, *S)."""
+        points, problem = self.points, self.problem
 
-        def own(machine: Machine) -> bool:
-            return rental.has(machine.rent.fact)
+        def paid(rental: Rental, price: UnitPrice) -> ArrayLike:
+            usd = price.drawn(problem.draw_count) if problem.draws else price.usd
+            return usd * rental.share_of(price.fact)
 
-        if not any(map(own, self.points.machines)):
-            return share
-        of_term = self.points.machine(lambda m: float(own(m)))
-        return np.where(of_term > 0, 1.0, share)
+        # (terms, machines, draws)
+        paid_usd = np.array([[paid(rental, machine.rent) for machine in points.rented(rental)]
+                             for rental in points.rentals])  # fmt: skip
+        terms, machine = points.at(RENTAL), points.coordinates[points.machine_axis].at
+        found = paid_usd[0 if terms is None else terms.at, machine]
+        return np.moveaxis(found, -1, 0) if problem.draws else found
 
     def goodput(self) -> Goodput:
         """What failures, checkpoints and runs that stall leave of a run's time."""
-        found = self.problem.failures
+        found, on_terms = self.problem.failures, self.points.on_terms
         running = goodput(
             self.points.gpus,
             Failures(
@@ -158,10 +163,10 @@ class Costs:
                 self.points.drawn(found.recover_s),
                 self.points.drawn(found.checkpoint_s),
                 found.interval_s,
-                self.points.drawn(found.interruptions_per_s),
-                found.interruption_power,
-                self.points.drawn(found.restart_s),
-                self.points.drawn(found.wait_s),
+                on_terms(lambda rental: rental.interruptions_per_s),
+                on_terms(lambda rental: rental.interruption_power),
+                on_terms(lambda rental: rental.start_up_s),
+                on_terms(lambda rental: rental.wait_s),
             ),
         )
         return replace(running, share=np.asarray(running.share * self.points.calm))
@@ -197,7 +202,6 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
     """Points with their quantities; ``terms`` in place of those of their own step. compared: with
     the baseline; without it their speedup is NaN."""
     problem, costs = points.problem, Costs(points)
-    billing = problem.rental.billing
     return Evaluation(
         timed=points.step_time if terms is None else lambda: terms,
         costed=costs.cost,
@@ -221,8 +225,13 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
         carbon_kg_per_kwh=hardware.number(problem.prices.carbon_kg_per_kwh.value),
         graded=points.grade,
         run=costs.goodput,
-        billing=replace(billing, start_up_s=points.drawn(billing.start_up_s)),
-        start_up_s=points.drawn(problem.start_up_s),
+        billing=Billing(
+            points.on_terms(lambda rental: rental.billing.minimum_s),
+            points.on_terms(lambda rental: rental.billing.unit_s),
+            points.on_terms(lambda rental: rental.billing.start_up_s),
+            points.on_terms(lambda rental: rental.billing.in_use),
+        ),
+        start_up_s=points.on_terms(lambda rental: rental.awaited_s),
     )
 
 

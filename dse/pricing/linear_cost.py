@@ -22,6 +22,7 @@ from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice
 from dse.study import Value
+from dse.study.axes import RENTAL
 from dse.study.quantities import SECONDS_PER_HOUR
 
 ELECTRICITY = "electricity"
@@ -89,9 +90,12 @@ def _tco(points: Points, evaluation: Evaluation) -> Paid:
 
 
 def _hourly(points: Points, _: Evaluation) -> Paid:
-    """Rents as the study's term has them, and servers of one's own beside rented machines."""
-    bill, machine, rental = points.bill, _machine(points), points.problem.rental
-    paid = UnitPrice(machine.rent.part, machine.rent.usd * rental.share_of(machine.rent.fact))
+    """Rents as the term of the point has them, named with it where terms are compared, and servers
+    of one's own beside rented machines."""
+    bill, (rental,) = points.bill, points.rentals
+    rent = points.rented(rental)[_at(points, points.machine_axis)].rent
+    part = rent.part if points.at(RENTAL) is None else f"{rent.part}, {rental.study.term}"
+    paid = UnitPrice(part, rent.usd * scalar(rental.share_of(rent.fact)))
     yield from _there("USD/h", (paid, bill.rented))
     servers = _there("USD", (host_price(points.problem.prices), bill.servers))
     yield from _times(servers, 1 / _hours(points))

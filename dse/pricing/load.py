@@ -175,7 +175,7 @@ def resolve(study: Study) -> Problem:
 
     Raises :class:`StudyError` with all that is wrong, as far as one does not follow from another.
     """
-    mistakes = Mistakes()
+    study, mistakes = market.counted_once(study), Mistakes()
     profiles = mistakes.part(lambda: {} if study.model == PAI else _profiles(study))
     workload = mistakes.part(lambda: _workload(study))
     aimed = mistakes.part(lambda: target.check(study, workload()))

@@ -52,10 +52,11 @@ def prices_of(problem: Problem) -> Iterator[Fact]:
         for value in (*(one for one in chosen if one not in base), *chosen, *base)
         if value is not None
     )
-    groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.accelerator_host_usd,
-              prices.node_usd, prices.node_hourly_usd)  # fmt: skip
+    terms = [problem.prices.rented(rental.study.term) for rental in problem.rentals]
+    rents = [group for one in terms for group in (one.accelerator_hourly_usd, one.node_hourly_usd)]
+    groups = (prices.accelerator_usd, prices.accelerator_host_usd, prices.node_usd, *rents)
     for name in names:
-        yield from (group[name] for group in groups if name in group)
+        yield from {id(group[name]): group[name] for group in groups if name in group}.values()
         yield from prices.fabric_usd.get(name, {}).values()
     yield from (prices.host_usd, prices.electricity_usd_per_kwh, prices.rack_usd)
     yield from (extra.fact for extra in prices.extras.values())

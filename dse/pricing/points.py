@@ -41,12 +41,13 @@ from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.evaluation import UNPLACED, Placement
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
+from dse.pricing.rental import Rental
 from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.uncertainty import link_factors
 from dse.study import Value, Wire
 from dse.study.aggregation_name import AggregationName
-from dse.study.axes import AXES, DATA
+from dse.study.axes import AXES, DATA, RENTAL
 
 BUCKET, PCIE = "bucket", "pcie"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
@@ -128,6 +129,28 @@ class Points:
             ("machines", values),
             lambda: hardware.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
         )
+
+    @cached_property
+    def rentals(self) -> tuple[Rental, ...]:
+        """The terms that points are rented on, one for every value of their axis."""
+        found = self.at(RENTAL)
+        return tuple(map(self.problem.rental, found.values if found else (None,)))
+
+    def rented(self, rental: Rental) -> tuple[hardware.Machine, ...]:
+        """The machines with the rents of a term, where the buyer has one of his own for it."""
+        values, prices = self.coordinates[self.machine_axis].values, self.problem.prices
+        return self.problem.remember(  # type: ignore[no-any-return]
+            ("rented", rental.study.term, values),
+            lambda: hardware.machines(self.machine_axis, values, prices.rented(rental.study.term)),  # type: ignore[arg-type]
+        )
+
+    def on_terms(self, read: Callable[[Rental], ArrayLike]) -> ArrayLike:
+        """A number of the terms of renting, or draws of it as a first axis before those of the
+        points."""
+        found, rows = self.at(RENTAL), [read(rental) for rental in self.rentals]
+        if found is None:
+            return self.drawn(rows[0])
+        return np.stack(np.broadcast_arrays(*rows), axis=-1).take(found.at, axis=-1)
 
     def machine(self, read: Callable[[hardware.Machine], float]) -> Array:
         """An attribute of the machines."""
@@ -709,7 +732,7 @@ class Points:
             self.machine(lambda m: m.sold_in),
             None
             if self.machine_axis == "node"
-            else self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            else self.machine(lambda m: self.problem.rental().rented_in(m.accelerator.name)),
             self.oversubscription,
             self.machine(lambda m: m.at_once),
         )

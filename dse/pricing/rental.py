@@ -1,8 +1,8 @@
-"""The terms a study rents on: its own, else those of the catalogue."""
+"""A term that a study rents on: its own words of it, else those of the catalogue."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from dse import catalog
 from dse.catalog import Fact
 from dse.catalog.scale import Spread
 from dse.model.arrays import ArrayLike
-from dse.model.goodput import Failures
 from dse.model.money import Billing
 from dse.pricing.draws import normal
 from dse.study.terms import ON_DEMAND, SPOT, StudyRental
@@ -22,7 +21,7 @@ class Rental:
 
     awaited: whether runs wait for machines to start; what is not waited for is not drawn. use: in
     what share of all hours the machines are in use, which is paid for whole by a commitment.
-    rent_class: of the sellers, whose discounts count.
+    rent_class: of sellers, whose discounts count where a price is of no class.
     """
 
     study: StudyRental
@@ -42,56 +41,61 @@ class Rental:
         return self._drawn(known, "start_up") if self.awaited else known.value
 
     @property
+    def awaited_s(self) -> ArrayLike:
+        """For how long a run waits for its machines; 0 of what is bought."""
+        return self.start_up_s if self.awaited else 0.0
+
+    @property
     def billing(self) -> Billing:
-        """What the term costs, and what a run is billed."""
+        """What a run is billed."""
         known, given = catalog.rental_facts(), self.study.given
-        share: ArrayLike = 1 - given.get("discount", 0.0)
-        offered = known.discount(self.rent_class, self.study.term)
-        if "discount" not in given and offered is not None:
-            share = self._drawn(Spread(1 - offered.value, offered.draws), "discount")
         if self.study.committed:
-            return Billing(share, in_use=self.use)
+            return Billing(in_use=self.use)
         return Billing(
-            share,
             given.get("minimum", known.minimum_s),
             given.get("billing_unit", known.billing_unit_s),
             self.start_up_s,
         )
 
-    @property
-    def price_share(self) -> float:
-        """The share of the price on demand that the term costs, by the best estimate."""
-        return float(np.ravel(replace(self, draws=0).billing.price_share)[0])
-
-    def share_of(self, price: Fact | None) -> float:
-        """The share of a price by the hour that is paid, by the best estimate: all of one that is
-        of the study's term already."""
-        return 1.0 if self.has(price) else self.price_share
-
-    def has(self, price: Fact | None) -> bool:
-        """Whether a price by the hour is one of the study's term, of which nothing is off."""
+    def share_of(self, price: Fact | None) -> ArrayLike:
+        """The share of a price by the hour that is paid: all of one that is of the term already,
+        else what the study, or the class of its sellers, leaves of a price on demand."""
         term = price.offer.term if price and price.offer else ""
-        return term == self.study.term and term != ON_DEMAND
+        if term == self.study.term and term != ON_DEMAND:
+            return 1.0
+        term = self.study.term
+        if term in self.study.discounts:
+            return 1 - self.study.discounts[term]
+        kind = catalog.class_of(price) or self.rent_class
+        off = catalog.rental_facts().discount(kind, term)
+        return 1.0 if off is None else self._drawn(
+            Spread(1 - off.value, off.draws), f"discount: {kind}, {term}"
+        )  # fmt: skip
 
     def rented_in(self, accelerator: str) -> float:
         """How many are rented at once: those of a machine that is rented whole."""
         known = catalog.rental_facts().rented_in
         return self.study.given.get("rented_in", known.get(accelerator, 1.0))
 
-    def interrupted(self, failures: Failures) -> Failures:
-        """Failures, and the interruptions of spot machines where that is the term."""
+    @property
+    def interruptions_per_s(self) -> ArrayLike:
+        """How often one machine is taken away: of spot machines alone."""
         if self.study.term != SPOT:
-            return failures
-        known, given = catalog.rental_facts(), self.study.given
-        spell: ArrayLike = given.get("spell", 0.0) or self._drawn(known.spell_s, "spell")
-        wait = given["wait"] if "wait" in given else self._drawn(known.wait_s, "wait")
-        return replace(
-            failures,
-            interruptions_per_s=1 / spell,
-            interruption_power=0.0 if "spell" in given else known.spell_power,
-            restart_s=self.start_up_s,
-            wait_s=wait,
-        )
+            return 0.0
+        given = self.study.given.get("spell", 0.0)
+        return 1 / (given or self._drawn(catalog.rental_facts().spell_s, "spell"))
+
+    @property
+    def interruption_power(self) -> float:
+        """See :class:`~dse.model.goodput.Failures`; 0 of a spell that the study gives."""
+        return 0.0 if "spell" in self.study.given else catalog.rental_facts().spell_power
+
+    @property
+    def wait_s(self) -> ArrayLike:
+        """Until machines are back that were taken away."""
+        given = self.study.given
+        known = catalog.rental_facts().wait_s
+        return given["wait"] if "wait" in given else self._drawn(known, "wait")
 
     def _drawn(self, term: Spread, name: str) -> ArrayLike:
         if not self.draws:

@@ -75,7 +75,9 @@ def _machine_refused(
         return f"{label} has no known power", "drop it"
     if PURCHASE in facts and not np.isfinite(machine.accelerator_usd.usd + machine.host_usd.usd):
         return f"{label} has no known purchase price", _GIVE_PRICE
-    if RENT in facts and not np.isfinite(machine.rent.usd):
+    lists = [problem.prices.rented(rental.study.term) for rental in problem.rentals]
+    rents = [hardware.machines(axis, [value], prices)[0].rent.usd for prices in lists]
+    if RENT in facts and not np.isfinite(rents).any():
         return f"{label} has no known rental price", _GIVE_PRICE
     return None
 

@@ -36,6 +36,7 @@ from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.stock import Stock
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
+from dse.study.axes import RENTAL
 from dse.study.definition import REAL
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
@@ -163,24 +164,22 @@ class StudyFacts(ABC):
     @cached_property
     def failures(self) -> Failures:
         """How often a run stops and what that costs, or as many draws as are priced, (draws,)."""
-        found = failures(self.study.failures, self.draw_count if self.draws else 0)
-        return self.rental.interrupted(found)
+        return failures(self.study.failures, self.draw_count if self.draws else 0)
 
-    @cached_property
-    def rental(self) -> Rental:
-        """The terms that machines are rented on, or as many draws of them as are priced."""
-        rental, use = self.study.rental, self.study.ownership.utilisation
+    def rental(self, term: Value | None = None) -> Rental:
+        """A term that machines are rented on, that of all where none is named, or as many draws of
+        it as are priced."""
+        given = self.study.rental
+        rental = given if term is None else replace(given, term=str(term))
         awaited = self.study.target is not None and market.rents(self.study)
         awaited &= not rental.committed
-        draws = self.draw_count if self.draws else 0
+        draws, use = self.draw_count if self.draws else 0, self.study.ownership.utilisation
         return Rental(rental, draws, awaited, use, self.prices.rent_class)
 
-    @cached_property
-    def start_up_s(self) -> ArrayLike:
-        """For how long a run to the target waits until its machines have started: as those that are
-        rented for it do, where the study's money is rent; 0 of those that are bought, or rented by
-        a commitment."""
-        return self.rental.start_up_s if self.rental.awaited else 0.0
+    @property
+    def rentals(self) -> tuple[Rental, ...]:
+        """All terms that the study may rent on."""
+        return tuple(map(self.rental, self.study.values(RENTAL) or (None,)))
 
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes, or as many draws of it as are priced; None where

@@ -27,7 +27,16 @@ from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.templating import filled
-from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MICRO_BATCH, OF_LAYOUT, REPLICA, ROWS
+from dse.study.axes import (
+    ACCUMULATION,
+    BATCH,
+    GLOBAL_BATCH,
+    MICRO_BATCH,
+    OF_LAYOUT,
+    RENTAL,
+    REPLICA,
+    ROWS,
+)
 from dse.study.terms import SPOT
 from dse.units import parse
 
@@ -123,7 +132,7 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
         "global_batch": words.count(point.global_batch),
         "version": document.versions.get("dse", ""),
         "created": document.created,
-        "spot": document.study.rental == SPOT,
+        "spot": SPOT in (document.study.rental, words.label(point, RENTAL)),
         "layout": layout,
         "script": f'"${{TRAIN_SCRIPT:-{script}}}"',
         "port": PORT,

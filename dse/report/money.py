@@ -8,27 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 from dse import catalog
+from dse.catalog.facts import Fact
 from dse.model.arrays import scalar
 from dse.model.money import HOURS_PER_YEAR, WATT_PER_KILOWATT, break_even_utilisation
 from dse.pricing.bill_of_materials import Item, Rent
 from dse.pricing.problem import Problem
+from dse.pricing.rental import Rental
 from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
 from dse.report.json_form import number
 from dse.report.words import UNKNOWN, duration, many, percent, shown, significant
 from dse.spelling import enumerated
 from dse.study import Value
+from dse.study.axes import AXES, RENTAL
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 from dse.study.terms import ON_DEMAND, SPOT, StudyRental
 
 YEARS = (3, 4)  # over which the total is shown
 _MONTHS = 12  # of a year
-_TERMS = {
-    "on-demand": "on demand",
-    "1-year": "for one year",
-    "3-year": "for three years",
-    "spot": "on the spot market",
-}
 _LEAST_S = 0.5  # a shorter part of the time is not worth a word
 _DIGITS = 6  # of hours, so that the sum can be checked
 
@@ -36,6 +33,7 @@ _DIGITS = 6  # of hours, so that the sum can be checked
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
     """The cost of owning and of renting a point; None where its price or power is not known."""
     points, own, prices = problem.point(values), problem.study.ownership, problem.prices
+    (rental,) = problem.points_at(values).rentals
     hardware = scalar(points.cost.hardware_usd)
     resold, run_usd = hardware * own.residual_value, hardware * (prices.operation_share.value or 0)
     capital, rent, power = (scalar(points[name]) for name in ("capital", "hourly", "power"))
@@ -43,8 +41,8 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
     if years is None or not math.isfinite(capital + electricity):
         return None
-    committed = problem.study.rental.committed
-    same_work = rent * _held_hours(problem, values)
+    committed = rental.study.committed
+    same_work = rent * _held_hours(problem, values, rental)
     in_use = same_work / (own.utilisation if committed else 1.0)
     spent = capital + run_usd * years
     share = float(break_even_utilisation(spent, electricity, in_use, years, resold).item())
@@ -67,7 +65,7 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
         years=years,
         residual_value=own.residual_value,
         utilisation=own.utilisation,
-        term=problem.study.rental.term,
+        term=rental.study.term,
         rent_usd_per_hour=number(rent),
         same_work_usd_per_hour=None if same_work == rent else number(same_work),
         break_even_utilisation=None if committed else number(share),
@@ -84,14 +82,13 @@ def _capital(problem: Problem, values: Mapping[str, Value | None], years: float)
     return scalar(priced.point(values)["capital"])
 
 
-def _held_hours(problem: Problem, values: Mapping[str, Value | None]) -> float:
+def _held_hours(problem: Problem, values: Mapping[str, Value | None], rental: Rental) -> float:
     """Hours of rent that the work of an owned hour takes: more than 1 where machines are taken away
     (spot), and where each run to the study's target waits for them."""
-    if problem.study.rental.term != SPOT and not problem.rental.awaited:
+    if rental.study.term != SPOT and not rental.awaited:
         return 1.0
-    kept = replace(problem, study=replace(problem.study, rental=StudyRental()))
-    own, rented = (one.point(values) for one in (kept, problem))
-    if problem.rental.awaited:
+    own, rented = problem.point({**values, RENTAL: ON_DEMAND}), problem.point(values)
+    if rental.awaited:
         return scalar(rented.billed_s / own.running_s)
     return scalar(own.running.share * rented.running.held / rented.running.share)
 
@@ -155,7 +152,7 @@ def _usd(value: float | None) -> str:
 
 def term(name: str) -> str:
     """A term of renting in words: ``on demand``, ``for one year``."""
-    return _TERMS.get(name, name)
+    return AXES[RENTAL].said.get(name, name).removeprefix("rented ")
 
 
 def sum_of(rent: Rent | None) -> str:
@@ -207,27 +204,30 @@ def rented(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
     return []
 
 
-def terms(problem: Problem) -> str:
-    """For `dse explain`: the term, what it costs, how a run is billed."""
-    billing, share = problem.rental.billing, problem.rental.price_share
-    price = "" if share == 1 else f", {percent(share)} of what is priced on demand"
-    parts = [f"{duration(billing.start_up_s)} of start-up"] if billing.start_up_s else []
-    parts += [f"at least {duration(billing.minimum_s)}"] if billing.minimum_s else []
-    if billing.unit_s > 1:
-        parts.append(f"whole units of {duration(billing.unit_s)}")
+def terms(rental: Rental, price: Fact | None = None) -> str:
+    """For `dse explain`: the term, what it costs of a price, how a run is billed."""
+    billing, share = rental.billing, scalar(rental.share_of(price))
+    off = "" if share == 1 else f", {percent(share)} of what is priced on demand"
+    start_s, least_s = scalar(billing.start_up_s), scalar(billing.minimum_s)
+    parts = [f"{duration(start_s)} of start-up"] if start_s else []
+    parts += [f"at least {duration(least_s)}"] if least_s else []
+    if (unit_s := scalar(billing.unit_s)) > 1:
+        parts.append(f"whole units of {duration(unit_s)}")
     run = f"; a run is billed {' and '.join(parts)}" * bool(parts)
-    return f"{problem.study.rental.term}{price}{run}"
+    return f"{rental.study.term}{off}{run}"
 
 
 def assumed(problem: Problem) -> Iterator[str]:
     """The terms and facts that rents rest on; nothing where nobody asks for them."""
-    study, own = problem.study, problem.study.rental.given
+    study, said = problem.study, problem.study.rental
     rents = RENT in facts_of(objective.name for objective in study.objectives)
-    if not rents and study.rental.term == ON_DEMAND and not own:
+    if not rents and said == StudyRental():
         return
-    yield f"Rented: {terms(problem)}."
     facts = [fact.name for fact in catalog.rental_facts().facts if fact.status == "unverified"]
-    if "discount" not in own and any(study.rental.term in name for name in facts):
-        yield f"The discount of {study.rental.term} was not checked: give your own (discount)."
-    if study.rental.term == SPOT and "spell" not in own:
+    names = [rental.study.term for rental in problem.rentals]
+    for rental, name in zip(problem.rentals, names, strict=True):
+        yield f"Rented: {terms(rental)}."
+        if name not in said.discounts and any(name in fact for fact in facts):
+            yield f"The discount of {name} was not checked: give your own (discount)."
+    if SPOT in names and "spell" not in said.given:
         yield "How long spot machines stay is known of V100s of 2022 and 2023 alone (spell)."

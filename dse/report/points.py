@@ -144,6 +144,7 @@ def explained(problem: Problem, values: Values) -> Explained:
     point = describe(problem, values)
     checks = constraints.demands(problem.point(values), problem.study)
     points, billed = problem.points_at(values), bills(problem, values)
+    (rental,), machine = points.rentals, int(scalar(points.coordinates[points.machine_axis].at))
     return Explained(
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
@@ -163,7 +164,7 @@ def explained(problem: Problem, values: Values) -> Explained:
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=money.of_point(problem, values),
-        rental=money.terms(problem),
+        rental=money.terms(rental, points.rented(rental)[machine].rent.fact),
         power=power.of_point(problem, values),
         layout=layout.of_point(points),
     )
@@ -205,7 +206,7 @@ def _paid(points: Points) -> Paid | None:
     problem, bill, name = points.problem, points.bill, machine.accelerator.name
     renting = market.rents(problem.study)
     paid = int(scalar(bill.rented if renting else bill.accelerators))
-    size = int(problem.rental.rented_in(name) if renting else machine.sold_in)
+    size = int(problem.rental().rented_in(name) if renting else machine.sold_in)
     if machine.node is not None:
         bought = int(scalar(bill.bought))
         if renting or bought == int(scalar(bill.nodes)):

@@ -13,7 +13,7 @@ from dse.pricing.hardware import HOST_OF
 from dse.pricing.linear_cost import ELECTRICITY, linear_cost
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.certainty.titles import part_title
+from dse.report.certainty.titles import RENTED, part_title
 from dse.report.document import Repricing, RunDocument
 from dse.report.json_form import plain
 from dse.search.certainty.study_draws import StudyDraws
@@ -74,6 +74,9 @@ def _name(problem: Problem, values: Mapping[str, Value | None]) -> str:
 
 def _title(part: str) -> str:
     """What a buyer calls a part."""
+    part, _, term = part.partition(f"{RENTED}, ")
+    if term:
+        return f"{_title(part + RENTED)}, {term}"
     kind, _, name = part.partition(" of ")
     if part.startswith(HOST_OF):
         return f"Host of {words.title('accelerator', part.removeprefix(HOST_OF))}"

@@ -32,7 +32,7 @@ def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
         time_to_target=number(evaluation["time_to_target"]),
         per_run=number(evaluation["per_run"]),
         energy=number(evaluation["energy"]),
-        start_up_s=scalar(problem.start_up_s) or None,
+        start_up_s=scalar(evaluation.start_up_s) or None,
         fitted_batches=ends,
         extrapolated=bool(np.ravel(curve.beyond(evaluation["global_batch"]))[0]),
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
+from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, RENTAL, AxisRow
 from dse.study.names import Names
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.yaml_source import Loc, Source
@@ -106,7 +106,7 @@ def with_axes_in_space(source: Source) -> Source:
     for key in (key for key in data if key in NOT_MODELLED):
         what = f"{key}: {NOT_MODELLED[key]} is not modelled"
         raise source.error((key,), what, "drop it", key=True)
-    outside = [key for key in data if key in rows]
+    outside = [key for key in data if key in rows and key != RENTAL]
     for key in outside:
         if key in data["space"]:
             problem = f"{key} stands in space, too"

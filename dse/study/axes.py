@@ -105,6 +105,7 @@ BATCH, MICRO_BATCH = "batch_per_gpu", "micro_batch"  # one axis under two names
 GLOBAL_BATCH, ACCUMULATION = "global_batch", "accumulation"
 BANDWIDTH = NumberKind("bytes_per_s", 1e15)
 OPTIMIZER = "optimizer"
+RENTAL = "rental"  # beside space it is the terms of renting, and no axis of one value
 GRADIENT, AUTO_FORMAT = "gradient", "auto"
 
 # In the order in which pages and phrases name them.
@@ -167,6 +168,17 @@ ROWS: tuple[AxisRow, ...] = (
         grid=190, effort=150, changes=_changes("communication", "money"),
         phrase="with {} network cards per node", said={"1": "with one network card per node"},
         usual="1",
+    ),
+    AxisRow(
+        name=RENTAL, kind="choice", choices=("on-demand", "1-year", "3-year", "spot"),
+        example="[on-demand, spot]",
+        doc="the term that machines are rented on; what the terms are stands in `rental` beside "
+        "`space`", absent="that of rental, or on-demand",
+        grid=250, effort=135, changes=_changes("money"),
+        phrase="rented {}", usual="on-demand",
+        said={"on-demand": "rented on demand", "1-year": "rented for one year",
+              "3-year": "rented for three years", "spot": "rented on the spot market"},
+        called="term",
     ),
     AxisRow(
         name="aggregation", kind="aggregation",

@@ -22,6 +22,7 @@ from dse.study.axes import (
     LAYOUT_STACKS,
     OPTIMIZER,
     OVERLAPS,
+    RENTAL,
     REQUIRED,
     lays_out,
     overlap_refused,
@@ -151,7 +152,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     ), None)  # fmt: skip
     what_if = optional("what_if", lambda at: read_what_if(at, axes), None)
     failures = optional("failures", read_failures, StudyFailures())
-    rental = optional("rental", read_rental, StudyRental())
+    rental = optional(RENTAL, lambda at: read_rental(at, _terms(axes, conditions)), StudyRental())
     ownership = optional("ownership", read_ownership, StudyOwnership())
     owned = optional("owned", lambda at: read_owned(at, axes, names), ())
     experts = part(lambda: _experts(top, file()))
@@ -199,6 +200,13 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
             json.dumps(top.source.data, sort_keys=True).encode()
         ).hexdigest(),
     )
+
+
+def _terms(axes: _Axes, conditions: Sequence[Part[Condition]]) -> list[str]:
+    """The terms of renting that are an axis, everywhere or under conditions."""
+    found = [*axes[RENTAL]().values] if RENTAL in axes else []
+    under = [one for one in _values(conditions) if one.axis == RENTAL]
+    return [str(value) for value in (*found, *(v for one in under for v in one.values))]
 
 
 def _values(parts: Iterable[Part[T]]) -> tuple[T, ...]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dse import units
 from dse.mistakes import Mistakes
+from dse.study.axes import AXES, RENTAL
 from dse.study.cursor import Cursor
 
 ON_DEMAND, SPOT = "on-demand", "spot"
 # Paid in all hours of so many years, whether or not the machines are in use.
 COMMITMENTS = {"1-year": 1, "3-year": 3}
-TERMS = (ON_DEMAND, *COMMITMENTS, SPOT)
-_TERM, IDEAL = "term", "ideal"
+TERMS = AXES[RENTAL].choices
+_TERM, _DISCOUNT, IDEAL = "term", "discount", "ideal"
 
 
 class Row(NamedTuple):
@@ -30,8 +31,8 @@ class Row(NamedTuple):
         return at.quantity(self.dimension, self.high, zero=self.zero, example=self.example)
 
 
-RENTAL = {
-    "discount": Row("share", 1.0, True, "0.375 or 37.5 %, a share of the price on demand"),
+_OFF = Row("share", 1.0, True, "0.375 or 37.5 %, a share of the price on demand")
+RENTING = {
     "minimum": Row("seconds", 1e9, True, "1 h"),
     "billing_unit": Row("seconds", 1e9, True, "1 h"),
     "start_up": Row("seconds", 1e7, True, "10 min"),
@@ -58,7 +59,10 @@ def _schema(keys: Iterable[str], **own: Any) -> dict[str, Any]:
 
 
 _TERM_SCHEMA = {"enum": list(TERMS)}
-RENTAL_SCHEMA = {"anyOf": [_TERM_SCHEMA, _schema(RENTAL, **{_TERM: _TERM_SCHEMA})]}
+_DISCOUNTS = {"anyOf": [{"type": ["string", "number"]}, _schema(TERMS)]}
+RENTAL_SCHEMA = {"anyOf": [
+    _TERM_SCHEMA, _schema(RENTING, **{_TERM: _TERM_SCHEMA, _DISCOUNT: _DISCOUNTS})
+]}  # fmt: skip
 OWNERSHIP_SCHEMA = _schema(_SHARES)
 FAILURES_SCHEMA = {"anyOf": [{"const": IDEAL}, _schema(FAILURES)]}
 
@@ -74,10 +78,12 @@ class StudyFailures:
 
 @dataclass(frozen=True)
 class StudyRental:
-    """given: what the study says of the term, SI, by key; the catalogue has the rest."""
+    """given: what the study says of renting, SI, by key, and discounts by term; the catalogue has
+    the rest. term: that of all points, where it is no axis."""
 
     term: str = ON_DEMAND
     given: Mapping[str, float] = field(default_factory=dict)
+    discounts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def committed(self) -> bool:
@@ -108,29 +114,53 @@ def read_failures(at: Cursor) -> StudyFailures:
     return StudyFailures(given={key: term() for key, term in terms.items()})
 
 
-def read_rental(at: Cursor) -> StudyRental:
-    """A term, or a mapping with one and what differs from the catalogue."""
-    if not isinstance(at.value, dict):
+def read_rental(at: Cursor, terms: Collection[str] = ()) -> StudyRental:
+    """A term, or a mapping with one and what differs from the catalogue. terms: those that are an
+    axis of the space; then no other one is given."""
+    mistakes, alone = Mistakes(), not isinstance(at.value, dict)
+    at = at if alone else at.keys((_TERM, _DISCOUNT, *RENTING), (), mistakes)
+    if terms and (alone or at.has(_TERM)):
+        place = at if alone else at.at(_TERM)
+        raise place.wrong(f"{RENTAL} stands in space, too", "keep one of the two", key=True)
+    if alone:
         return StudyRental(_term(at))
-    mistakes = Mistakes()
-    at = at.keys((_TERM, *RENTAL), (), mistakes)
     term = mistakes.part(lambda: at.optional(_TERM, _term, ON_DEMAND))
-    others = [key for key in at.given() if key != _TERM]
-    mistakes.parts(lambda key: _check_term(at.at(key), key, term()), others)
+    others = [key for key in at.given() if key in RENTING]
+    mistakes.parts(lambda key: _check_term(at.at(key), key, terms or [term()]), others)
     given = mistakes.by_key(lambda key: _rental(at.at(key), key), others)
+    discounts = mistakes.part(
+        lambda: at.optional(_DISCOUNT, lambda place: _discounts(place, terms or [term()]), {})
+    )
     mistakes.told()
-    return StudyRental(term(), {key: number() for key, number in given.items()})
+    return StudyRental(term(), {key: one() for key, one in given.items()}, discounts())
+
+
+def _discounts(at: Cursor, terms: Collection[str]) -> dict[str, float]:
+    """Shares off the price on demand, by term; one alone where there is one term."""
+    if isinstance(at.value, dict):
+        mistakes = Mistakes()
+        at = at.keys(terms, (), mistakes)
+        found = mistakes.by_key(lambda key: _OFF.read(at.at(key)), at.given())
+        mistakes.told()
+        return {key: share() for key, share in found.items()}
+    share, (first, *others) = _OFF.read(at), terms
+    if others:
+        remedy = f"write for each, such as {{{others[0]}: {at.shown}}}"
+        raise at.wrong(f"{_DISCOUNT} of several terms", remedy)
+    return {first: share}
 
 
 def _term(at: Cursor) -> str:
-    return at.named("term", TERMS, f"use {', '.join(TERMS)}")
+    several = f", or a list of them as an axis, {RENTAL} in space"
+    return at.named("term", TERMS, f"use {', '.join(TERMS)}{several}")
 
 
-def _check_term(place: Cursor, key: str, term: str) -> None:
-    if key in _OF_SPOT and term != SPOT:
+def _check_term(place: Cursor, key: str, terms: Collection[str]) -> None:
+    if key in _OF_SPOT and SPOT not in terms:
         remedy = f"write term: {SPOT}, or drop it"
         raise place.wrong(f"{key} is of spot machines", remedy, key=True)
-    if key in _OF_A_RUN and term in COMMITMENTS:
+    if key in _OF_A_RUN and {*terms} <= COMMITMENTS.keys():
+        term = next(iter(terms))
         remedy = f"write term: {ON_DEMAND}, or drop it"
         raise place.wrong(
             f"{key} is of machines that are rented for a run, and those of {term} are paid all "
@@ -139,7 +169,7 @@ def _check_term(place: Cursor, key: str, term: str) -> None:
 
 
 def _rental(place: Cursor, key: str) -> float:
-    number = RENTAL[key].read(place)
+    number = RENTING[key].read(place)
     if key == "rented_in" and number % 1:
         raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")
     return number

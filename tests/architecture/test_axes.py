@@ -121,7 +121,8 @@ def test_no_two_axes_have_the_same_place() -> None:
 
 
 def test_the_model_names_the_hardware_that_the_rows_have() -> None:
-    assert frozenset(HARDWARE) == HARDWARE_AXES
+    joins = {name for name in HARDWARE if "communication" in AXES[name].changes}
+    assert joins == HARDWARE_AXES
 
 
 MANY = 3

@@ -6,6 +6,7 @@ import csv
 import math
 import shutil
 import statistics
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from benchmarks.price_spread import pooled
 from dse.catalog import default_prices, models_dir, price_spread, read_prices
+from dse.catalog.price_terms import CLOUD, PriceTerms
 from dse.catalog.rents import (
     HYPERSCALER,
     MARKETPLACE,
@@ -72,9 +74,10 @@ def test_the_usual_class_is_that_in_which_most_have_a_market() -> None:
     assert usual_class(["a100-sxm4-80gb", "h100-sxm", "b200-sxm"]) == NEOCLOUD
     assert usual_class(["h100-sxm", "gb200"]) == HYPERSCALER, "half is not most"
     assert usual_class(["tpu-v5p"]) == HYPERSCALER
-    assert class_of("AWS") == HYPERSCALER
-    assert class_of("Nebius") == NEOCLOUD
-    assert class_of("a seller nobody knows") == ""
+    asked = default_prices().of_class(MARKETPLACE).accelerator_hourly_usd["h100-sxm"]
+    assert class_of(asked) == MARKETPLACE
+    for seller, kind in (("AWS", HYPERSCALER), ("Nebius", NEOCLOUD), ("nobody knows it", "")):
+        assert class_of(replace(asked, offer=PriceTerms(CLOUD, seller))) == kind
 
 
 def test_where_a_class_has_no_offer_another_one_counts() -> None:

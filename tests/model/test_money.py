@@ -280,19 +280,17 @@ spans = st.one_of(st.just(0.0), st.floats(1.0, 1e6))
 def test_a_run_is_billed_whole_units_and_at_least_the_minimum(
     held: list[float], minimum: float, unit: float, start: float
 ) -> None:
-    found = money.billed_s(np.array(held), money.Billing(1.0, minimum, unit, start))
+    found = money.billed_s(np.array(held), money.Billing(minimum, unit, start))
     for at, seconds in enumerate(held):
         due = max(seconds + start, minimum)
         if unit:
             due = math.ceil(due / unit * (1 - 1e-12)) * unit
         assert found[at] == pytest.approx(due, rel=1e-12)
-    assert (
-        np.diff(money.billed_s(np.sort(held), money.Billing(1.0, minimum, unit, start))) >= 0
-    ).all()
+    assert (np.diff(money.billed_s(np.sort(held), money.Billing(minimum, unit, start))) >= 0).all()
 
 
 def test_what_is_billed_by_hand() -> None:
-    billing = money.Billing(1.0, HOUR, HOUR, 600.0)
+    billing = money.Billing(HOUR, HOUR, 600.0)
     # 5 min and 10 min of start are billed an hour; 50 min and 10 min one, 51 min and 10 min two.
     held = np.array([300.0, 3000.0, 3060.0, np.inf])
     assert money.billed_s(held, billing).tolist() == [HOUR, HOUR, 2 * HOUR, np.inf]

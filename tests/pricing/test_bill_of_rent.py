@@ -248,9 +248,9 @@ def test_a_rent_of_the_term_is_paid_whole_and_certain(tmp_path: Path) -> None:
 
 
 def test_a_rent_for_another_term_alone_is_not_used_and_that_is_said(tmp_path: Path) -> None:
-    text = f"{HOURLY}{TERMS}rental: 1-year\n"
-    problem = load(studies.written(tmp_path, text))
-    without = load(studies.written(tmp_path, f"{HOURLY}rental: 1-year\n", "without.yaml"))
+    text = f"{HOURLY}rental: 1-year\nrent_class: neocloud\n"
+    problem = load(studies.written(tmp_path, text + TERMS))
+    without = load(studies.written(tmp_path, text, "without.yaml"))
     values = {**problem.study.baseline.values, "accelerator": "v100-sxm2-16gb"}
     item, listed = (bill_of_rent(one, values)[0] for one in (problem, without))
     assert item == listed, "the catalogue's"

@@ -82,9 +82,7 @@ def test_what_is_rented_need_not_be_sold(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("own", ["5 USD/hour", "{value: 2 USD/hour, term: spot}"])
-def test_what_has_a_rent_of_ones_own_decides_no_class_of_sellers(
-    tmp_path: Path, own: str
-) -> None:
+def test_what_has_a_rent_of_ones_own_decides_no_class_of_sellers(tmp_path: Path, own: str) -> None:
     """An own accelerator is of no market, and so is one that the buyer has a rent of."""
     described = (
         "accelerators: {mine: {memory: 80 GB, memory_bandwidth: 3 TB/s, host_link: pcie5-x16, "

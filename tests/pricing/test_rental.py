@@ -58,8 +58,8 @@ def test_a_term_is_a_share_of_the_price_on_demand(tmp_path: Path) -> None:
         assert 0 < discount.value < 1
     own = problem(tmp_path, "rental: {term: 1-year, discount: 0.2}\n")
     assert priced(own, "hourly") == pytest.approx(0.8 * whole)
-    assert np.ndim(own.sampled.rental.billing.price_share) == 0
-    unsure = problem(tmp_path, "rental: 1-year\n").sampled.rental.billing.price_share
+    assert np.ndim(own.sampled.rental().share_of(None)) == 0
+    unsure = problem(tmp_path, "rental: 1-year\n").sampled.rental().share_of(None)
     assert np.shape(unsure) == (DRAWS,)
 
 
@@ -105,6 +105,77 @@ def test_more_spot_machines_stay_together_for_less_time(tmp_path: Path) -> None:
         (5, 95),
     )
     assert low < shares[2] < high
+
+
+SPACE = H100.replace("when:\n", "  rental: [on-demand, spot, 1-year]\nwhen:\n")
+OWN = "prices: {accelerators: {h100-sxm: {hourly: {value: 1.5 USD/hour, term: spot}}}}\n"
+
+
+@pytest.mark.parametrize("least", ["hourly", "per_run"])
+def test_terms_are_an_axis_whose_points_cost_what_each_term_alone_costs(
+    tmp_path: Path, least: str
+) -> None:
+    rents = SPACE.replace("minimize: capital", f"minimize: {least}")
+    terms = "rental: {discount: {1-year: 0.3}, spell: 5 h}\n"
+    several = problem(tmp_path, OWN + terms, rents)
+    names = ("hourly", "per_run", "time_to_target", "goodput", "energy", "throughput")
+    found = several.box(next(several.space.boxes(10**6)))
+    slab = several.space.slabs[0]
+    axis = [one.name for one in slab.axes].index("rental")
+    for at, term in enumerate(("on-demand", "spot", "1-year")):
+        own = {"spot": "{term: spot, spell: 5 h}", "1-year": "{term: 1-year, discount: 0.3}"}
+        text = H100.replace("minimize: capital", f"minimize: {least}")
+        alone = problem(tmp_path, f"{OWN}rental: {own.get(term, term)}\n", text)
+        box = alone.box(next(alone.space.boxes(10**6)))
+        assert several.space.size == 3 * alone.space.size
+        for name in names:
+            one = np.broadcast_to(found[name], slab.shape).take([at], axis=axis)
+            assert np.ravel(one) == pytest.approx(
+                np.ravel(np.broadcast_to(box[name], alone.space.slabs[0].shape)), rel=1e-12
+            )
+        values = point(several, rental=term, accelerator="h100-sxm")
+        drawn = several.sampled.point(values, speedup=False)["per_run"]
+        once = alone.sampled.point(point(alone, accelerator="h100-sxm"), speedup=False)["per_run"]
+        np.testing.assert_allclose(np.ravel(drawn), np.ravel(once), rtol=1e-12)
+
+
+def test_a_term_alone_counts_where_nothing_is_rented(tmp_path: Path) -> None:
+    bought = problem(tmp_path, "", SPACE)
+    assert bought.space.size == problem(tmp_path).space.size
+    assert "rental" not in bought.study.baseline.values
+    assert any("nothing is rented" in line for line in bought.study.told)
+    limited = problem(tmp_path, "", SPACE.replace("capital <= 350 kUSD", "hourly <= 90 USD/hour"))
+    assert limited.space.size == 3 * bought.space.size
+
+
+def test_a_discount_is_that_of_the_sellers_of_the_machine(tmp_path: Path) -> None:
+    """A cloud's node type keeps its own price, and its own class's terms."""
+    space = "node: [dgx-h100, aws-p5.48xlarge]\n  gpus: [8, 16]\n  batch_per_gpu: 32\n"
+    text = f"study: s\nworkload: resnet50\nspace:\n  {space}  aggregation: auto-nccl\n"
+    text += "rent_class: neocloud\nobjectives: {maximize: speedup, minimize: hourly}\n"
+    usual, year = (problem(tmp_path, f"rental: {term}\n", text) for term in ("on-demand", "1-year"))
+    known = catalog.rental_facts().discounts
+    for node, kind in (("dgx-h100", "neocloud"), ("aws-p5.48xlarge", "hyperscaler")):
+        share = priced(year, "hourly", node=node) / priced(usual, "hourly", node=node)
+        assert share == pytest.approx(1 - known[kind]["1-year"].value), node
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "words"),
+    [
+        (SPACE, "spot", "rental stands in space, too"),
+        (SPACE, "{term: spot}", "rental stands in space, too"),
+        (SPACE, "{discount: 0.3}", "discount of several terms; write for each"),
+        (SPACE, "{discount: {3-year: 0.3}}", "unknown key '3-year'"),
+        (H100, "[spot, 1-year]", "rental: a list is not a name"),
+        (SPACE.replace("[on-demand, spot, 1-year]", "[1-year]"), "{minimum: 1 h}", "of 1-year"),
+    ],
+)
+def test_terms_are_said_once(tmp_path: Path, text: str, section: str, words: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        problem(tmp_path, f"rental: {section}\n", text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

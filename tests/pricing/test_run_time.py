@@ -93,7 +93,7 @@ def test_what_is_bought_has_no_start_and_without_a_target_speedup_is_of_rates(
     rates = rented(tmp_path, "", "hourly")
     times = number(rates, "throughput", **values) / number(rates, "throughput")
     assert number(rates, "speedup", **values) == pytest.approx(times, rel=1e-12)
-    assert rates.start_up_s == bought.start_up_s == 0.0
+    assert rates.rental().awaited_s == bought.rental().awaited_s == 0.0
 
 
 def test_a_run_that_hardly_ever_trains_has_a_speedup_that_is_a_number(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_draws_of_a_run_start_together(tmp_path: Path) -> None:
     assert run is not None
     assert run.start_up_s == 600.0
     timed = rented(tmp_path, f"{TARGET}rental: {{start_up: 7 min}}\n")
-    assert timed.sampled.start_up_s == 420.0  # what a study gives is certain
+    assert timed.sampled.rental().awaited_s == 420.0  # what a study gives is certain
     bought = load(studies.written(tmp_path, studies.SMALL + TARGET))
     asked = set[str]()
     with draws.varied(draws.Variation(asked=asked)):

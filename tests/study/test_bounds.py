@@ -18,7 +18,7 @@ from dse.pricing.load import known_names
 from dse.study import AXES, read_study
 from dse.study.axes import MICRO_BATCH
 from dse.study.schema import study_schema
-from dse.study.terms import FAILURES, RENTAL
+from dse.study.terms import FAILURES, RENTING
 from dse.yaml_source import parse_yaml
 
 from .conftest import NAMES, VALID
@@ -50,10 +50,11 @@ NUMBERS: dict[tuple[str, ...], str] = {
     **dict.fromkeys((path for path in _counts(SCHEMA) if not _again(path)), ""),
     **{("space", name): units.DIMENSIONS[axis.number.dimension][0]
        for name, axis in AXES.items() if axis.number},
-    **{("rental", key): units.DIMENSIONS[row[0]][0] for key, row in RENTAL.items()},
+    **{("rental", key): units.DIMENSIONS[row[0]][0] for key, row in RENTING.items()},
     **{("failures", key): units.DIMENSIONS[row[0]][0] for key, row in FAILURES.items()},
     **{("target", key): "" for key in ("samples", "epochs", "tokens")},
-    ("ownership", "residual_value"): "", ("ownership", "utilisation"): "",
+    ("rental", "discount"): "", ("ownership", "residual_value"): "",
+    ("ownership", "utilisation"): "",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from tests.pricing import studies
 PLACES: dict[str, tuple[str, Callable[[Study], float | None]]] = {
     "confidence": ("confidence: {}", lambda study: study.confidence),
     "resolution": ("resolution: {}", lambda study: study.resolution),
-    "discount": ("rental: {{discount: {}}}", lambda study: study.rental.given["discount"]),
+    "discount": ("rental: {{discount: {}}}", lambda study: study.rental.discounts["on-demand"]),
     "residual_value": (
         "ownership: {{residual_value: {}}}", lambda study: study.ownership.residual_value
     ),
@@ -47,4 +47,4 @@ def test_another_value_is_one_clear_line(place: str, share: str, tmp_path: Path)
 
 
 def test_a_discount_may_be_all_of_the_price(tmp_path: Path) -> None:
-    assert study(tmp_path, "discount", "100 %").rental.given == {"discount": 1.0}
+    assert study(tmp_path, "discount", "100 %").rental.discounts == {"on-demand": 1.0}

@@ -15,6 +15,7 @@ from dse.model.arrays import Array, scalar
 from dse.pricing import offers
 from dse.pricing.hardware import HOST_OF
 from dse.pricing.problem import Problem
+from dse.pricing.rental import Rental
 from dse.pricing.uncertainty import INTERVAL
 from dse.report.certainty.facts import (
     RECOMMENDED,
@@ -188,6 +189,7 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
         factor, at = end
         return Turn(factor=factor, config=labels_of(found.problem, points[at]) if at >= 0 else {})
 
+    (rental,) = found.problem.points_at(points[own]).rentals
     for flip in flips(found.problem, points, found.rule, found.purchases[sure], own, rivals):
         if flip.share or flip.rise or flip.fall:
             yield PriceFlip(
@@ -197,22 +199,23 @@ def _flips(found: StudyDraws, position: int, listed: Sequence[int]) -> Iterator[
                 of=flip.of,
                 rise=turn(flip.rise),
                 fall=turn(flip.fall),
-                known=known_price(found.problem, flip.part),
+                known=known_price(found.problem, flip.part, rental),
             )
 
 
-def known_price(problem: Problem, part: str) -> KnownPrice | None:
+def known_price(problem: Problem, part: str, rental: Rental) -> KnownPrice | None:
     """Of a part by its name in draws of prices; None of what has no price of its own.
 
     Of a network, whose parts are asked for together, the widest interval and the oldest day. A rent
-    is that of the study's term.
+    is that of a term.
     """
-    facts = [fact for fact in _facts(problem, part) if fact.value is not None]
+    prices = problem.prices.rented(rental.study.term)
+    facts = [fact for fact in _facts(problem, part, prices) if fact.value is not None]
     if not facts:
         return None
-    prices, usd = problem.prices, facts[0].value
+    usd = facts[0].value
     if usd is not None and rented(part):
-        usd *= problem.rental.share_of(facts[0])
+        usd *= scalar(rental.share_of(facts[0]))
     spread = max(price_spread().log_spread(fact, prices.as_of) for fact in facts)
     ages = [age_years(fact, prices.as_of) for fact in facts]
     dated = [age for age in ages if age is not None]
@@ -228,9 +231,8 @@ def known_price(problem: Problem, part: str) -> KnownPrice | None:
     )
 
 
-def _facts(problem: Problem, part: str) -> Iterator[catalog.Fact]:
+def _facts(problem: Problem, part: str, prices: catalog.PriceList) -> Iterator[catalog.Fact]:
     """The prices that count."""
-    prices = problem.prices
     name = part.removesuffix(RENTED)
     if part.startswith(NETWORK):
         fabric = part.removeprefix(NETWORK)

@@ -277,12 +277,12 @@ def test_hosts_of_an_accelerator_are_asked_for_by_its_name(tmp_path: Path) -> No
     problem = load(studies.written(tmp_path, studies.SMALL + own))
     part = host_price(problem.prices, "v100-sxm2-16gb").part
     assert price_title(part) == "the price of the hosts of NVIDIA Tesla V100 SXM2 16 GB"
-    apart, common = known_price(problem, part), known_price(problem, "host")
+    apart, common = (known_price(problem, one, problem.rental()) for one in (part, "host"))
     assert apart is not None
     assert common is not None
     assert (apart.usd, apart.date, apart.own) == (31_000, "2025-05-02", True)
     assert (common.usd, common.own) == (85_000, False)
-    assert known_price(problem, "electricity") is None
+    assert known_price(problem, "electricity", problem.rental()) is None
 
 
 def test_rents_are_those_of_the_term(tmp_path: Path) -> None:
@@ -292,9 +292,10 @@ def test_rents_are_those_of_the_term(tmp_path: Path) -> None:
     text = text.replace("v100-sxm2-16gb]", "h100-sxm]")
     usual = load(studies.written(tmp_path, text))
     spot = load(studies.written(tmp_path, text + term))
-    paid, listed = (known_price(study, "h100-sxm for rent") for study in (spot, usual))
+    paid, listed = (known_price(one, "h100-sxm for rent", one.rental()) for one in (spot, usual))
     assert paid is not None
     assert listed is not None
     assert listed.usd is not None
     assert paid == replace(listed, usd=listed.usd / 2)
-    assert known_price(spot, "host") == known_price(usual, "host"), "is bought"
+    hosts = [known_price(one, "host", one.rental()) for one in (spot, usual)]
+    assert hosts[0] == hosts[1], "is bought"
