@@ -11,6 +11,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -29,12 +30,13 @@ from benchmarks.price_spread import (
 from dse.calibration.spread import NORMAL_90
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import DAYS_PER_YEAR, Drift
-from dse.catalog.rents import RENT_CLASSES, rent, rented
+from dse.catalog.rents import MARKET, RENT_CLASSES, rent, rented
 
 # Names that stand for several boards, whose prices are those of the boards again.
 UNCLEAR = ("NVIDIA A100", "NVIDIA V100")
 SAME_TIME_DAYS = 183
 ARCHIVE = "web.archive.org"
+MEDIANS = Path(__file__).parents[1] / "data" / "rent_medians.csv"
 
 
 class Price(NamedTuple):
@@ -145,6 +147,22 @@ def rents(rent_class: str) -> Line:
     return Line(name, "dse", np.array(ratios), np.array(inside))
 
 
+def counted_apart(rent_class: str) -> Line:
+    """A line of the catalogue's price of a class of sellers, against their median as it was counted
+    when the offers were collected: since September where a market has one, else of nine months."""
+    ratios = []
+    with MEDIANS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["rent_class"] != rent_class or not (
+                found := rent(row["accelerator"], rent_class)
+            ):
+                continue
+            late = "_since_2026_09" * (int(row["sellers_since_2026_09"]) >= MARKET)
+            ratios.append(found.usd_per_hour / float(row[f"usd_per_hour{late}"]))
+    name = f"rent on demand: the price of {rent_class}s against their median, counted apart"
+    return Line(name, "dse", np.array(ratios))
+
+
 def lines() -> list[Line]:
     """Of purchase and of rent on demand."""
     found, by_name = [], prices()
@@ -159,4 +177,5 @@ def lines() -> list[Line]:
     others = {name: rows for name, rows in by_name.items() if name not in names}
     judged = {name: of_years_before(rows) for name, rows in others.items()}
     about = "price to buy: by the newest price of the years before, boards never fitted on"
-    return [*found, line(about, judged), *map(rents, RENT_CLASSES)]
+    classes = [*map(rents, RENT_CLASSES), *map(counted_apart, RENT_CLASSES)]
+    return [*found, line(about, judged), *classes]
