@@ -8,8 +8,10 @@ from pathlib import Path
 
 from dse.catalog.accelerators import accelerator as find_accelerator
 from dse.catalog.facts import Fact, latest
+from dse.catalog.price_terms import ON_DEMAND
 from dse.catalog.reader import Entry
 from dse.catalog.store import find, names
+from dse.text_source import is_path
 
 HOSTS = (INTEL, AMD, ARM) = ("intel", "amd", "arm")
 RDMA = (*_, NO_RDMA) = ("efa", "roce", "infiniband", "slingshot", "none")
@@ -17,7 +19,8 @@ RDMA = (*_, NO_RDMA) = ("efa", "roce", "infiniband", "slingshot", "none")
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One type of machine; None marks what is not known.
+    """One type of machine; None marks what is not known. That of a buyer's own file is named by its
+    path.
 
     ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``cores`` are
     physical ones of the host, or those behind the vCPUs of a cloud's machine. ``pair_bytes_per_s``
@@ -51,19 +54,25 @@ class Node:
 
 
 def node(name: str) -> Node:
-    """The node type of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return read_node(find("nodes", name))
+    """The node type of that name, or that of a vendor's offer in a file at a path. Raises
+    :class:`~dse.catalog.store.UnknownName`."""
+    return read_node(Path(name) if is_path(name) else find("nodes", name))
 
 
 @cache
 def read_node(path: Path) -> Node:
     """The node type in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
     entry = Entry.open(path)
-    name, title = entry.text("name"), entry.text("title")
+    name = entry.text("name") if entry.shipped else str(path)
+    title = entry.text("title", path.stem)
     accelerator, count = entry.name("accelerator"), entry.number("accelerators", "count").value
     if accelerator is None or count is None:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
     inter_node, nics = entry.name("inter_node"), entry.number("nics", "count").value
+    for key, kind in (("accelerator", accelerator), ("inter_node", inter_node)):
+        known = names("accelerators" if key == "accelerator" else "fabrics")
+        if not entry.shipped and kind is not None and kind not in known:
+            raise entry.wrong(f"{key} '{kind}' is not in the catalogue", "name one that is", key)
     cores = entry.number("cores", "count").value if entry.has("cores") else None
     domain, sold_in = (_of_nodes(entry, key, int(count)) for key in ("scale_up_domain", "sold_in"))
     pair = None
@@ -80,6 +89,9 @@ def read_node(path: Path) -> Node:
     prices = entry.section("prices")
     purchase = latest(prices.series("purchase", "usd"))
     hourly = latest(prices.series("hourly", "usd_per_hour"))
+    if hourly and hourly.offer and hourly.offer.term not in ("", ON_DEMAND):
+        problem, remedy = f"a rent {hourly.offer.term}", f"give the one {ON_DEMAND}"
+        raise prices.wrong(problem, f"{remedy}, and the discount below rental:", "hourly")
     prices.finish()
     notes = entry.text("notes", "")
     entry.finish()

@@ -172,12 +172,12 @@ class Entry:
         return 1 / self.positive(key, "bytes_per_s") if self.has(key) else None
 
     def series(self, key: str, dimension: str) -> tuple[Fact, ...]:
-        """A list of numbers, such as dated prices; empty where the key is absent."""
+        """A list of numbers, such as dated prices, or one; empty where the key is absent."""
         values = self._take(key, [])
-        if not isinstance(values, list):
-            raise self.wrong(f"{key} is not a list", f"write {key}: [{{value: ...}}]", key)
+        alone = not isinstance(values, list)
         found = tuple(
-            self._fact(value, dimension, key, (key, index)) for index, value in enumerate(values)
+            self._fact(value, dimension, key, (key,) if alone else (key, index))
+            for index, value in enumerate([values] if alone else values)
         )
         self.facts.extend(found)
         return found

@@ -24,9 +24,9 @@ from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
-from dse.study.inline import existing
 from dse.study.links import is_bandwidth
 from dse.study.names import misspelt
+from dse.study.values import existing
 from dse.text_source import is_path
 from dse.yaml_source import read_yaml
 

@@ -481,9 +481,10 @@ class Points:
         return np.asarray(kind[self.coordinates[axis].at])
 
     def on_fabric(self, fabric: str) -> Mask:
-        """Whether the network is that of the catalogue."""
+        """Whether the network, or the node type, is that of a name."""
         axis, names = self.network_names
-        return np.array([name == fabric for name in names])[self.coordinates[axis].at]
+        own = self.machine(lambda m: float(m.node is not None and m.node.name == fabric)) > 0
+        return np.array([name == fabric for name in names])[self.coordinates[axis].at] | own
 
     @property
     def link_name(self) -> str:

@@ -33,6 +33,7 @@ from dse.study import Value
 from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LAYOUT_STACKS, LOOPED, OPTIMIZER
 from dse.study.quantities import OF_LAYOUTS
 from dse.study.space import Box, Space
+from dse.text_source import is_path
 
 
 @dataclass
@@ -92,6 +93,8 @@ class Problem(StudyFacts):
         general = [getattr(prices, row.field) for row in GENERAL.values()]
         numbers += [(fact.name, fact.value) for fact in general]
         texts = [(name, fact.text) for name, fact in prices.sold_until.items()]
+        texts += [(name, fact.text) for name in map(str, self.study.values("node")) if is_path(name)
+                  for fact in catalog.node(name).facts]  # fmt: skip
         digest = hashlib.sha256(repr((sorted(map(repr, numbers)), texts, prices.includes)).encode())
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):

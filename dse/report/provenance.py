@@ -209,8 +209,8 @@ def _order(document: RunDocument) -> Callable[[Citation], tuple[bool, int, bool]
 def _parts_of(point: Point) -> set[str]:
     """What a point is made of, by name, the accelerators of its nodes included."""
     named = {words.label(point, axis) for axis in point.config}
-    machines = named & {*catalog.names("nodes")}
-    return named | {catalog.node(name).accelerator for name in machines}
+    node = words.label(point, "node")
+    return named | ({catalog.node(node).accelerator} if node else set())
 
 
 def source_columns(document: RunDocument) -> list[Column]:

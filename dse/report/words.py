@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from math import floor, isfinite, log10, prod
+from os.path import isfile
 from typing import Any, NamedTuple, TypeAlias
 
 from dse import catalog
@@ -20,6 +21,7 @@ from dse.study.axes import (
     GLOBAL_BATCH,
     HARDWARE,
     LAYOUT_STACKS,
+    NODE,
     OF_LAYOUT,
     REPLICA,
     ROWS,
@@ -27,6 +29,7 @@ from dse.study.axes import (
     spoken,
 )
 from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
+from dse.text_source import is_path
 
 UNKNOWN = "unknown"
 FREE_MEMORY = "free memory per GPU"
@@ -243,7 +246,8 @@ def title(axis: str, name: str, identified: bool = False) -> str:
     identified: with the identifier in parentheses.
     """
     kind = AXES[axis].names
-    named = kind in _TITLED and name in catalog.names(kind)
+    offered = axis == NODE and is_path(name) and isfile(name)
+    named = offered or (kind in _TITLED and name in catalog.names(kind))
     known = _TITLED[kind](name).title if named else name
     return f"{known} ({name})" if identified and known != name else known
 

@@ -105,6 +105,7 @@ BATCH, MICRO_BATCH = "batch_per_gpu", "micro_batch"  # one axis under two names
 GLOBAL_BATCH, ACCUMULATION = "global_batch", "accumulation"
 BANDWIDTH = NumberKind("bytes_per_s", 1e15)
 OPTIMIZER = "optimizer"
+NODE = "node"  # of which a value may be the path of a file: what a vendor offers
 RENTAL = "rental"  # beside space it is the terms of renting, and no axis of one value
 GRADIENT, AUTO_FORMAT = "gradient", "auto"
 
@@ -119,8 +120,8 @@ ROWS: tuple[AxisRow, ...] = (
         called="gpu gpu_type device devices",
     ),
     AxisRow(
-        name="node", kind="catalogue", choices=("nodes",), example="[dgx-a100-80gb]",
-        doc="complete machines, instead of accelerator",
+        name=NODE, kind="catalogue", choices=("nodes",), example="[dgx-a100-80gb]",
+        doc="complete machines, instead of accelerator; a vendor's offer is a file",
         absent="required, unless accelerator", required=True,
         grid=100, effort=200, changes=_changes("compute", "memory", "communication", "money"),
         meaning="One server with its accelerators.",

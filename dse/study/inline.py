@@ -11,8 +11,8 @@ from dse.mistakes import Mistakes, Part, each
 from dse.spelling import same
 from dse.study.cursor import FOLDER, Cursor, clipped
 from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
-from dse.study.names import Names, suggest
-from dse.study.values import DESCRIBED, read_name
+from dse.study.names import Names
+from dse.study.values import DESCRIBED, existing, read_name
 from dse.text_source import is_path
 from dse.yaml_source import Source
 
@@ -105,16 +105,19 @@ def read_quality(cursor: Cursor) -> str:
 def read_calibration(
     cursor: Cursor, names: Names
 ) -> tuple[tuple[str, ...], Mapping[str, frozenset[str]]]:
-    """Names of profiles as they are, paths from the working folder; and of each the fabrics that it
-    is for alone, where the study says so: ``{ib-hdr: mine, 200gbe: vendor-b}``."""
+    """Names of profiles as they are, paths from the working folder; and of each the fabrics or node
+    types that it is for alone, where the study says so: ``{ib-hdr: mine, vendor-b.yaml: b}``."""
     if not isinstance(cursor.value, dict):
         return read_profiles(cursor), {}
     mistakes = Mistakes()
-    cursor = cursor.keys(names.fabrics, (), mistakes)
+    offers = [key for key in cursor.value if is_path(key)]
+    cursor = cursor.keys((*names.fabrics, *names.nodes, *offers), (), mistakes)
     of_fabrics = mistakes.by_key(lambda fabric: read_profiles(cursor.at(fabric)), cursor.given())
     mistakes.told()
     fabrics: dict[str, frozenset[str]] = {}
     for fabric, profiles in of_fabrics.items():
+        if fabric in offers:
+            fabric = os.path.join(os.path.dirname(cursor.source.path), fabric)
         for profile in profiles():
             fabrics[profile] = fabrics.get(profile, frozenset()) | {fabric}
     return tuple(fabrics), fabrics
@@ -164,20 +167,3 @@ def read_prices(cursor: Cursor) -> tuple[GivenPrices, ...]:
         lambda place: place.loc if isinstance(place.value, dict) else existing(place),
         cursor.each(),
     )
-
-
-def existing(cursor: Cursor) -> str:
-    """The path of a file; in a study it counts from the study's folder."""
-    text = cursor.text("a path")
-    path = os.path.join(os.path.dirname(cursor.source.path), text)
-    if "\0" not in path and os.path.isdir(path):
-        problem = f"{cursor.label}: '{clipped(text)}' is a folder"
-        raise cursor.wrong(problem, "name a file in it")
-    if "\0" in path or not os.path.isfile(path):
-        folder = os.path.dirname(path) or "."
-        there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        if text == "unknown":
-            raise cursor.wrong(f"{cursor.label}: no file 'unknown'", f"leave {cursor.label} out")
-        near = suggest(os.path.basename(path), there, "paths are relative to the study's folder")
-        raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
-    return path

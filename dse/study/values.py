@@ -3,6 +3,7 @@ on the command line."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -10,12 +11,13 @@ from dse.errors import StudyError
 from dse.mistakes import Mistakes, Unread, each
 from dse.spelling import PRODUCTS, alternatives, of_model, product
 from dse.study.aliases import Spelling
-from dse.study.axes import AUTO, AXES, MACHINES, AxisRow, axis_called, overlap_refused
+from dse.study.axes import AUTO, AXES, MACHINES, NODE, AxisRow, axis_called, overlap_refused
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import Axis, Study, Value, Wire
 from dse.study.links import Found, read_link, read_links
 from dse.study.names import Names, suggest
 from dse.study.numbers import read_number, read_numbers
+from dse.text_source import is_path
 from dse.yaml_source import parse_yaml
 
 OPTION = "--set"  # of the command line
@@ -76,7 +78,10 @@ def read_value(spec: AxisRow, cursor: Cursor, names: Names) -> tuple[Value, str]
         listing = f"see `dse catalog {spec.names}`"
         if spec.names == DESCRIBED:
             listing += f", or describe it below {DESCRIBED}: (docs/study.md)"
-        word = read_name(cursor, spec.names, spec.name, names, listing)
+        own = spec.name == NODE and isinstance(cursor.value, str) and is_path(cursor.value)
+        word = existing(cursor) if own else read_name(
+            cursor, spec.names, spec.name, names, listing
+        )  # fmt: skip
     else:
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"
@@ -231,3 +236,20 @@ def check_name(study: Study, axis: str, place: str) -> None:
     if axis in MACHINES and study.axis(axis) is None:
         other = "node" if axis == "accelerator" else "accelerator"
         raise StudyError(place, 0, 0, f"this study chooses by {other}", f"give {other}")
+
+
+def existing(cursor: Cursor) -> str:
+    """The path of a file; in a study it counts from the study's folder."""
+    text = cursor.text("a path")
+    path = os.path.join(os.path.dirname(cursor.source.path), text)
+    if "\0" not in path and os.path.isdir(path):
+        problem = f"{cursor.label}: '{clipped(text)}' is a folder"
+        raise cursor.wrong(problem, "name a file in it")
+    if "\0" in path or not os.path.isfile(path):
+        folder = os.path.dirname(path) or "."
+        there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        if text == "unknown":
+            raise cursor.wrong(f"{cursor.label}: no file 'unknown'", f"leave {cursor.label} out")
+        near = suggest(os.path.basename(path), there, "paths are relative to the study's folder")
+        raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
+    return path

@@ -36,6 +36,7 @@ from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
 from dse.search.run import Outcome, labels_of
 from dse.study import Wire
+from dse.text_source import is_path
 
 RIVALS = 6  # listed
 LEAST_MISSED = 0.01  # of the rule's aim, by a choice that might as well be another
@@ -244,7 +245,7 @@ def _facts(problem: Problem, part: str, prices: catalog.PriceList) -> Iterator[c
             yield from parts.values()
     elif part.startswith(HOST_OF):
         yield prices.host_of(part.removeprefix(HOST_OF))
-    elif name in catalog.names("nodes"):
+    elif name in catalog.names("nodes") or is_path(name):
         node = catalog.node(name)
         fact = prices.rent_of(node) if rented(part) else prices.purchase_of(node)
         yield from [fact] if fact else []
