@@ -12,7 +12,7 @@ from dse.catalog.price_terms import USED
 from dse.catalog.prices import default_prices
 from dse.catalog.purchases import HOST, quotes
 from dse.catalog.rental import rental_facts
-from dse.catalog.rents import RENT_CLASSES, rent
+from dse.catalog.rents import RENT_CLASSES, class_of, rent
 from dse.catalog.store import names
 
 FACTOR = 3.0  # judged: beyond it a slip (a lost digit, another unit) is likelier than a bargain
@@ -25,8 +25,7 @@ def implausible(price: Fact) -> str:
     usual = _usual_price(price) if own(price) else None
     if usual is None or not usual.value or price.value is None:
         return ""
-    asked = usual.offer.rent_class if usual.offer else ""
-    discount = rental_facts().discount(asked, _term(price))
+    discount = rental_facts().discount(class_of(usual), _term(price))
     expected = usual.value * (1 - (discount.value if discount else 0.0))
     if expected / FACTOR <= price.value <= expected * FACTOR:
         return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.price_terms import ESTIMATE
 from dse.catalog.reader import Entry
-from dse.catalog.rents import NEOCLOUD, RENT_CLASSES, class_of
+from dse.catalog.rents import NEOCLOUD, RENT_CLASSES, class_of, newest
 from dse.catalog.store import models_file, sources
 
 FILE = "price_spread.yaml"
@@ -62,10 +62,10 @@ class PriceSpread:
 
         What a buyer was offered is what he pays: 0. A price of his own that is an estimate, that he
         marks as unverified, or that is :func:`lapsed` on that day, is as unsure as one of the
-        catalogue of its date. Sellers of a price that is made of several offers differ as these do,
-        of a purchase at least as others do. A purchase older than STALE_YEARS is as unsure as one
-        of that age: what it would be today nobody can tell, so an answer that rests on it asks for
-        a quote.
+        catalogue of its date. A price that is made of several offers is as unsure as these differ,
+        a purchase at least as sellers do, and ages from the day of the catalogue's newest price. A
+        purchase older than STALE_YEARS is as unsure as one of that age: what it would be today
+        nobody can tell, so an answer that rests on it asks for a quote.
         """
         checked = fact.status not in UNCHECKED
         if own(fact) and not estimated(fact) and not lapsed(fact, asked, asked) and checked:
@@ -76,10 +76,10 @@ class PriceSpread:
         rent = fact.unit == UNITS["usd_per_hour"]
         kind = self.hourly[class_of(fact) or NEOCLOUD] if rent else self.purchase
         apart, age = fact.offer.log_spread if fact.offer else None, age_years(fact, asked)
-        if rent:
-            return kind.log_spread(age, apart)
-        apart = None if apart is None else max(apart, kind.log_spread(0.0))
-        return kind.log_spread(None if age is None else min(age, STALE_YEARS), apart)
+        if apart is not None:  # by which they changed until the catalogue's newest price, too
+            age = max((asked - newest()).days / DAYS_PER_YEAR, 0.0)
+            apart = apart if rent else max(apart, kind.log_spread(0.0))
+        return kind.log_spread(age if rent or age is None else min(age, STALE_YEARS), apart)
 
 
 def own(price: Fact) -> bool:

@@ -167,8 +167,7 @@ def bill_of_materials(points: Points) -> tuple[Item, ...]:
 def _items(points: Points) -> Iterator[Item]:
     bill, buy = points.bill, Costs(points).bill_to_buy
     axis, links = points.wiring
-    machine = points.machines[_at(points, points.machine_axis)]
-    link = links[_at(points, axis)]
+    machine, link = points.only, links[points.position(axis)]
     device, node = machine.accelerator, machine.node
     whole = np.any(bill.accelerators > bill.training)
     units = f", sold in units of {machine.sold_in:.0f}" if whole else ""
@@ -302,15 +301,10 @@ def _beyond(endpoints: int, radix: float, ratio: float) -> str:
     return f"three tiers join {most:,} network cards, not {endpoints:,}: a fourth is not counted"
 
 
-def _at(points: Points, axis: str) -> int:
-    """Position of a single point on an axis."""
-    return int(np.ravel(points.coordinates[axis].at)[0])
-
-
 def _network_name(points: Points, axis: str) -> str:
     """The name of the link between nodes, as people call it."""
     if axis == "inter_node":
-        value = points.coordinates[axis].values[_at(points, axis)]
+        value = points.coordinates[axis].values[points.position(axis)]
         if isinstance(value, Wire):
             if value.fabric is None:
                 return f"{value.bytes_per_s * 8e-9:g} Gbps"

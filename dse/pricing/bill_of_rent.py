@@ -46,8 +46,7 @@ def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[
         rent = _of_a_run(rental, problem.point(values))
     else:
         rent = Rent(term=rental.study.term, hours=1.0)
-    years = COMMITMENTS.get(rental.study.term, 0)
-    committed = years * HOURS_PER_YEAR if years else None
+    committed = COMMITMENTS.get(rental.study.term, 0) * HOURS_PER_YEAR or None
     return tuple(_items(points, rental, replace(rent, committed_hours=committed)))
 
 
@@ -79,7 +78,7 @@ def _hours(seconds: Array) -> float:
 
 def _items(points: Points, rental: Rental, rent: Rent) -> Iterator[Item]:
     bill, prices = points.bill, points.problem.prices
-    machine = points.rented(rental)[int(scalar(points.coordinates[points.machine_axis].at))]
+    machine = points.only
     several = rental.rented_in(machine.accelerator.name)
     whole = f", rented in machines of {several:.0f}" if several > 1 else ", rented one by one"
     name = machine.node.title if machine.node else machine.accelerator.title + whole

@@ -153,22 +153,15 @@ class Costs:
 
     def goodput(self) -> Goodput:
         """What failures, checkpoints and runs that stall leave of a run's time."""
-        found, on_terms = self.problem.failures, self.points.on_terms
-        running = goodput(
-            self.points.gpus,
-            Failures(
-                self.points.drawn(found.per_accelerator_s),
-                self.points.drawn(found.per_job_s),
-                found.whole_job,
-                self.points.drawn(found.recover_s),
-                self.points.drawn(found.checkpoint_s),
-                found.interval_s,
-                on_terms(lambda rental: rental.interruptions_per_s),
-                on_terms(lambda rental: rental.interruption_power),
-                on_terms(lambda rental: rental.start_up_s),
-                on_terms(lambda rental: rental.wait_s),
-            ),
+        on_terms = self.points.on_terms
+        found = replace(
+            Failures(*map(self.points.drawn, vars(self.problem.failures).values())),
+            interruptions_per_s=on_terms(lambda rental: rental.interruptions_per_s),
+            interruption_power=on_terms(lambda rental: rental.interruption_power),
+            restart_s=on_terms(lambda rental: rental.start_up_s),
+            wait_s=on_terms(lambda rental: rental.wait_s),
         )
+        running = goodput(self.points.gpus, found)
         return replace(running, share=np.asarray(running.share * self.points.calm))
 
     @property

@@ -326,10 +326,9 @@ UNWIRED = Wiring(
 )  # a node type whose network is not known
 
 
-def accelerators_of(study: Study) -> Sequence[str]:
+def accelerators_of(study: Study, prices: PriceList) -> Sequence[str]:
     """The accelerators of the study, and those of its node types, each once."""
-    nodes = (catalog.node(str(name)).accelerator for name in study.values("node"))
-    return [*dict.fromkeys([*map(str, study.values("accelerator")), *nodes])]
+    return [*dict.fromkeys(one.accelerator.name for one in machines_of(study, prices))]
 
 
 def fabrics_of(study: Study) -> Sequence[str]:

@@ -17,7 +17,7 @@ from dse.model.money import HOURS_PER_YEAR, WATT_PER_KILOWATT
 from dse.pricing import extras
 from dse.pricing.costs import Costs
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.hardware import Machine, host_price, number
+from dse.pricing.hardware import host_price, number
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice
@@ -92,8 +92,7 @@ def _tco(points: Points, evaluation: Evaluation) -> Paid:
 def _hourly(points: Points, _: Evaluation) -> Paid:
     """Rents as the term of the point has them, named with it where terms are compared, and servers
     of one's own beside rented machines."""
-    bill, (rental,) = points.bill, points.rentals
-    rent = points.rented(rental)[_at(points, points.machine_axis)].rent
+    bill, rent, (rental,) = points.bill, points.only.rent, points.rentals
     part = rent.part if points.at(RENTAL) is None else f"{rent.part}, {rental.study.term}"
     paid = UnitPrice(part, rent.usd * scalar(rental.share_of(rent.fact)))
     yield from _there("USD/h", (paid, bill.rented))
@@ -113,10 +112,10 @@ _PAID: Mapping[str, Callable[[Points, Evaluation], Paid]] = {
 
 def _hardware(points: Points) -> Paid:
     """What must be bought, without what stands there already."""
-    costs, machine = Costs(points), _machine(points)
+    costs, machine = Costs(points), points.only
     buy = costs.bill_to_buy
     axis, links = points.wiring
-    link = links[_at(points, axis)]
+    link = links[points.position(axis)]
     rack = UnitPrice("rack", number(points.problem.prices.rack_usd.value))
     return _there(
         "USD",
@@ -128,14 +127,6 @@ def _hardware(points: Points) -> Paid:
         (host_price(points.problem.prices), buy.servers),
         (rack, costs.racks_to_buy),
     )
-
-
-def _machine(points: Points) -> Machine:
-    return points.machines[_at(points, points.machine_axis)]
-
-
-def _at(points: Points, axis: str) -> int:
-    return int(scalar(points.coordinates[axis].at))
 
 
 def _hours(points: Points) -> float:

@@ -123,12 +123,8 @@ class Points:
 
     @cached_property
     def machines(self) -> tuple[hardware.Machine, ...]:
-        """One for every value of that axis."""
-        values = self.coordinates[self.machine_axis].values
-        return self.problem.remember(  # type: ignore[no-any-return]
-            ("machines", values),
-            lambda: hardware.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
-        )
+        """One for every value of that axis, with the rents of the first term."""
+        return self.rented(self.rentals[0])
 
     @cached_property
     def rentals(self) -> tuple[Rental, ...]:
@@ -140,9 +136,18 @@ class Points:
         """The machines with the rents of a term, where the buyer has one of his own for it."""
         values, prices = self.coordinates[self.machine_axis].values, self.problem.prices
         return self.problem.remember(  # type: ignore[no-any-return]
-            ("rented", rental.study.term, values),
+            ("machines", rental.study.term, values),
             lambda: hardware.machines(self.machine_axis, values, prices.rented(rental.study.term)),  # type: ignore[arg-type]
         )
+
+    def position(self, axis: str) -> int:
+        """Where a single point lies on an axis."""
+        return int(np.ravel(self.coordinates[axis].at)[0])
+
+    @property
+    def only(self) -> hardware.Machine:
+        """The machine of a single point."""
+        return self.machines[self.position(self.machine_axis)]
 
     def on_terms(self, read: Callable[[Rental], ArrayLike]) -> ArrayLike:
         """A number of the terms of renting, or draws of it as a first axis before those of the

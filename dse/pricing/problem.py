@@ -108,8 +108,7 @@ class Problem(StudyFacts):
 
     def computing_known(self, points: Points) -> str:
         """What stands behind the computing of a single point, see :class:`.Computing`."""
-        machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-        return self.computing.known(machine, points.precision.name, points.stack)
+        return self.computing.known(points.only, points.precision.name, points.stack)
 
     @cached_property
     def anchors(self) -> catalog.Anchors:

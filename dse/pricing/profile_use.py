@@ -94,7 +94,8 @@ def _why_not_taken(problem: Problem, name: str, aggregation: AggregationName) ->
     profile = problem.profiles[name]
     if taken(replace(problem, profiles={name: profile}), aggregation):
         return "another profile fits as well or better"
-    devices, fabrics = hardware.accelerators_of(problem.study), hardware.fabrics_of(problem.study)
+    devices = hardware.accelerators_of(problem.study, problem.prices)
+    fabrics = hardware.fabrics_of(problem.study)
     reached = any(same_device(profile.device, device) for device in devices)
     if profile.device != "cpu" and not reached:
         return f"it measured {profile.device}, and the study has {enumerated(devices)}"
@@ -105,9 +106,7 @@ def _why_not_taken(problem: Problem, name: str, aggregation: AggregationName) ->
 
 def _of_computing(problem: Problem, profile: Profile) -> bool:
     """Whether a profile knows a device of the study, or rates of a network like the study's."""
-    devices = {
-        machine.accelerator.name for machine in hardware.machines_of(problem.study, problem.prices)
-    }
+    devices = hardware.accelerators_of(problem.study, problem.prices)
     timed = any(same_device(part.device, name) for part in profile.compute for name in devices)
     laid_out = problem.study.laid_out and bool(profile.layouts or profile.exchanges)
     return (

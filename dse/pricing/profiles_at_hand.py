@@ -99,7 +99,7 @@ def training_rates(problem: Problem) -> dict[str, int]:
 
 def _of_study(problem: Problem, rate: Throughput) -> bool:
     """Whether a rate is of the workload of the study, and of an accelerator of it."""
-    if rate.accelerator not in accelerators_of(problem.study):
+    if rate.accelerator not in accelerators_of(problem.study, problem.prices):
         return False
     try:
         return catalog.named_workload(rate.workload).name == problem.workload.name

@@ -27,16 +27,7 @@ from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.templating import filled
-from dse.study.axes import (
-    ACCUMULATION,
-    BATCH,
-    GLOBAL_BATCH,
-    MICRO_BATCH,
-    OF_LAYOUT,
-    RENTAL,
-    REPLICA,
-    ROWS,
-)
+from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MICRO_BATCH, OF_LAYOUT, REPLICA, ROWS
 from dse.study.terms import SPOT
 from dse.units import parse
 
@@ -132,7 +123,7 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
         "global_batch": words.count(point.global_batch),
         "version": document.versions.get("dse", ""),
         "created": document.created,
-        "spot": SPOT in (document.study.rental, words.label(point, RENTAL)),
+        "spot": SPOT in (document.study.rental, words.label(point, "rental")),
         "layout": layout,
         "script": f'"${{TRAIN_SCRIPT:-{script}}}"',
         "port": PORT,

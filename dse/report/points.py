@@ -144,7 +144,7 @@ def explained(problem: Problem, values: Values) -> Explained:
     point = describe(problem, values)
     checks = constraints.demands(problem.point(values), problem.study)
     points, billed = problem.points_at(values), bills(problem, values)
-    (rental,), machine = points.rentals, int(scalar(points.coordinates[points.machine_axis].at))
+    (rental,) = points.rentals
     return Explained(
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
@@ -164,7 +164,7 @@ def explained(problem: Problem, values: Values) -> Explained:
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=money.of_point(problem, values),
-        rental=money.terms(rental, points.rented(rental)[machine].rent.fact),
+        rental=money.terms(rental, points.only.rent.fact),
         power=power.of_point(problem, values),
         layout=layout.of_point(points),
     )
@@ -202,8 +202,8 @@ def _evidence(points: Points, comm_s: float | None) -> str:
 def _paid(points: Points) -> Paid | None:
     """The accelerators of a single point that are paid for; None where all of them train, or whole
     machines are named anyway, but for racks of these that are not all used."""
-    machine = points.machines[int(scalar(points.coordinates[points.machine_axis].at))]
-    problem, bill, name = points.problem, points.bill, machine.accelerator.name
+    machine, problem, bill = points.only, points.problem, points.bill
+    name = machine.accelerator.name
     renting = market.rents(problem.study)
     paid = int(scalar(bill.rented if renting else bill.accelerators))
     size = int(problem.rental().rented_in(name) if renting else machine.sold_in)

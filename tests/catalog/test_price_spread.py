@@ -10,6 +10,7 @@ from dse.catalog import Fact, price_spread
 from dse.catalog.facts import day_of
 from dse.catalog.price_spread import STALE_YEARS, lapsed
 from dse.catalog.price_terms import ESTIMATE, PriceTerms
+from dse.catalog.rents import newest
 
 TODAY = datetime.date(2026, 7, 1)
 PRICE = Fact("price", 100.0, "USD", "100 USD", "epoch-prices", "2026-01-01", date="2024-07-01")
@@ -29,9 +30,10 @@ def test_the_older_a_price_the_wider() -> None:
     stale = known.purchase.log_spread(STALE_YEARS)
     assert known.log_spread(PRICE, TODAY) == stale > year
     assert known.log_spread(replace(PRICE, date="2018"), TODAY) == stale, "and asks for a quote"
-    quoted = replace(of_a_year, offer=PriceTerms("list", log_spread=0.3))
-    assert known.log_spread(quoted, TODAY) == pytest.approx(hypot(0.3, known.purchase.root_year),
-                                                           rel=1e-3)  # fmt: skip
+    quoted, late = replace(of_a_year, offer=PriceTerms("list", log_spread=0.3)), newest()
+    assert known.log_spread(quoted, late) == 0.3, "they hold their change until then"
+    aged = known.log_spread(quoted, late.replace(year=late.year + 1))
+    assert aged == pytest.approx(hypot(0.3, known.purchase.root_year), rel=1e-3)
 
 
 def test_rentals_have_a_spread_of_their_own() -> None:

@@ -21,6 +21,7 @@ from dse.catalog.rents import (
     NEOCLOUD,
     RENT_CLASSES,
     class_of,
+    newest,
     offers,
     rent,
     rented,
@@ -98,7 +99,7 @@ def test_the_interval_is_that_of_the_class() -> None:
     h100 = rent("h100-sxm", NEOCLOUD)
     assert h100 is not None
     apart = statistics.stdev(math.log(one.usd_per_hour) for one in h100.current)
-    known, seen = price_spread(), date.fromisoformat(h100.date)
+    known, seen = price_spread(), newest()
     assert known.log_spread(prices["h100-sxm"], seen) == pytest.approx(apart)
     aged = math.hypot(apart, known.hourly[NEOCLOUD].root_year * math.sqrt(2))
     later = seen.replace(year=seen.year + 2)

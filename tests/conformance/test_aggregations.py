@@ -59,7 +59,7 @@ from dse.pricing.aggregations import Factory
 from dse.pricing.load import load
 from dse.pricing.study_facts import STEP_MODELS
 from dse.study import AXES, AggregationName, Value
-from dse.study.axes import OF_LAYOUT
+from dse.study.axes import OF_LAYOUT, RENTAL
 from tests.calibration import library_profiles, server_profiles
 from tests.model.works import Given, gradients_of
 from tests.pricing import priced, studies
@@ -583,7 +583,7 @@ def test_in_a_study_such_an_axis_changes_no_step(tmp_path: Path, name: str, mode
         changed = steps[axis] != steps[""]
         assert not changed or axis in axes
         assert not changed or problem.step_model.measurable, "a formula knows none of these axes"
-    others = {"aggregation", *OF_LAYOUT}
+    others = {"aggregation", RENTAL, *OF_LAYOUT}
     assert set(VALUES) | HARDWARE_AXES | OF_THE_STEP | others == set(AXES)
 
 
