@@ -101,7 +101,7 @@ AS := 3.13
 RELEASES := highest
 OTHER = .venv-$(AS)-$(RELEASES)
 SOME := tests/study tests/catalog/test_reader.py tests/calibration/fitting tests/model tests/pricing/test_problem.py \
-  tests/pricing/test_evaluation.py tests/pricing/test_market.py tests/search/test_engines.py tests/search/test_pareto.py \
+  tests/pricing/test_run_time.py tests/pricing/test_market.py tests/search/test_engines.py tests/search/test_pareto.py \
   tests/report/test_document.py tests/report/test_figures.py tests/fleet/test_document.py tests/commands/test_run.py \
   tests/test_units.py tests/test_errors.py
 

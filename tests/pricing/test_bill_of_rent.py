@@ -90,17 +90,6 @@ def test_the_bill_of_a_commitment_holds_the_hours_between_runs(tmp_path: Path) -
     assert item.usd == pytest.approx(exact, abs=0.005)
 
 
-@pytest.mark.parametrize(("term", "years"), [("1-year", 1), ("3-year", 3), ("spot", None)])
-def test_a_commitment_holds_all_hours_of_its_years(
-    tmp_path: Path, term: str, years: int | None
-) -> None:
-    """By hand: a machine an hour, times 8,760 hours, times the years."""
-    problem = rented(tmp_path, "per_run", f"rental: {term}\n")
-    (item,) = bill_of_rent(problem, point(problem))
-    assert item.rent is not None
-    assert item.rent.committed_hours == (None if years is None else 8760 * years)
-
-
 @pytest.mark.parametrize(
     ("hours", "years", "usd"),
     [(2.0, 1, 70_080), (13_140.0, 1, 140_160), (17_520.0, 1, 140_160), (17_521.0, 1, 210_240),
@@ -121,23 +110,6 @@ def test_a_run_longer_than_a_commitment_takes_several(
     answer = Answer(problem=found, recommended=side, baseline=side)
     (facts,) = BY_NAME["commitment"].finder(answer)
     assert facts["usd"] == usd
-
-
-def test_a_run_of_18_months_is_charged_18_months(tmp_path: Path) -> None:
-    """By hand: hours times machines times the rent of an hour."""
-    once = rented(tmp_path, "per_run", "rental: 1-year\n")
-    values = point(once)
-    (short,) = bill_of_rent(once, values)
-    assert short.rent is not None
-    assert short.rent.hours is not None
-    samples = 1e8 * 13_140 / short.rent.hours
-    text = ACCELERATORS.replace("minimize: capital", "minimize: per_run")
-    text = text.replace("samples: 1e8", f"samples: {samples!r}") + "rental: 1-year\n"
-    (item,) = bill_of_rent(load(studies.written(tmp_path, text, "long.yaml")), values)
-    assert item.rent is not None
-    assert item.rent.hours == pytest.approx(13_140, rel=0.01)
-    an_hour = item.quantity * (item.unit_usd or 0.0)
-    assert item.usd == pytest.approx(an_hour * item.rent.hours)
 
 
 def test_accelerators_are_rented_in_whole_machines(tmp_path: Path) -> None:

@@ -81,19 +81,17 @@ def test_what_is_rented_need_not_be_sold(tmp_path: Path) -> None:
     assert sold(problem, "p100-sxm2-16gb") is None
 
 
-@pytest.mark.parametrize("own", ["5 USD/hour", "{value: 2 USD/hour, term: spot}"])
-def test_what_has_a_rent_of_ones_own_decides_no_class_of_sellers(tmp_path: Path, own: str) -> None:
+def test_what_has_a_rent_of_ones_own_decides_no_class_of_sellers(tmp_path: Path) -> None:
     """An own accelerator is of no market, and so is one that the buyer has a rent of."""
-    described = (
-        "accelerators: {mine: {memory: 80 GB, memory_bandwidth: 3 TB/s, host_link: pcie5-x16, "
-        "peak: {fp32: 60 TFLOP/s}}}\n"
-    )
     text = BOTH.replace("p100-sxm2-16gb, a10", "NAME, h100-sxm").replace("p100-sxm2-16gb", "NAME")
-    text = text.replace("capital <= 300 kUSD", "hourly <= 900 USD/hour")
     text = text.replace("minimize: capital", "minimize: hourly")
-    for name, more in (("mine", described), ("mi355x", "")):
-        prices = f"rental: spot\nprices: {{accelerators: {{{name}: {{hourly: {own}}}}}}}\n"
-        found = problem_of(tmp_path, text.replace("NAME", name), more + prices)
-        assert found.prices.rent_class == NEOCLOUD
-    unknown = problem_of(tmp_path, text.replace("NAME", "mi355x"))
-    assert unknown.prices.rent_class == HYPERSCALER
+    text = text.replace("capital <= 300 kUSD", "hourly <= 900 USD/hour")
+    own = (
+        "prices: {accelerators: {NAME: {hourly: {value: 2 USD/hour, term: spot}}}}\nrental: spot\n"
+    )
+    mine = "accelerators: {mine: {memory: 80 GB, memory_bandwidth: 3 TB/s, host_link: pcie5-x16, "
+    mine += "peak: {fp32: 60 TFLOP/s}}}\n"
+    for name, more, kind in (("mine", mine + own, NEOCLOUD), ("mi355x", own, NEOCLOUD),
+                             ("mi355x", "", HYPERSCALER)):  # fmt: skip
+        found = problem_of(tmp_path, (text + more).replace("NAME", name))
+        assert found.prices.rent_class == kind, name

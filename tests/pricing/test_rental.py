@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -63,18 +62,6 @@ def test_a_term_is_a_share_of_the_price_on_demand(tmp_path: Path) -> None:
     assert np.shape(unsure) == (DRAWS,)
 
 
-def test_a_run_is_billed_its_start_and_whole_hours(tmp_path: Path) -> None:
-    more = "failures: ideal\nrental: {minimum: 2 h, billing_unit: 1 h, start_up: 30 min}\n"
-    found = problem(tmp_path, more)
-    hours = priced(found, "time_to_target") / 3600 + 0.5
-    assert hours > 2
-    due = priced(found, "hourly") * math.ceil(hours)
-    assert priced(found, "per_run") == pytest.approx(due)
-    short = problem(tmp_path, more, H100.replace("1e8", "1e3"))
-    assert priced(short, "time_to_target") < 3600
-    assert priced(short, "per_run") == pytest.approx(2 * priced(short, "hourly"))
-
-
 def test_spot_machines_are_taken_away_and_not_paid_meanwhile(tmp_path: Path) -> None:
     """By hand: machines stay 3 h and are away for 1 h, so they are held 3/4 of the time. Each time
     costs 10 min to recover and 20 min to start. A checkpoint takes 1 min and is due every
@@ -107,42 +94,35 @@ def test_more_spot_machines_stay_together_for_less_time(tmp_path: Path) -> None:
     assert low < shares[2] < high
 
 
+AXIS = "rental "  # beside a space that has it
 SPACE = H100.replace("when:\n", "  rental: [on-demand, spot, 1-year]\nwhen:\n")
-OWN = "prices: {accelerators: {h100-sxm: {hourly: {value: 1.5 USD/hour, term: spot}}}}\n"
 
 
-@pytest.mark.parametrize("least", ["hourly", "per_run"])
-def test_terms_are_an_axis_whose_points_cost_what_each_term_alone_costs(
-    tmp_path: Path, least: str
-) -> None:
-    rents = SPACE.replace("minimize: capital", f"minimize: {least}")
-    terms = "rental: {discount: {1-year: 0.3}, spell: 5 h}\n"
-    several = problem(tmp_path, OWN + terms, rents)
-    names = ("hourly", "per_run", "time_to_target", "goodput", "energy", "throughput")
+def test_terms_are_an_axis_whose_points_cost_what_each_term_alone_costs(tmp_path: Path) -> None:
+    own = "prices: {accelerators: {h100-sxm: {hourly: {value: 1.5 USD/hour, term: spot}}}}\n"
+    several = problem(tmp_path, f"{own}rental: {{discount: {{1-year: 0.3}}, spell: 5 h}}\n",
+                      SPACE.replace("minimize: capital", "minimize: per_run"))  # fmt: skip
     found = several.box(next(several.space.boxes(10**6)))
     slab = several.space.slabs[0]
     axis = [one.name for one in slab.axes].index("rental")
-    for at, term in enumerate(("on-demand", "spot", "1-year")):
-        own = {"spot": "{term: spot, spell: 5 h}", "1-year": "{term: 1-year, discount: 0.3}"}
-        text = H100.replace("minimize: capital", f"minimize: {least}")
-        alone = problem(tmp_path, f"{OWN}rental: {own.get(term, term)}\n", text)
-        box = alone.box(next(alone.space.boxes(10**6)))
+    for at, term in enumerate(("on-demand", "{term: spot, spell: 5 h}",
+                               "{term: 1-year, discount: 0.3}")):  # fmt: skip
+        alone = problem(tmp_path, f"{own}rental: {term}\n",
+                        H100.replace("minimize: capital", "minimize: per_run"))  # fmt: skip
+        box, shape = alone.box(next(alone.space.boxes(10**6))), alone.space.slabs[0].shape
         assert several.space.size == 3 * alone.space.size
-        for name in names:
+        for name in ("hourly", "per_run", "time_to_target", "goodput", "energy", "throughput"):
             one = np.broadcast_to(found[name], slab.shape).take([at], axis=axis)
-            assert np.ravel(one) == pytest.approx(
-                np.ravel(np.broadcast_to(box[name], alone.space.slabs[0].shape)), rel=1e-12
-            )
-        values = point(several, rental=term, accelerator="h100-sxm")
-        drawn = several.sampled.point(values, speedup=False)["per_run"]
-        once = alone.sampled.point(point(alone, accelerator="h100-sxm"), speedup=False)["per_run"]
-        np.testing.assert_allclose(np.ravel(drawn), np.ravel(once), rtol=1e-12)
+            other = np.broadcast_to(box[name], shape)
+            np.testing.assert_allclose(np.ravel(one), np.ravel(other), rtol=1e-12)
+        values = {**point(alone, accelerator="h100-sxm"), "rental": slab.axes[axis].values[at]}
+        drawn = (of.sampled.point(values, speedup=False)["per_run"] for of in (several, alone))
+        np.testing.assert_allclose(*map(np.ravel, drawn), rtol=1e-12)
 
 
 def test_a_term_alone_counts_where_nothing_is_rented(tmp_path: Path) -> None:
     bought = problem(tmp_path, "", SPACE)
     assert bought.space.size == problem(tmp_path).space.size
-    assert "rental" not in bought.study.baseline.values
     assert any("nothing is rented" in line for line in bought.study.told)
     limited = problem(tmp_path, "", SPACE.replace("capital <= 350 kUSD", "hourly <= 90 USD/hour"))
     assert limited.space.size == 3 * bought.space.size
@@ -150,32 +130,14 @@ def test_a_term_alone_counts_where_nothing_is_rented(tmp_path: Path) -> None:
 
 def test_a_discount_is_that_of_the_sellers_of_the_machine(tmp_path: Path) -> None:
     """A cloud's node type keeps its own price, and its own class's terms."""
-    space = "node: [dgx-h100, aws-p5.48xlarge]\n  gpus: [8, 16]\n  batch_per_gpu: 32\n"
-    text = f"study: s\nworkload: resnet50\nspace:\n  {space}  aggregation: auto-nccl\n"
+    space = "node: [dgx-h100, aws-p5.48xlarge], gpus: [8, 16], batch_per_gpu: 32"
+    text = f"study: s\nworkload: resnet50\nspace: {{{space}, aggregation: auto-nccl}}\n"
     text += "rent_class: neocloud\nobjectives: {maximize: speedup, minimize: hourly}\n"
     usual, year = (problem(tmp_path, f"rental: {term}\n", text) for term in ("on-demand", "1-year"))
     known = catalog.rental_facts().discounts
     for node, kind in (("dgx-h100", "neocloud"), ("aws-p5.48xlarge", "hyperscaler")):
         share = priced(year, "hourly", node=node) / priced(usual, "hourly", node=node)
         assert share == pytest.approx(1 - known[kind]["1-year"].value), node
-
-
-@pytest.mark.parametrize(
-    ("text", "section", "words"),
-    [
-        (SPACE, "spot", "rental stands in space, too"),
-        (SPACE, "{term: spot}", "rental stands in space, too"),
-        (SPACE, "{discount: 0.3}", "discount of several terms; write for each"),
-        (SPACE, "{discount: {3-year: 0.3}}", "unknown key '3-year'"),
-        (H100, "[spot, 1-year]", "rental: a list is not a name"),
-        (SPACE.replace("[on-demand, spot, 1-year]", "[1-year]"), "{minimum: 1 h}", "of 1-year"),
-    ],
-)
-def test_terms_are_said_once(tmp_path: Path, text: str, section: str, words: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        problem(tmp_path, f"rental: {section}\n", text)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +158,11 @@ def test_terms_are_said_once(tmp_path: Path, text: str, section: str, words: str
             "start_up is of machines that are rented",
         ),
         ("rental", "{hours: 2}", "unknown key 'hours'"),
+        ("rental", "[spot, 1-year]", "rental: a list is not a name"),
+        (AXIS, "spot", "rental stands in space, too"),
+        (AXIS, "{term: spot}", "rental stands in space, too"),
+        (AXIS, "{discount: 0.3}", "discount of several terms; write for each"),
+        (AXIS, "{discount: {3-year: 0.3}}", "unknown key '3-year'"),
         ("ownership", "{residual_value: 1.2}", "residual_value: 1.2 is more than 1"),
         ("ownership", "{utilisation: 0}", "utilisation: 0 is zero"),
         ("ownership", "{utilisation: -1}", "utilisation: -1 is negative"),
@@ -203,11 +170,12 @@ def test_terms_are_said_once(tmp_path: Path, text: str, section: str, words: str
     ],
 )
 def test_bad_terms_are_one_clear_line(tmp_path: Path, section: str, given: str, words: str) -> None:
+    text = SPACE if section == AXIS else H100
     with pytest.raises(StudyError) as caught:
-        problem(tmp_path, f"{section}: {given}\n")
+        problem(tmp_path, f"{section.strip()}: {given}\n", text)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert caught.value.line == H100.count("\n") + 1
+    assert caught.value.line == text.count("\n") + 1
 
 
 def test_what_is_left_and_how_much_it_is_used_are_in_the_cost_of_ownership(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def test_what_is_bought_has_no_start_and_without_a_target_speedup_is_of_rates(
     rates = rented(tmp_path, "", "hourly")
     times = number(rates, "throughput", **values) / number(rates, "throughput")
     assert number(rates, "speedup", **values) == pytest.approx(times, rel=1e-12)
+    assert np.isnan(number(rates, "energy"))
     assert rates.rental().awaited_s == bought.rental().awaited_s == 0.0
 
 
