@@ -36,14 +36,15 @@ from dse.pricing.placed import Placed
 from dse.pricing.points import BUCKET, OF_SUMMING, Points
 from dse.pricing.tiers import TITLES, KnownTiers, tiers
 from dse.spelling import enumerated
-from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MACHINES
+from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, MACHINES, RENTAL
 from dse.study.definition import IGNORED
 
 ALLOCATOR = 0.05  # of what is allocated: reserved beside it, 16 runs on B200 (SimuMax)
 CONTEXT_BYTES = 1e9  # of the driver and libraries, 0.3 to 1.5 GB
-# Axes that decide machines and links, so that points that agree on them have one model.
+# Axes that decide machines and links, and on what terms these are rented, so that points that agree
+# on them have one model.
 OF_HARDWARE = (
-    *MACHINES, "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node",
+    *MACHINES, RENTAL, "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node",
     "oversubscription", *sorted(OF_SUMMING - {BUCKET}),
 )  # fmt: skip
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dse
 from dse import catalog
 from dse.errors import StudyError
 from dse.pricing.draws import DRAWS
@@ -118,6 +119,19 @@ def test_terms_are_an_axis_whose_points_cost_what_each_term_alone_costs(tmp_path
         values = {**point(alone, accelerator="h100-sxm"), "rental": slab.axes[axis].values[at]}
         drawn = (of.sampled.point(values, speedup=False)["per_run"] for of in (several, alone))
         np.testing.assert_allclose(*map(np.ravel, drawn), rtol=1e-12)
+
+
+def test_a_layout_is_chosen_with_the_term_that_it_is_rented_on(tmp_path: Path) -> None:
+    text = """\
+study: s
+workload: llama3-8b
+space: {node: [dgx-h100, aws-p5.48xlarge], gpus: [32, 64], tensor_parallel: [1, 2],
+        global_batch: 256, rental: [on-demand, spot]}
+objectives: {maximize: speedup, minimize: hourly}
+target: {tokens: 1e9}
+"""
+    found = dse.run(studies.written(tmp_path, text), out=tmp_path / "out", executor="local")
+    assert {point["config"]["rental"] for point in found["front"]} == {"spot", "on-demand"}
 
 
 def test_a_term_alone_counts_where_nothing_is_rented(tmp_path: Path) -> None:
