@@ -8,16 +8,6 @@ from dse.catalog import default_prices, read_prices
 from dse.errors import StudyError
 
 
-def test_the_default_list() -> None:
-    prices = default_prices()
-    assert prices.accelerator_usd["h100-sxm"].value == 22375
-    assert prices.accelerator_hourly_usd["h100-sxm"].value == 3.99
-    assert prices.includes["b200-sxm"] == "node-share"
-    assert prices.electricity_usd_per_kwh.value == 0.0929
-    assert prices.pue.value == 1.54
-    assert prices.host_usd.value == 85_000
-
-
 def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
     path = tmp_path / "offer.yaml"
     path.write_text(
