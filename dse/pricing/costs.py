@@ -158,7 +158,7 @@ class Costs:
             Failures(*map(self.points.drawn, vars(self.problem.failures).values())),
             interruptions_per_s=on_terms(lambda rental: rental.interruptions_per_s),
             interruption_power=on_terms(lambda rental: rental.interruption_power),
-            restart_s=on_terms(lambda rental: rental.start_up_s),
+            restart_s=on_terms(lambda rental: rental.start_up_s if rental.taken_away else 0.0),
             wait_s=on_terms(lambda rental: rental.wait_s),
         )
         running = goodput(self.points.gpus, found)

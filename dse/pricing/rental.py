@@ -78,9 +78,14 @@ class Rental:
         return self.study.given.get("rented_in", known.get(accelerator, 1.0))
 
     @property
+    def taken_away(self) -> bool:
+        """Whether its machines may be: spot machines."""
+        return self.study.term == SPOT
+
+    @property
     def interruptions_per_s(self) -> ArrayLike:
-        """How often one machine is taken away: of spot machines alone."""
-        if self.study.term != SPOT:
+        """How often one machine is taken away."""
+        if not self.taken_away:
             return 0.0
         given = self.study.given.get("spell", 0.0)
         return 1 / (given or self._drawn(catalog.rental_facts().spell_s, "spell"))
@@ -93,9 +98,9 @@ class Rental:
     @property
     def wait_s(self) -> ArrayLike:
         """Until machines are back that were taken away."""
-        given = self.study.given
-        known = catalog.rental_facts().wait_s
-        return given["wait"] if "wait" in given else self._drawn(known, "wait")
+        if "wait" in self.study.given or not self.taken_away:
+            return self.study.given.get("wait", 0.0)
+        return self._drawn(catalog.rental_facts().wait_s, "wait")
 
     def _drawn(self, term: Spread, name: str) -> ArrayLike:
         if not self.draws:
