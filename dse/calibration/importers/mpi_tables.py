@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from dse.calibration.importers.nccl_tests import NCCL_FORCED
+from dse.calibration.importers.nccl_algorithm import Started
 from dse.calibration.importers.records import AUTO, PAIRS, SHARED, STREAM, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
 
@@ -224,11 +224,11 @@ def parse_osu(lines: Sequence[Line]) -> Log | None:
     section: _Section | None = None
     found: list[_Section] = []
     left_out: dict[str, None] = {}
-    launch, latest_line, using, forced = Launch(), 0, "", None
+    launch, latest_line, using, nccl = Launch(), 0, "", Started()
     for number, text in lines:
+        nccl.read(text)
         if started := launch_of(text):
             launch, latest_line, using = started, number, ""
-            forced = NCCL_FORCED.search(text)
             section = None
         elif match := _USING.match(text):
             using = match[1].lower()
@@ -237,14 +237,15 @@ def parse_osu(lines: Sequence[Line]) -> Log | None:
             started = launch if latest_line else Launch()
             named = title[1].lower() if title[1].lower() in _NOT_MPI else using
             if named:  # the launcher's MPI only starts it
-                algorithm = forced[1].lower() if forced and latest_line else AUTO
-                started = Launch(started.ranks, started.nodes, named, algorithm=algorithm)
+                started = Launch(started.ranks, started.nodes, named)
             section = _begin(number, title, started)
             latest_line, using = 0, ""
             if section is None:
                 left_out[title[3]] = None
             else:
                 found.append(section)
+                algorithm = nccl.algorithm(section.collective) if named else started.algorithm
+                section.launch = replace(started, algorithm=algorithm)
         elif section is None:
             continue
         elif datatype := _DATATYPE.match(text):

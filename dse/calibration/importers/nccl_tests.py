@@ -11,9 +11,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from dse.calibration.importers.nccl_algorithm import Started
 from dse.calibration.importers.records import AUTO, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, integer, printable
 from dse.errors import MeasurementError, StudyError
@@ -46,7 +47,6 @@ COLLECTIVES = {
     "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
 }  # fmt: skip
 _PROGRAM = re.compile(rf"\b({'|'.join(COLLECTIVES)})_perf")
-_COMMAND = re.compile(rf"{_PROGRAM.pattern}(?:\s+-|\s*$)")
 _VERSION = re.compile(r"nccl-tests version .{0,200}?nccl-library=(\d{4,6})\b")
 _STARTING = re.compile(r"Collective test starting:\s*(\S+)")
 _CONFIG = re.compile(r"#\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes")
@@ -61,8 +61,6 @@ _DEBUG = re.compile(r"[A-Za-z][\w.-]{0,255}:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|W
 _DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
 _NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
 _COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
-# A command, a script's export or what NCCL_DEBUG=INFO prints.
-NCCL_FORCED = re.compile(r"\bNCCL_ALGO(?:=[\"']?| set by environment to )([\w^,:;]{1,80})")
 _ROW_INSIDE = re.compile(rf"\d{1, 20}\s+\d{1, 20}\s+(?:{'|'.join(TYPES)})\s")
 _ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
@@ -214,8 +212,7 @@ class _Section:
     keys: set[str] = field(default_factory=set)
     program: str = ""
     library: str = ""
-    algorithm: str = AUTO
-    command: str = ""
+    started: Started = field(default_factory=Started)
     iterations: int = 1
     unchecked: bool = False
     failed: bool = False
@@ -252,14 +249,16 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
             continue
         summed = "allreduce" if all(map(sums_for_all, used)) else ""
         only = next(iter(named)) if len(named) == 1 else ""
-        name = _name(section.program) or summed or _name(section.command) or only or collective
+        name = (
+            _name(section.program) or summed or _name(section.started.command) or only or collective
+        )
         if not name:
             problem = "the log does not name the collective, and its rows fit several"
             remedy = "give it, for example as --collective all_gather"
             raise StudyError(file, used[0].line, 1, problem, remedy)
         tables.append(_table(section, name, used, debug))
-        if section.algorithm != AUTO:
-            forced = f"{len(used)} rows are of {section.algorithm}, which NCCL_ALGO asked for"
+        if tables[-1].algorithm != AUTO:
+            forced = f"{len(used)} rows are of {tables[-1].algorithm}, which NCCL_ALGO asked for"
             notes.append(f"{name}: {forced}, not of what NCCL chooses by itself")
         if section.unchecked:
             notes.append(f"{name}: the sums were not checked (validation: 0)")
@@ -289,48 +288,23 @@ class _Debug:
         return cls(only(_DEBUG_VERSION, UNKNOWN), network, int(ranks) or None, int(nodes) or None)
 
 
-@dataclass
-class _Start:
-    """How the run of a line was started: the algorithm is a command's own, else the exported one.
-
-    goes_on: whether the command goes on in the next line.
-    """
-
-    exported: str = AUTO
-    algorithm: str = AUTO
-    command: str = ""
-    goes_on: bool = False
-
-    def read(self, text: str) -> None:
-        started = None if text.lstrip().startswith("#") else _COMMAND.search(text)
-        goes_on = text.rstrip().endswith("\\")
-        self.command = started[0] if started else self.command
-        if match := NCCL_FORCED.search(text):
-            self.algorithm = match[1].lower()
-            if not (started or goes_on or self.goes_on or _DEBUG.search(text)):
-                self.exported = self.algorithm
-        elif (started or goes_on) and not self.goes_on:
-            self.algorithm = self.exported
-        self.goes_on = goes_on
-
-
 def _sections(lines: Iterable[Line]) -> list[_Section]:
     section = _Section(1)
     found = [section]
-    start = _Start()
+    started = Started()
 
     def begin(key: str, number: int) -> _Section:
         nonlocal section
         if section.rows or key in section.keys:
-            section = _Section(number, algorithm=start.algorithm, command=start.command)
+            section = _Section(number, started=replace(started))
             found.append(section)
         section.keys.add(key)
         return section
 
     for number, text in lines:
-        start.read(text)
+        started.read(text)
         if not section.rows:
-            section.algorithm, section.command = start.algorithm, start.command
+            section.started = replace(started)
         if match := _VERSION.search(text):
             begin("version", number).library = _library_version(int(match[1]))
         elif match := _STARTING.search(text):
@@ -389,7 +363,7 @@ def _table(section: _Section, name: str, rows: Sequence[NcclRow], debug: _Debug)
         transport="nccl",
         library="nccl",
         version=section.library or debug.version,
-        algorithm=section.algorithm,
+        algorithm=section.started.algorithm(name),
         ranks=counts,
         least_ranks=least,
         nodes=nodes,
