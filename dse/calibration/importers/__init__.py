@@ -17,7 +17,14 @@ from dse.calibration.importers import (
     traces,
 )
 from dse.calibration.importers.records import Log, Row, Table
-from dse.calibration.importers.text import begun_otherwise, clean_lines, failure_in, read_text
+from dse.calibration.importers.text import (
+    Line,
+    clean_lines,
+    failure_in,
+    printable,
+    read_text,
+    rows_later,
+)
 from dse.calibration.importers.traces import WAITS
 from dse.errors import MeasurementError, StudyError
 
@@ -53,9 +60,10 @@ def read_log(
         log = _read_output(text, path, collective)
     if not log.tables:
         lines = clean_lines(text)
-        said, row = failure_in(lines), begun_otherwise(lines)
+        said, hidden = failure_in(lines), rows_later(lines)
         what = f"it reports: {said}" if said else "the run may have been stopped"
-        if row and not said:
+        if hidden and not said:
+            row = printable(hidden[0].text)
             what = f"its lines begin with something else, such as '{row}'; take that off"
         broken = f", {_rows(log.dropped)} damaged" if log.dropped else ""
         problem = f"has no usable result (read as {log.format}{broken})"
@@ -83,6 +91,17 @@ def _rows(count: int) -> str:
     return f"{count} row is" if count == 1 else f"{count} rows are"
 
 
+def _with_lost_rows(log: Log, lines: Sequence[Line]) -> Log:
+    """The log, which counts and names rows that were not read as they begin with something else."""
+    read = {row.line for table in log.tables for row in table.rows}
+    lost = [line for line in rows_later(lines) if line.number not in read]
+    if not (log.tables and lost):
+        return log
+    note = f"{_rows(len(lost))} lost, which begin with something else, such as "
+    note += f"'{printable(lost[0].text)}' in line {lost[0].number}; take that off"
+    return replace(log, dropped=log.dropped + len(lost), notes=(*log.notes, note))
+
+
 def _read_output(text: str, path: str, collective: str | None) -> Log:
     lines = clean_lines(text)
     for log in (
@@ -92,7 +111,7 @@ def _read_output(text: str, path: str, collective: str | None) -> Log:
         gloo.parse(lines),
     ):
         if log is not None:
-            return log
+            return _with_lost_rows(log, lines)
     if "dse-measurements/" in text[:200]:
         raise StudyError(
             path, 0, 0, "is already a measurement file", "give it to 'dse calibrate fit'"

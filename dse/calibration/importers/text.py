@@ -6,7 +6,6 @@ import gzip
 import os
 import re
 import zlib
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,14 +23,20 @@ _LEAD = re.compile(
     r"(?:\s*(?:>|\d{1,6}:(?=\s|$)|\[\d{1,6}\](?:<std\w+>:?|(?=[\s#]))"
     r"|\d{4}-\d\d-\d\dT[\d:.+-]{8,}Z?(?=\s)))+"
 )
-# What nccl-tests, OSU and IMB print above their rows; what stands before it is a mark of others.
+# What nccl-tests, OSU and IMB print above each of their tables, and above its columns.
+_TITLE = re.compile(r"#\s{0,20}(?:nThread\s+\d|OSU\s\S+\s|Benchmarking\s+\w+\s*$)")
 _HEADING = re.compile(
-    r"#\s{0,20}(?:nThread\s+\d|size\s+count\s+type|OSU\s\S+\s|Size\s{2,20}\S|Benchmarking\s+\w+\s*$)"
+    rf"{_TITLE.pattern}|#\s{{0,20}}(?:size\s+count\s+type|Size\s{{2,20}}\S)|#bytes\s+#repetitions"
 )
-_LONGEST_MARK, _MOST_MARKS = 200, 20  # characters; kinds of marks in one log
-_ROW_LATER = re.compile(
-    r"\s*[^\s\d#].{0,200}?[\s:|>\])](?:\d{1,18}\s+){1,2}(?:[a-z]\w{2,9}\s.{0,40}?)?\d{1,15}\.\d\d(?:\s|$)"
+_LONGEST_MARK = 200  # characters
+_LIKE_A_ROW = re.compile(r"\s*\d+(?:\s*$|\s+\d)")  # a mark that could be the start of one
+# A size, then a count and a type, or numbers alone up to the end.
+_ROW = (
+    r"\d{1,18}\s+(?:\d{1,18}\s+(?:u?int\d{0,2}|char|half|b?float\d{0,2}|double|fp?8_?\w{4})\s"
+    r"|(?:\d{1,18}\s+)?\d{1,15}\.\d\d(?:\s+[\d.]{1,20})*(?:\s+(?i:pass|fail))?\s*$)"
 )
+_ROW_FIRST = re.compile(rf"\s*{_ROW}")
+_ROW_LATER = re.compile(rf"\s*[^\s#].{{0,200}}?[\s:|>\])]{_ROW}")
 _INTEGER = re.compile(r"\d{1,18}")
 _DECIMAL = re.compile(r"\d{1,15}\.\d\d")
 _FAILURES = (
@@ -85,34 +90,59 @@ def read_text(path: str | Path) -> str:
 def clean_lines(text: str) -> list[Line]:
     """The lines without colours, ranks' tags, time stamps and marks of quotation.
 
-    A mark before a heading of a benchmark is taken off every line that begins with it, whatever
-    wrote it; its numbers may differ, as those of ranks and times do.
+    Marks before the headings of a table are taken off all lines of that table that begin with one,
+    whatever wrote them. A heading begins a line, also where it follows a row without a new line.
     """
-    found: list[Line] = []
-    marks: Counter[str] = Counter()
+    tables: list[tuple[list[Line], list[str]]] = [([], [])]  # lines; what stands before headings
+    columns_named = False
     for number, line in enumerate(text.splitlines(), 1):
         plain = _TAG.sub(" ", _COLOUR.sub("", line))
         lead = _LEAD.match(plain)
-        found.append(Line(number, plain[lead.end() :] if lead else plain))
-        if heading := _HEADING.search(found[-1].text[: 2 * _LONGEST_MARK]):
-            marks[_mark(found[-1].text[: heading.start()][:_LONGEST_MARK])] += 1
-    kinds = [kind for kind, _ in marks.most_common(_MOST_MARKS) if kind]
-    mark = re.compile(rf"(?:{'|'.join(sorted(kinds, key=len, reverse=True))})?")
-    return [Line(number, mark.sub("", text, count=1)) for number, text in found]
+        plain = plain[lead.end() :] if lead else plain
+        if heading := _HEADING.search(plain[: 2 * _LONGEST_MARK]):
+            before, plain = plain[: heading.start()], plain[heading.start() :]
+            marks = tables[-1][1]
+            if _ROW_FIRST.match(before) and marks and _pattern(before) not in map(_pattern, marks):
+                tables[-1][0].append(Line(number, before))
+                before = ""
+            title = bool(_TITLE.match(heading[0]))
+            if marks and (title or columns_named):
+                tables.append(([], []))
+            columns_named = not title
+            tables[-1][1].append(before if "#" not in before else "")
+        tables[-1][0].append(Line(number, plain))
+    return [line for lines, marks in tables for line in _unmarked(lines, marks)]
 
 
-def _mark(before: str) -> str:
-    """A pattern of what stands before a heading: other numbers and blanks, all else alike."""
-    pieces = re.findall(r"\d+|\s+|[^\d\s]+", before.strip())
-    kinds = ((r"\d+" if one[0].isdigit() else r"\s+" if one.isspace() else re.escape(one))
-             for one in pieces)  # fmt: skip
-    return rf"\s*{''.join(kinds)}\s*" if before else ""
+def _unmarked(lines: list[Line], marks: list[str]) -> list[Line]:
+    """The lines of one table without its marks. marks: what stands before each of its headings.
+
+    What could be numbers of a row is a mark only where all headings and remarks begin with it.
+    """
+    kinds = {_pattern(mark) for mark in marks if mark.strip() and not _LIKE_A_ROW.match(mark)}
+    headings = sum(bool(_HEADING.match(line.text)) for line in lines)
+    remarks = sum(line.text.lstrip().startswith("#") for line in lines)
+    if not kinds and remarks == headings and len({_pattern(mark) for mark in marks}) == 1:
+        kinds = {_pattern(marks[0])}
+    found = re.compile("|".join(sorted(kinds, key=len, reverse=True)))
+    return [
+        Line(number, text[mark.end() :] if (mark := found.match(text)) else text)
+        for number, text in lines
+    ]
 
 
-def begun_otherwise(lines: list[Line]) -> str:
-    """The first line with a row of a benchmark after something else, or ''."""
-    found = (line.text for line in lines if _ROW_LATER.match(line.text[: 2 * _LONGEST_MARK]))
-    return printable(next(found, ""))
+def _pattern(mark: str) -> str:
+    """A pattern of marks of one kind: other numbers, words and blanks, all else alike."""
+    pieces = re.findall(r"\d+|\s+|[^\W\d_]+|.", mark[:_LONGEST_MARK].strip())
+    kinds = (r"\d+" if one[0].isdigit() else r"\s+" if one.isspace() else
+             r"[^\W\d_]+" if one[0].isalpha() else re.escape(one) for one in pieces)  # fmt: skip
+    return rf"\s*{''.join(kinds)}\s*"
+
+
+def rows_later(lines: list[Line]) -> list[Line]:
+    """The lines with a row of a benchmark after something else."""
+    starts = [(line, line.text[: 2 * _LONGEST_MARK]) for line in lines]
+    return [line for line, text in starts if _ROW_LATER.match(text) and not _ROW_FIRST.match(text)]
 
 
 def failure_in(lines: list[Line], sure: bool = False) -> str:
