@@ -14,6 +14,7 @@ from dse.calibration.importers import (
     mpi_tables,
     nccl_json,
     nccl_tests,
+    rccl_files,
     traces,
 )
 from dse.calibration.importers.records import Log, Row, Table
@@ -36,7 +37,7 @@ COLLECTIVES = tuple(sorted({
     *gloo.COLLECTIVES.values(),
 }))  # fmt: skip
 KNOWN = (
-    "output of nccl-tests (also -J), the table of rccl-tests, output of OSU, IMB or gloo, a trace "
+    "output of nccl-tests (also -J) or rccl-tests (also -Z), of OSU, IMB or gloo, a trace "
     "of PyTorch's profiler or Horovod, or a table with the columns " + ", ".join(csv_table.REQUIRED)
 )
 
@@ -56,6 +57,8 @@ def read_log(
         log = csv_table.parse(text, path, select or {})
     elif nccl_json.looks_so(text):
         log = nccl_json.parse(text, path, collective)
+    elif rccl_files.looks_so(text):
+        log = rccl_files.parse(text)
     else:
         log = _read_output(text, path, collective)
     if not log.tables:

@@ -97,6 +97,28 @@ def nccl_json(ranks: int = 4, iterations: bool = False) -> str:
     }, indent=1)  # fmt: skip
 
 
+RCCL_COLUMNS = ("numCycle", "name", "nodes", "ranks", "ranksPerNode", "gpusPerRank", "size", "type",
+                "redop", "inPlace", "time", "algBw", "busBw", "wrong")  # fmt: skip
+
+
+def rccl(nodes: int = 2, ranks: int = 16) -> list[dict[str, object]]:
+    """Rows of -Z json with MPI: out of place and in place of every size."""
+    kind, rows = (0, "AllReduce", nodes, ranks, ranks // nodes, 1), []
+    for size in SIZES:
+        time = time_us(size)
+        algbw = size / time / 1e3
+        for place in (0, 1):
+            bandwidths = (algbw, 2 * (ranks - 1) / ranks * algbw)
+            rows.append((*kind, size, "float", "sum", place, time + place, *bandwidths, "0"))
+    return [dict(zip(RCCL_COLUMNS, row, strict=True)) for row in rows]
+
+
+def rccl_csv(rows: Iterable[dict[str, object]], header: str) -> str:
+    """-Z csv: texts in quotes."""
+    cells = [(json.dumps(cell) for cell in row.values()) for row in rows]
+    return "\n".join([header, *(",".join(row) for row in cells)]) + "\n"
+
+
 OSU = """\
 $ mpirun -np 4 --map-by ppr:2:node /opt/openmpi-4.1.4/bin/osu_allreduce
 
@@ -209,5 +231,6 @@ ALL = {
     "nccl": nccl(), "nccl-named": nccl_named("all_reduce_perf", nccl_rows()),
     "nccl-json": nccl_json(), "nccl-json-iterations": nccl_json(iterations=True), "osu": OSU,
     "imb": IMB, "gloo-2018": GLOO_2018,
-    "gloo-now": GLOO_NOW, "table": TABLE,
+    "gloo-now": GLOO_NOW, "table": TABLE, "rccl-json": "\n".join(map(json.dumps, rccl())),
+    "rccl-csv": rccl_csv(rccl(), ",".join(RCCL_COLUMNS)),
 }  # fmt: skip

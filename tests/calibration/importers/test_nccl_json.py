@@ -1,4 +1,4 @@
-"""The JSON of nccl-tests, with and without percentiles."""
+"""The JSON of nccl-tests, with and without percentiles, and JSON and CSV of rccl-tests."""
 
 from __future__ import annotations
 
@@ -74,3 +74,51 @@ def test_what_is_missing_is_asked_for(tmp_path: Path) -> None:
         read(tmp_path, changed(lambda data: data["results"].clear()))
     with pytest.raises(StudyError, match=r"run.log:\d+:1: the JSON is damaged or incomplete"):
         read(tmp_path, s.nccl_json()[:-40])
+
+
+BEFORE_2026 = (
+    "numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,"
+    "#wrong"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(map(json.dumps, s.rccl())),
+        "[\n" + ",\n".join(map(json.dumps, s.rccl())) + "\n]\n",
+        json.dumps(s.rccl(), indent=1),
+        s.rccl_csv(s.rccl(), ",".join(s.RCCL_COLUMNS)),
+        s.rccl_csv(s.rccl(), BEFORE_2026),
+    ],
+)
+def test_files_of_rccl_tests(tmp_path: Path, text: str) -> None:
+    found = read(tmp_path, text)
+    assert [(x.bytes, round(x.median_s * 1e6, 6)) for x in found.samples] == [
+        (size, round(s.time_us(size), 6)) for size in s.SIZES
+    ]
+    assert {(x.ranks, x.nodes, x.ranks_per_node) for x in found.samples} == {(16, 2, 8)}
+    assert {(x.transport, x.library, x.collective) for x in found.samples} == {
+        ("nccl", "rccl", "allreduce")
+    }
+    assert found.dropped == 0
+
+
+def test_rccl_tests_without_mpi_and_damaged(tmp_path: Path) -> None:
+    old = [
+        {"#wrong": "0", "gpus": 4} | {k: row[k] for k in s.RCCL_COLUMNS[6:13]} for row in s.rccl()
+    ]
+    rows = [json.dumps(row | {"name": "ReduceScatter"}) for row in old]
+    found = read(tmp_path, "\n".join([*rows, rows[0][:-30]]))
+    assert {(x.ranks, x.nodes, x.collective) for x in found.samples} == {(4, 1, "reduce_scatter")}
+    assert (len(found.samples), found.dropped) == (4, 1)
+
+
+def test_nodes_of_rccl_tests_are_communicators(tmp_path: Path) -> None:
+    """One may lie on several nodes; of two the bandwidth tells that each has half of the ranks."""
+    text = json.dumps(s.rccl(nodes=1))
+    assert any("--nodes" in note for note in read(tmp_path, text).notes)
+    assert read(tmp_path, text, nodes=2).samples[0].ranks_per_node == 8
+    split = [row | {"ranks": 16, "nodes": 2} for row in s.rccl(nodes=1, ranks=8)]
+    with pytest.raises(StudyError, match=r"8 ranks .* and 16 ranks .*; give --ranks N"):
+        read(tmp_path, json.dumps(split))

@@ -1,0 +1,118 @@
+"""What rccl-tests write with -Z: JSON, an object a line or in a list, and CSV.
+
+Of each size there is a row out of place, which counts as in :mod:`nccl_tests`, and one in place.
+Builds without MPI have the GPUs of their one process. What is called nodes are communicators of one
+process a GPU: a single one may lie on several nodes. Until May 2026 the header of the CSV lacked
+that column (ROCm/rccl-tests 93 and 140, ROCm/rocm-systems 6004).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from dse.calibration.importers.nccl_tests import BUS_FACTOR, COLLECTIVES, TYPES
+from dse.calibration.importers.records import Log, Row, Table
+from dse.calibration.importers.text import integer, printable
+from dse.text_source import from_json
+
+FORMAT = "rccl-tests"
+_COLUMNS = ("inplace", "time", "algbw", "busbw")
+_NAMES = {name.replace("_", ""): collective for name, collective in COLLECTIVES.items()}
+_WHOLE = 0.1  # how far from a whole number the ranks that bandwidths tell may be
+
+
+def looks_so(text: str) -> bool:
+    """Whether the first row, or the header, has the columns of such a file."""
+    start = text.lstrip()[:2000].lower()
+    return start[:1] in ("[", "{", "n", "c", '"') and all(name in start for name in _COLUMNS)
+
+
+def parse(text: str) -> Log:
+    """The log; rows of other columns, or without a time, count as damaged."""
+    records, dropped = _records(text)
+    found: dict[tuple[str, ...], list[tuple[Row, float]]] = {}
+    for record in records:
+        name = re.sub("[^a-z]", "", record.get("name", record.get("collective", "")).lower())
+        read = _row(record)
+        dropped += read is None or not name
+        if read and name and read[0].bytes and record["inplace"] == "0":
+            places = (record.get(key, "") for key in ("ranks", "gpusperrank", "nodes", "gpus"))
+            found.setdefault((_NAMES.get(name, name), *places), []).append(read)
+    tables = (_table(name, *map(integer, place), own) for (name, *place), own in found.items())
+    return Log(FORMAT, tuple(tables), dropped)
+
+
+def _records(text: str) -> tuple[list[Mapping[str, str]], int]:
+    """Cells by the name of their column in small letters, and how many lines are damaged."""
+    if text.lstrip()[0] in "[{":
+        try:
+            found, damaged = from_json(text), 0
+        except (ValueError, RecursionError):
+            found = [_object(line.strip(" ,\t[]")) for line in text.splitlines()]
+            damaged = found.count({})
+        rows = found if isinstance(found, list) else [found]
+        plain = [row for row in rows if isinstance(row, dict) and row]
+        return [{_plain(key): str(value) for key, value in row.items()} for row in plain], damaged
+    header, *body = (line.split(",") for line in text.splitlines() if line.strip())
+    names = [_plain(name) for name in header]
+    if "ranks" in names and "nodes" not in names and all(len(r) == len(names) + 1 for r in body):
+        names.insert(names.index("ranks"), "nodes")
+    whole = [row for row in body if len(row) == len(names)]
+    cells = [[cell.strip(' "') for cell in row] for row in whole]
+    return [dict(zip(names, row, strict=True)) for row in cells], len(body) - len(whole)
+
+
+def _object(line: str) -> object:
+    """What a line says; {} where it is damaged, and None where it is empty."""
+    try:
+        return from_json(line) if line else None
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _plain(name: str) -> str:
+    """'#wrong' and ' algBw (GB/s)' -> 'wrong' and 'algbw'."""
+    return re.sub(r"\(.*|[^a-z]", "", name.lower())
+
+
+def _row(record: Mapping[str, str]) -> tuple[Row, float] | None:
+    """A row, and its busbw over its algbw; None where it is damaged."""
+    size, kind = integer(record.get("size", "")), record.get("type", "")
+    try:
+        time, algbw, busbw = (float(record[name]) for name in _COLUMNS[1:])
+    except (KeyError, ValueError):
+        return None
+    if size is None or kind not in TYPES or not (0 < time < math.inf and math.isfinite(busbw)):
+        return None
+    wrong = integer(record.get("wrong", "")) or 0
+    row = Row(0, size, time / 1e6, verified=not wrong, dtype=TYPES[kind][0])
+    return row, busbw / algbw if algbw > 0 else 0.0
+
+
+def _table(
+    collective: str,
+    processes: int | None,
+    gpus_per_process: int | None,
+    nodes: int | None,
+    gpus: int | None,
+    rows: list[tuple[Row, float]],
+) -> Table:
+    """One collective of some ranks; the bandwidths tell of several communicators."""
+    ranks = (processes or 0) * (gpus_per_process or 1) or gpus or 0
+    counts = {ranks: "'ranks'" if processes else "'gpus'"} if ranks else {}
+    factor, ratio = BUS_FACTOR.get(collective, 0), max(rows, key=lambda one: one[0].bytes)[1]
+    told = factor / (factor - ratio) if processes and 0 < ratio < factor else 0.0
+    if told > 1 + _WHOLE and abs(told - round(told)) < _WHOLE:
+        counts.setdefault(round(told), "busBw/algBw")
+    several = nodes if nodes and nodes > 1 and len(counts) == 1 else None
+    return Table(
+        collective=printable(collective),
+        rows=tuple(row for row, _ in rows),
+        line=0,
+        transport="nccl",
+        library="rccl",
+        ranks=counts,
+        nodes=several if processes else 1 if gpus else None,
+    )
