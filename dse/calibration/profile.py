@@ -96,7 +96,8 @@ class Fit:
     switch_s: per process switch where ranks share a core (no part of the step cost).
     draws: one row per bootstrap replica: latency, slopes, jumps, switch.
     error, error_p90: median and 90th percentile of the held-out absolute relative error
-    (leave one rank count out; for 'any' leave one algorithm out, which is how 'any' is used).
+    (leave one rank count out, or sizes of a single one; for 'any' leave one algorithm out, which
+    is how 'any' is used).
     textbook_*: the same of one alpha and one beta. residual: the median error of the fit itself.
     """
 
@@ -260,7 +261,10 @@ class Profile:
         """What was left out of the fit to judge it: rank counts, or sizes where too few rank counts
         were measured for that. These say different things, and sizes are the easier."""
         judged = self._judged(algorithm)
-        return "ranks" if isinstance(judged, Fit) else judged.held_out
+        if not isinstance(judged, Fit):
+            return judged.held_out
+        counts = {point.ranks for point in self.points if point.algorithm == algorithm}
+        return "sizes" if len(counts) == 1 else "ranks"
 
     def _judged(self, algorithm: str) -> Fit | LibraryFit | NetworkFit:
         if algorithm == AUTO and self.auto:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
-from math import log2
+from math import hypot, inf, log2, sqrt
 from statistics import median
 
 from dse.calibration.number_text import percent, size_text, span_text
@@ -19,6 +19,7 @@ from dse.calibration.profile import Point, Profile, measured_speeds
 
 GOOD = 0.25  # of a size's median error
 BAD = 0.2
+DIFFERENT = 1.5  # times the error of medians: runs were apart
 BUSY_CORES = 0.1  # used by other processes while measuring: times come out too long
 LEFT_OUT = {"ranks": "rank counts", "sizes": "sizes"}  # what a fit had not seen
 
@@ -46,9 +47,10 @@ def _said(profile: Profile, algorithms: Sequence[str]) -> Iterator[str]:
 def _judged(profile: Profile, algorithm: str) -> str:
     """What one algorithm's prices are good for."""
     points = [point for point in profile.points if point.algorithm == algorithm]
+    apart = _apart(profile, algorithm, points)
     if not points:
         return "not checked, as the profile has none of the times that it was fitted on"
-    errors = _errors(points)
+    errors = _errors(points, apart)
     if not errors:
         return "not checked, as too little was measured to leave any out of the fit"
     by_sizes = profile.held_out(algorithm) == "sizes"
@@ -57,7 +59,7 @@ def _judged(profile: Profile, algorithm: str) -> str:
     if not good:
         missed = percent(median(errors.values()))
         return f"of little use: {unseen} left out of the fit are missed by {missed} (median)"
-    left_out = [(point.bytes in good, error) for point, error in _held_out(points)]
+    left_out = [(point.bytes in good, error) for point, error in _held_out(points, apart)]
     inside = median(error for near, error in left_out if near)
     beside = [error for near, error in left_out if not near]
     elsewhere = f", at other sizes by {percent(median(beside))}" if beside else ""
@@ -92,19 +94,27 @@ def _limits(profile: Profile) -> Iterator[str]:
         )
 
 
-def _errors(points: Sequence[Point]) -> dict[int, float]:
+def _errors(points: Sequence[Point], apart: float) -> dict[int, float]:
     """The median error of every size that was held out, by size, ascending."""
     missed: dict[int, list[float]] = {}
-    for point, error in _held_out(points):
+    for point, error in _held_out(points, apart):
         missed.setdefault(point.bytes, []).append(error)
     return {size: median(missed[size]) for size in sorted(missed)}
 
 
-def _held_out(points: Sequence[Point]) -> Iterator[tuple[Point, float]]:
-    """What was left out of the fit, and by what share that missed it."""
+def _held_out(points: Sequence[Point], apart: float) -> Iterator[tuple[Point, float]]:
+    """What was left out of the fit, and by what share that missed it. apart: of :func:`_apart`."""
     for point in points:
         if point.held_out_s is not None:
-            yield point, abs(point.held_out_s / point.measured_s - 1)
+            yield point, hypot(point.held_out_s / point.measured_s - 1, apart)
+
+
+def _apart(profile: Profile, algorithm: str, points: Sequence[Point]) -> float:
+    """By what share runs of the same thing differ, where that is more than noise: a fit of their
+    medians misses either by it, and the profile's own error has it."""
+    own = median([error for _, error in _held_out(points, 0.0)] or [inf])
+    error = profile.error(algorithm)
+    return sqrt(error**2 - own**2) if error > DIFFERENT * own else 0.0
 
 
 def _widest(errors: Mapping[int, float]) -> list[int]:

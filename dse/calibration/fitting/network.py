@@ -28,8 +28,11 @@ from dse.calibration.fitting.step_cost import (
     held_out_logs,
     held_out_s,
     over_runs,
+    predict_rows,
+    relative_nnls,
     robust_nnls,
     significant,
+    size_folds,
 )
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.node_cost import unit_costs
@@ -39,7 +42,6 @@ from dse.model.arrays import Array
 from dse.model.links import FREE, Link, Network, StepCost
 
 CANDIDATES = tuple(4.0**k for k in range(6, 12))  # 4 KiB .. 4 MiB
-SIZE_FOLDS = 3
 MIN_GAIN = 0.03  # an edge must cut the cross-validated error by this share
 
 
@@ -86,6 +88,27 @@ def design(rows: Rows, edges: Sequence[float], given: Known) -> tuple[Array, Arr
     return matrix, known
 
 
+def priced(rows: Rows, edges: Sequence[float], coefficients: Array, given: Known) -> Array:
+    """Seconds of the rows for coefficients in the order of :func:`design`, (k, columns), as
+    :meth:`NetworkFit.seconds` has them: (k, rows)."""
+    slopes, seconds = len(edges) + 1, np.empty((len(coefficients), rows.ranks.size))
+    columns = list(coefficients.T[:, :, None])
+    host = StepCost(columns[0], tuple(columns[1 : 1 + slopes]), tuple(edges),
+                    tuple(columns[1 + slopes : 2 * slopes]))  # fmt: skip
+    factors = tuple(1.0 + beyond for beyond in columns[2 * slopes : 3 * slopes])
+    crossing = StepCost(0.0, factors, tuple(edges), tuple(columns[3 * slopes :]))
+    for name in np.unique(rows.algorithm):
+        at = rows.algorithm == name
+        mine = rows.take(at)
+        speed = np.where(np.isnan(mine.link_bytes_per_s), np.inf, mine.link_bytes_per_s)
+        network = Network(
+            given.inside or host, host, inter=Link(0.0, speed),
+            gamma_s_per_byte=given.gamma_s_per_byte, crossing=crossing,
+        )  # fmt: skip
+        seconds[:, at] = _price(mine, network)
+    return seconds
+
+
 def _inside_s(rows: Rows, inside: StepCost) -> Array:
     """Seconds of the steps in which no message leaves a node: (rows,).
 
@@ -108,18 +131,12 @@ def choose_edges(designed: Designed) -> tuple[float, ...]:
     every layout whose ranks fold, or every one whose ranks do not. An error counts as a factor of e
     at most.
     """
-    folds = _size_folds(designed.rows)
+    folds = size_folds(designed.rows)
 
     def error(edges: tuple[float, ...]) -> float:
         return float(np.mean(np.minimum(held_out_logs(designed, folds, edges), 1.0)))
 
     return forward_edges(CANDIDATES, error, MIN_GAIN)
-
-
-def _size_folds(rows: Rows) -> Array:
-    """Which of SIZE_FOLDS groups a row belongs to, by its size."""
-    order = np.unique(rows.message_bytes, return_inverse=True)[1]
-    return np.asarray(order % SIZE_FOLDS, dtype=np.float64)
 
 
 def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
@@ -138,12 +155,13 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
             f"{typical.algorithm[0]} between nodes: too few measurements; measure at two or more "
             "rank counts and three or more sizes"
         )
-    designed = Designed.of(typical, lambda edges: design(typical, edges, given))
+    designed = Designed.of(
+        typical, lambda edges: design(typical, edges, given), lambda *at: priced(*at, given)
+    )
     edges = choose_edges(designed)
     slopes = len(edges) + 1
-    matrix, known = designed.design(edges)
-    values = robust_nnls(matrix, typical.seconds, known, typical.noise)
-    groups = typical.ranks if by_ranks else _size_folds(typical)
+    values = relative_nnls(designed, edges)
+    groups = typical.ranks if by_ranks else size_folds(typical)
     held_out = held_out_s(designed, groups, lambda a, b: fitted_s(a, b, choose_edges(a)))
     textbook = held_out_s(designed, groups, _textbook)
     error = error_quantiles(held_out, typical.seconds)
@@ -169,7 +187,7 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
         error_p90=error[1],
         textbook_error=plain[0],
         textbook_error_p90=plain[1],
-        residual=error_quantiles(np.asarray(matrix @ values + known), typical.seconds)[0],
+        residual=error_quantiles(predict_rows(designed, values, edges), typical.seconds)[0],
     )
     return fit, typical, held_out
 

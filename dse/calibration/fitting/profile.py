@@ -20,7 +20,7 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.files import rounded
 from dse.calibration.fitting.exchanges import OPERATIONS, fit_exchanges
-from dse.calibration.fitting.library import fit_automatic
+from dse.calibration.fitting.library import LEAST_SIZES, fit_automatic
 from dse.calibration.fitting.network import Known, fit_network
 from dse.calibration.fitting.servers import server_parts
 from dse.calibration.fitting.step_cost import Rows, fit_step, rows_of, step_bytes
@@ -175,7 +175,7 @@ def _profile(
     forced = [s for s in samples if s.algorithm in ALGORITHMS]
     named = [s for s in forced if s.nodes == 1]
     between = [s for s in forced if s.nodes > 1]
-    fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
+    fits, points = _named_fits(rows_of(named, cores), gamma, not told) if named else ({}, [])
     automatic = None
     if automatic_samples:
         mine = rows_of(automatic_samples, cores)
@@ -225,19 +225,24 @@ def _profile(
     )  # fmt: skip
 
 
-def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
-    """The fit of every forced algorithm, and of all together."""
+def _named_fits(rows: Rows, gamma: float, logs: bool) -> tuple[dict[str, Fit], list[Point]]:
+    """The fit of every forced algorithm, and of all together.
+
+    One that was measured at a single rank count is priced by the pool, like one never measured,
+    but for logs of others in which none was measured at more.
+    """
+    each = {str(name): rows.take(rows.algorithm == name) for name in np.unique(rows.algorithm)}
+    sizes = {name: np.unique(mine.message_bytes).size for name, mine in each.items()}
+    several = [n for n, mine in each.items() if sizes[n] > 2 and np.unique(mine.ranks).size > 1]
+    alone = [name for name in each if sizes[name] >= LEAST_SIZES] if logs else []
     fits: dict[str, Fit] = {}
     points: list[Point] = []
-    for algorithm in (str(a) for a in np.unique(rows.algorithm)):
-        mine = rows.take(rows.algorithm == algorithm)
-        if np.unique(mine.ranks).size < 2 or np.unique(mine.message_bytes).size < 3:
-            continue  # it is priced by the pool, like one that was not measured
-        fits[algorithm], typical, held_out = fit_step(mine, gamma)
+    for algorithm in several or alone:
+        fits[algorithm], typical, held_out = fit_step(each[algorithm], gamma)
         points += _points(algorithm, typical, held_out)
     if not fits:
         needs = "no algorithm was measured at two or more rank counts and three or more sizes"
-        only = " and ".join(np.unique(rows.algorithm).tolist()) + " at fewer"
+        only = " and ".join(each) + " at fewer"
         remedy = "give logs of other rank counts or of the library's own choice"
         raise MeasurementError(f"{needs}, {only}; {remedy}, or measure with a larger --budget")
     several = np.unique(rows.algorithm).size > 1

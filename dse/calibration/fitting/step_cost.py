@@ -18,17 +18,20 @@ from scipy.optimize import nnls
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
-from dse.calibration.node_cost import allreduce_s, contention, switches, unit_costs
+from dse.calibration.node_cost import allreduce_s, contention, step_cost, switches, unit_costs
 from dse.calibration.profile import Fit
 from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.links import FREE
+from dse.model.links import FREE, StepCost
 
 CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
 MAX_EDGES = 3
 MIN_GAIN = 0.05  # an edge must cut the cross-validated error by this share
+SIZE_FOLDS = 3
 HUBER = 1.345  # residuals beyond this many scales lose weight (95 % efficient: Huber 1981)
 ROUNDS = 20
+BENDS = 6  # fits of pipelines, each with the chunks of the one before
+TANGENT_STEP = 1e-5  # of a row's seconds
 DRAWS = 100
 SEED = 20240
 
@@ -109,33 +112,51 @@ def over_runs(rows: Rows) -> Rows:
     return replace(kept, seconds=median, noise=np.maximum(inside, np.sqrt(square / count)))
 
 
+Priced = Callable[[Rows, tuple[float, ...], Array], Array]
+
+
 @dataclass(frozen=True)
 class Designed:
     """Rows to be fitted, with their part of a design that is computed once for all.
 
     designs: of all rows, for some edges: seconds per unit of every coefficient, (rows, columns),
-    and seconds that need no fit, (rows,). at: positions of these rows among all, (rows,).
+    and seconds that need no fit, (rows,). at: positions of these rows among all, (rows,). priced:
+    seconds of rows for some edges and coefficients, (k, columns) -> (k, rows); None where they are
+    linear in these.
     """
 
     rows: Rows
     designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
     at: NDArray[np.intp]
+    priced: Priced | None
 
     @classmethod
     def of(
-        cls, rows: Rows, designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
+        cls,
+        rows: Rows,
+        designs: Callable[[tuple[float, ...]], tuple[Array, Array]],
+        priced: Priced,
     ) -> Designed:
         """All rows; however often some edges are tried, their design is computed once."""
-        return cls(rows, cache(designs), np.arange(rows.ranks.size))
+        bent = any(ALGORITHMS[str(name)].pipelined for name in np.unique(rows.algorithm))
+        return cls(rows, cache(designs), np.arange(rows.ranks.size), priced if bent else None)
 
     def take(self, which: Mask) -> Designed:
         """Some of these rows."""
-        return Designed(self.rows.take(which), self.designs, self.at[which])
+        return Designed(self.rows.take(which), self.designs, self.at[which], self.priced)
 
-    def design(self, edges: tuple[float, ...]) -> tuple[Array, Array]:
-        """Of these rows."""
+    def design(self, edges: tuple[float, ...], near: Array | None = None) -> tuple[Array, Array]:
+        """Of these rows. near: coefficients at which a pipeline has as many chunks as is fastest;
+        the design is the tangent there."""
         matrix, known = self.designs(edges)
-        return matrix[self.at], known[self.at]
+        matrix, known = matrix[self.at], known[self.at]
+        if near is None or self.priced is None:
+            return matrix, known
+        share = np.max(matrix / self.rows.seconds[:, None], axis=0)
+        step = np.divide(TANGENT_STEP, share, out=np.ones_like(share), where=share > 0)
+        seconds = self.priced(self.rows, edges, np.vstack([near + np.diag(step), near]))
+        tangent = np.maximum((seconds[:-1] - seconds[-1]) / step[:, None], 0.0).T
+        return tangent, seconds[-1] - tangent @ near
 
 
 def design_matrix(rows: Rows, edges_bytes: Sequence[float]) -> Array:
@@ -170,7 +191,21 @@ def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
 def designed(rows: Rows, gamma_s_per_byte: float) -> Designed:
     """The rows with their :func:`design_matrix` and :func:`reduction_s`."""
     known = reduction_s(rows, gamma_s_per_byte)
-    return Designed.of(rows, lambda edges: (design_matrix(rows, edges), known))
+
+    def priced(some: Rows, edges: tuple[float, ...], coefficients: Array) -> Array:
+        seconds = np.empty((len(coefficients), some.ranks.size))
+        cost, switch = (
+            step_cost(coefficients[:, :-1], edges),
+            StepCost(coefficients[:, -1:], (0.0,)),
+        )
+        for name in np.unique(some.algorithm):
+            mine = some.algorithm == name
+            n, m, k = some.ranks[mine], some.message_bytes[mine], some.contention[mine]
+            seconds[:, mine] = k * allreduce_s(name, n, m, cost, gamma_s_per_byte)
+            seconds[:, mine] += switches(k) * allreduce_s(name, n, m, switch, 0.0)
+        return seconds
+
+    return Designed.of(rows, lambda edges: (design_matrix(rows, edges), known), priced)
 
 
 def step_bytes(rows: Rows) -> Array:
@@ -192,10 +227,14 @@ def relative_nnls(given: Designed, edges_bytes: tuple[float, ...]) -> Array:
 
     ``min sum_i huber((X c + reduction - t)_i / t_i)``, c >= 0, by iteratively reweighted NNLS
     (Lawson & Hanson 1974, ch. 23). A median whose standard error is above a tenth of it loses
-    weight. Returns (columns,).
+    weight. Of pipelines by the tangent at the coefficients before. Returns (columns,).
     """
-    matrix, known = given.design(edges_bytes)
-    return robust_nnls(matrix, given.rows.seconds, known, given.rows.noise)
+    rows, found = given.rows, None
+    for _ in range(BENDS if given.priced else 1):
+        matrix, known = given.design(edges_bytes, found)
+        found = robust_nnls(matrix, rows.seconds, known, rows.noise)
+    assert found is not None
+    return found
 
 
 def robust_nnls(matrix: Array, seconds: Array, known: Array, noise: Array) -> Array:
@@ -231,7 +270,7 @@ def _median(values: Array) -> float:
 
 def predict_rows(given: Designed, coefficients: Array, edges_bytes: tuple[float, ...]) -> Array:
     """Seconds of every row as these coefficients predict them: (rows,)."""
-    matrix, known = given.design(edges_bytes)
+    matrix, known = given.design(edges_bytes, coefficients)
     return np.asarray(matrix @ coefficients + known)
 
 
@@ -288,15 +327,22 @@ def significant(values: Iterable[Any], digits: int = 5) -> tuple[float, ...]:
     return tuple(rounded(float(value), digits) for value in values)
 
 
-def choose_edges(given: Designed) -> tuple[float, ...]:
-    """Regime edges by forward selection on the leave-one-rank-count-out error.
+def size_folds(rows: Rows) -> Array:
+    """Which of SIZE_FOLDS groups a row belongs to, by its size: (rows,)."""
+    order = np.unique(rows.message_bytes, return_inverse=True)[1]
+    return np.asarray(order % SIZE_FOLDS, dtype=np.float64)
+
+
+def choose_edges(given: Designed, by_sizes: bool = False) -> tuple[float, ...]:
+    """Regime edges by forward selection on the error of rank counts, or sizes, left out.
 
     An edge is added only if it cuts that error by MIN_GAIN, so never where all steps lie on one
     side of it. The error that decides is also the one that is reported.
     """
+    groups = size_folds(given.rows) if by_sizes else given.rows.ranks
 
     def error(edges: tuple[float, ...]) -> float:
-        return float(np.mean(held_out_logs(given, given.rows.ranks, edges)))
+        return float(np.mean(held_out_logs(given, groups, edges)))
 
     return forward_edges(CANDIDATE_EDGES_BYTES, error, MIN_GAIN)
 
@@ -318,7 +364,8 @@ def forward_edges(
 
 
 def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> tuple[Fit, Rows, Array]:
-    """Fit one step cost on ``rows`` (one per run); held-out errors by ``group`` (a column of Rows).
+    """Fit one step cost on ``rows`` (one per run); held-out errors by ``group`` (a column of Rows),
+    or by sizes in place of a single rank count.
 
     Also returns what was fitted, one row per (algorithm, ranks, bytes), and these as predicted by
     a fit without their group, (rows,). The edges are chosen anew for every held-out group, so that
@@ -326,15 +373,16 @@ def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> tuple
     """
 
     def whole(train: Designed, test: Designed) -> Array:
-        return fitted_s(train, test, choose_edges(train))
+        return fitted_s(train, test, choose_edges(train, by_sizes))
 
     typical = over_runs(rows)
-    given = designed(typical, gamma_s_per_byte)
-    edges = choose_edges(given)
+    given, by_sizes = designed(typical, gamma_s_per_byte), np.unique(typical.ranks).size == 1
+    edges = choose_edges(given, by_sizes)
     found = relative_nnls(given, edges)
-    held_out = held_out_s(given, getattr(typical, group), whole)
+    folds = size_folds(typical) if by_sizes else typical.ranks
+    held_out = held_out_s(given, folds if group == "ranks" else getattr(typical, group), whole)
     error = error_quantiles(held_out, typical.seconds)
-    textbook = error_quantiles(held_out_s(given, typical.ranks, _textbook), typical.seconds)
+    textbook = error_quantiles(held_out_s(given, folds, _textbook), typical.seconds)
     values, slopes = significant(found), 2 + len(edges)
     fit = Fit(
         latency_s=values[0],
@@ -348,21 +396,22 @@ def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> tuple
         textbook_error_p90=textbook[1],
         residual=error_quantiles(predict_rows(given, found, edges), typical.seconds)[0],
         draws=tuple(
-            significant(draw, 4) for draw in bootstrap(designed(rows, gamma_s_per_byte), edges)
+            significant(draw, 4)
+            for draw in bootstrap(designed(rows, gamma_s_per_byte), edges, found)
         ),
     )
     return fit, typical, held_out
 
 
-def bootstrap(given: Designed, edges: tuple[float, ...]) -> Array:
+def bootstrap(given: Designed, edges: tuple[float, ...], found: Array) -> Array:
     """Coefficients refitted on resampled runs: (DRAWS, columns).
 
     ``given`` has one row per run. Per rank count its runs are drawn with replacement and combined
     as in the fit; then rows are drawn with replacement within (algorithm, ranks), and every time is
-    moved by its own noise.
+    moved by its own noise. found: the coefficients of all rows.
     """
     random = np.random.default_rng(SEED)
-    matrix, known = given.design(edges)
+    matrix, known = given.design(edges, found)
     result = np.empty((DRAWS, matrix.shape[1]))
     for draw in range(DRAWS):
         picked = _resampled_runs(given.rows, random)

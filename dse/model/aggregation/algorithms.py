@@ -205,7 +205,7 @@ class Algorithm:
     another first and get the sum last. first_parts: into how many parts the first exchange cuts a
     message, of the number of ranks; None where its two sides do not start together. pair_exchanges:
     how many exchanges two ranks make. step_bytes: of its smallest and its largest step, of (ranks,
-    bytes).
+    bytes). pipelined: whether it divides a message into as many chunks as the costs make fastest.
     """
 
     name: str
@@ -215,6 +215,7 @@ class Algorithm:
     first_parts: Callable[[Array], Array] | None = None
     pair_exchanges: float = 2.0
     step_bytes: Callable[[Array, Array], tuple[Array, Array]] = _whole_steps
+    pipelined: bool = False
 
     def __call__(
         self,
@@ -252,7 +253,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({
         Algorithm("halving-doubling", halving_doubling, ceil_log2, folds=True,
                   first_parts=_two, step_bytes=_halving_steps),
         Algorithm("reduce-broadcast", reduce_broadcast, ceil_log2),
-        Algorithm("tree", tree, ceil_log2, step_bytes=_halving_steps),
+        Algorithm("tree", tree, ceil_log2, step_bytes=_halving_steps, pipelined=True),
         Algorithm("hierarchical", hierarchical, _around, step_bytes=_halving_steps),
     )
 })  # fmt: skip

@@ -9,7 +9,11 @@ import pytest
 
 from dse.calibration.experiment import Experiment, read_experiment, this_machine, write_experiment
 from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.node_cost import allreduce_s
+from dse.calibration.prediction import predict
+from dse.calibration.verdict import verdict
 from dse.errors import MeasurementError
+from dse.model.links import StepCost
 from tests.calibration import synthetic
 
 
@@ -81,3 +85,24 @@ def test_runs_that_ran_in_two_ways_widen_the_interval_to_hold_both() -> None:
     assert found.size_error_p90 < 0.05
     for fit in (wide.error_p90, wide.size_error_p90):
         assert 1.3**0.5 < 1 + fit < 1.3
+    # half a factor of 1.3, though the sizes left out of the fit lie on the line of the others
+    assert "are missed by 0." in verdict(alone)[0]
+    missed = int(verdict(both)[0].partition("are missed by ")[2].partition(" %")[0])
+    assert 13 <= missed <= 30
+
+
+def test_logs_of_two_algorithms_at_one_rank_count_are_priced_apart() -> None:
+    """By the sizes left out; a pipeline is as fast as its best number of chunks makes it."""
+    one = replace(session().samples[0], ranks=8, ranks_per_node=8, nodes=1, servers=0)
+    one = replace(one, min_s=None, p95_s=None)
+    step, sizes = StepCost(2e-6, (1e-10,)), [2**k for k in range(5, 28, 2)]
+    samples = tuple(
+        replace(one, algorithm=name, bytes=m, median_s=float(allreduce_s(name, 8, m, step, 0)))
+        for name in ("ring", "tree") for m in sizes
+    )  # fmt: skip
+    found = fit_experiments([replace(session(), machine=None, samples=samples)], "here")
+    assert found.held_out("tree") == found.held_out("ring") == "sizes"
+    for sample in samples:
+        at = predict(found, sample.algorithm, 8, float(sample.bytes), 8)
+        assert at.seconds == pytest.approx(sample.median_s, rel=0.03)
+    assert found.error("ring") < 0.03
