@@ -82,32 +82,41 @@ class NetworkFit:
         inside: a message within a node, as between nodes but for the wire unless given. The other
         arguments broadcast.
         """
-        host = self._measured_host(ranks)
+        host = on_shared_cores(self.host, ranks, self.shared_cores)
         network = Network(
             inside or host, host, inter=Link(0.0, link_bytes_per_s),
             gamma_s_per_byte=gamma_s_per_byte, crossing=self.crossing,
         )  # fmt: skip
-        given = (ranks, message_bytes, link_bytes_per_s, ranks_per_node)
-        n, m, speed, g = (np.asarray(v, dtype=np.float64) for v in given)
-        size, count = in_lockstep(algorithm, n, m, g)
-        lockstep = count * (self.crossing(size) - size) / speed * after_barrier
-        whole = ALGORITHMS[algorithm](n, g, m, network)
-        return np.where(n > 1, np.maximum(whole - lockstep, 0.0), 0.0)
-
-    def _measured_host(self, ranks: ArrayLike) -> StepCost:
-        busy = host_contention(ranks, self.shared_cores)
-        return StepCost(
-            busy * self.latency_s,
-            tuple(busy * slope for slope in self.s_per_byte),
-            self.edges_bytes,
-            tuple(busy * jump for jump in self.jump_s),
+        return between_nodes_s(
+            algorithm, ranks, ranks_per_node, message_bytes, network, after_barrier
         )
 
 
-def host_contention(ranks: ArrayLike, shared_cores: int | None) -> Array:
-    """How many times as long the host's part takes: ranks per core where all nodes share them."""
-    n = np.asarray(ranks, dtype=np.float64)
-    return np.ones_like(n) if shared_cores is None else np.maximum(1.0, n / shared_cores)
+def between_nodes_s(
+    algorithm: str,
+    ranks: ArrayLike,
+    ranks_per_node: ArrayLike,
+    message_bytes: ArrayLike,
+    network: Network,
+    after_barrier: bool = True,
+) -> Array:
+    """Seconds of an allreduce; after a barrier, exchanges in lockstep take their own bytes of the
+    wire. The arguments broadcast."""
+    n, g, m = (np.asarray(v, dtype=np.float64) for v in (ranks, ranks_per_node, message_bytes))
+    whole = ALGORITHMS[algorithm](n, g, m, network)
+    if after_barrier and network.crossing is not None:
+        size, count = in_lockstep(algorithm, n, m, g)
+        whole = whole - count * (network.crossing(size) - size) / network.inter.bytes_per_s
+    return np.where(n > 1, np.maximum(whole, 0.0), 0.0)
+
+
+def on_shared_cores(host: StepCost, ranks: ArrayLike, shared_cores: int | None) -> StepCost:
+    """A message's cost for the host where all nodes share cores: ranks per core times as much."""
+    if shared_cores is None:
+        return host
+    busy = np.maximum(1.0, np.asarray(ranks, dtype=np.float64) / shared_cores)
+    slopes, jumps = (tuple(busy * one for one in ones) for ones in (host.s_per_byte, host.jump_s))
+    return StepCost(busy * host.latency_s, slopes, host.edges_bytes, jumps)
 
 
 def in_lockstep(

@@ -30,19 +30,8 @@ def allreduce_s(
     return ALGORITHMS[algorithm](ranks, ranks, message_bytes, network)
 
 
-def unit_costs(edges_bytes: Sequence[float]) -> StepCost:
-    """All basis step costs at once, coefficients of shape (columns, 1).
-
-    Columns: latency, one slope per regime, one jump per edge: ``1 + (E + 1) + E``.
-    """
-    edges = tuple(edges_bytes)
-    unit = np.eye(2 + 2 * len(edges))[:, :, None]
-    slopes = 1 + len(edges)
-    return StepCost(unit[0], tuple(unit[1 : 1 + slopes]), edges, tuple(unit[1 + slopes :]))
-
-
 def step_cost(coefficients: Array, edges_bytes: Sequence[float]) -> StepCost:
-    """The StepCost of coefficients in the order of :func:`unit_costs`.
+    """The StepCost of coefficients: latency, a slope per regime, a jump per edge.
 
     ``coefficients`` of shape (columns,) gives floats; (draws, columns) gives arrays (draws, 1).
     """

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -34,12 +35,11 @@ from dse.calibration.fitting.step_cost import (
     significant,
     size_folds,
 )
-from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
-from dse.calibration.node_cost import unit_costs
+from dse.calibration.network_part import NetworkFit, between_nodes_s, on_shared_cores
+from dse.calibration.node_cost import step_cost
 from dse.errors import MeasurementError
-from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array
-from dse.model.links import FREE, Link, Network, StepCost
+from dse.model.links import Link, Network, StepCost
 
 CANDIDATES = tuple(4.0**k for k in range(6, 12))  # 4 KiB .. 4 MiB
 MIN_GAIN = 0.03  # an edge must cut the cross-validated error by this share
@@ -58,70 +58,27 @@ class Known:
     shared_cores: int | None = None
 
 
-def design(rows: Rows, edges: Sequence[float], given: Known) -> tuple[Array, Array]:
-    """Seconds per unit of a coefficient, (rows, columns), and seconds that need no fit, (rows,).
+def price(given: Known, rows: Rows, edges: Sequence[float], coefficients: Array) -> Array:
+    """Seconds of the rows, (k, rows), as :meth:`NetworkFit.seconds` has them.
 
-    Columns for E edges: latency, E + 1 host slopes, E jumps, E + 1 wire factors beyond 1, E waits.
-    Where no link speed is known the columns of the wire are zero.
+    coefficients, (k, columns) for E edges: latency, E + 1 host slopes, E jumps, E + 1 wire factors
+    beyond 1, E waits.
     """
-    basis, slopes = unit_costs(edges), len(edges) + 1
-    # The same without the latency: a wait is to the wire what a jump is to the host.
-    unit = np.eye(2 * slopes - 1)[:, :, None]
-    wires = StepCost(0.0, tuple(unit[:slopes]), tuple(edges), tuple(unit[slopes:]))
-    matrix = np.zeros((rows.ranks.size, 4 * slopes - 1))
-    known = np.zeros(rows.ranks.size)
-    for name in np.unique(rows.algorithm):
-        at = rows.algorithm == name
-        mine = rows.take(at)
-        speed = np.where(np.isnan(mine.link_bytes_per_s), np.inf, mine.link_bytes_per_s)
-        link = Link(0.0, speed)
-        one_way = _price(mine, Network(FREE, FREE, inter=link, crossing=FREE))
-        wire = _price(mine, Network(FREE, FREE, inter=link, crossing=wires)) - one_way
-        size, count = in_lockstep(str(name), mine.ranks, mine.message_bytes, mine.ranks_per_node)
-        local = basis if given.inside is None else FREE
-        busy = host_contention(mine.ranks, given.shared_cores)
-        matrix[at, : 2 * slopes] = (busy * _price(mine, Network(local, basis))).T
-        matrix[at, 2 * slopes :] = (wire - count * wires(size) / speed).T
-        plain = Network(FREE, FREE, inter=link, gamma_s_per_byte=given.gamma_s_per_byte)
-        known[at] = _price(mine, plain)
-        known[at] += _inside_s(mine, given.inside or FREE)
-    return matrix, known
-
-
-def priced(rows: Rows, edges: Sequence[float], coefficients: Array, given: Known) -> Array:
-    """Seconds of the rows for coefficients in the order of :func:`design`, (k, columns), as
-    :meth:`NetworkFit.seconds` has them: (k, rows)."""
     slopes, seconds = len(edges) + 1, np.empty((len(coefficients), rows.ranks.size))
-    columns = list(coefficients.T[:, :, None])
-    host = StepCost(columns[0], tuple(columns[1 : 1 + slopes]), tuple(edges),
-                    tuple(columns[1 + slopes : 2 * slopes]))  # fmt: skip
-    factors = tuple(1.0 + beyond for beyond in columns[2 * slopes : 3 * slopes])
-    crossing = StepCost(0.0, factors, tuple(edges), tuple(columns[3 * slopes :]))
+    host, columns = step_cost(coefficients[:, : 2 * slopes], edges), coefficients.T[:, :, None]
+    factors, waits = 1.0 + columns[2 * slopes : 3 * slopes], columns[3 * slopes :]
+    crossing = StepCost(0.0, tuple(factors), tuple(edges), tuple(waits))
     for name in np.unique(rows.algorithm):
         at = rows.algorithm == name
-        mine = rows.take(at)
-        speed = np.where(np.isnan(mine.link_bytes_per_s), np.inf, mine.link_bytes_per_s)
+        n, g, m = (each[at] for each in (rows.ranks, rows.ranks_per_node, rows.message_bytes))
+        speed = np.where(np.isnan(rows.link_bytes_per_s[at]), np.inf, rows.link_bytes_per_s[at])
+        busy = on_shared_cores(host, n, given.shared_cores)
         network = Network(
-            given.inside or host, host, inter=Link(0.0, speed),
+            given.inside or busy, busy, inter=Link(0.0, speed),
             gamma_s_per_byte=given.gamma_s_per_byte, crossing=crossing,
         )  # fmt: skip
-        seconds[:, at] = _price(mine, network)
+        seconds[:, at] = between_nodes_s(str(name), n, g, m, network)
     return seconds
-
-
-def _inside_s(rows: Rows, inside: StepCost) -> Array:
-    """Seconds of the steps in which no message leaves a node: (rows,).
-
-    A step takes as long as its slowest message, so next to one that takes a second between nodes
-    those inside do not count; the seconds are taken off again.
-    """
-    long = StepCost(1.0, (0.0,))
-    return _price(rows, Network(inside, long)) - _price(rows, Network(FREE, long))
-
-
-def _price(rows: Rows, network: Network) -> Array:
-    price = ALGORITHMS[str(rows.algorithm[0])]
-    return price(rows.ranks, rows.ranks_per_node, rows.message_bytes, network)
 
 
 def choose_edges(designed: Designed) -> tuple[float, ...]:
@@ -155,9 +112,7 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
             f"{typical.algorithm[0]} between nodes: too few measurements; measure at two or more "
             "rank counts and three or more sizes"
         )
-    designed = Designed.of(
-        typical, lambda edges: design(typical, edges, given), lambda *at: priced(*at, given)
-    )
+    designed = Designed.of(typical, partial(price, given), per_edge=4)
     edges = choose_edges(designed)
     slopes = len(edges) + 1
     values = relative_nnls(designed, edges)

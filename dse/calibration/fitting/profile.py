@@ -233,11 +233,11 @@ def _named_fits(rows: Rows, gamma: float, logs: bool) -> tuple[dict[str, Fit], l
     """
     each = {str(name): rows.take(rows.algorithm == name) for name in np.unique(rows.algorithm)}
     sizes = {name: np.unique(mine.message_bytes).size for name, mine in each.items()}
-    several = [n for n, mine in each.items() if sizes[n] > 2 and np.unique(mine.ranks).size > 1]
+    enough = [n for n, mine in each.items() if sizes[n] > 2 and np.unique(mine.ranks).size > 1]
     alone = [name for name in each if sizes[name] >= LEAST_SIZES] if logs else []
     fits: dict[str, Fit] = {}
     points: list[Point] = []
-    for algorithm in several or alone:
+    for algorithm in enough or alone:
         fits[algorithm], typical, held_out = fit_step(each[algorithm], gamma)
         points += _points(algorithm, typical, held_out)
     if not fits:

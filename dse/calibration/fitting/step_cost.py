@@ -1,15 +1,15 @@
 """Fits the cost of one step to measurements, with its uncertainty and its held-out error.
 
-Allreduce times are linear functions of that cost. Their matrix is built by pricing unit step costs
-with the functions of :mod:`dse.model.aggregation.algorithms`, so the code that predicts is the code
-that was fitted.
+Allreduce times are linear functions of that cost, but for pipelines. Their matrix is what the
+functions of :mod:`dse.model.aggregation.algorithms` add for a unit of each coefficient, so the code
+that predicts is the code that was fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -18,11 +18,11 @@ from scipy.optimize import nnls
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
-from dse.calibration.node_cost import allreduce_s, contention, step_cost, switches, unit_costs
+from dse.calibration.node_cost import allreduce_s, contention, step_cost, switches
 from dse.calibration.profile import Fit
 from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.links import FREE, StepCost
+from dse.model.links import StepCost
 
 CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
 MAX_EDGES = 3
@@ -112,100 +112,81 @@ def over_runs(rows: Rows) -> Rows:
     return replace(kept, seconds=median, noise=np.maximum(inside, np.sqrt(square / count)))
 
 
-Priced = Callable[[Rows, tuple[float, ...], Array], Array]
+Price = Callable[[Rows, tuple[float, ...], Array], Array]
 
 
 @dataclass(frozen=True)
 class Designed:
-    """Rows to be fitted, with their part of a design that is computed once for all.
+    """Rows to be fitted, with the design of all rows, which is computed once for all.
 
-    designs: of all rows, for some edges: seconds per unit of every coefficient, (rows, columns),
-    and seconds that need no fit, (rows,). at: positions of these rows among all, (rows,). priced:
-    seconds of rows for some edges and coefficients, (k, columns) -> (k, rows); None where they are
-    linear in these.
+    price: seconds of rows for some edges and coefficients, (k, columns) -> (k, rows): linear in the
+    latter, but for pipelines. designs: of all rows, for some edges: seconds per unit of every
+    coefficient, (rows, columns), and seconds that need no fit, (rows,). at: positions of these rows
+    among all, (rows,). pipelined: whether the price of one has as many chunks as is fastest.
     """
 
     rows: Rows
+    price: Price
     designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
     at: NDArray[np.intp]
-    priced: Priced | None
+    pipelined: bool
 
     @classmethod
-    def of(
-        cls,
-        rows: Rows,
-        designs: Callable[[tuple[float, ...]], tuple[Array, Array]],
-        priced: Priced,
-    ) -> Designed:
-        """All rows; however often some edges are tried, their design is computed once."""
+    def of(cls, rows: Rows, price: Price, per_edge: int) -> Designed:
+        """All rows. per_edge: columns that an edge adds to the three without any.
+
+        The coefficients are told apart beside a latency of a second: a step takes as long as its
+        slowest message, and beside that one others, whose cost is known, take none.
+        """
+
+        @cache
+        def designs(edges: tuple[float, ...]) -> tuple[Array, Array]:
+            units = np.eye(3 + per_edge * len(edges))
+            *ones, base = price(rows, edges, np.vstack([units[0] + units, units[:1]]))
+            matrix = np.maximum(np.array(ones) - base, 0.0).T
+            return matrix, base - matrix[:, 0]
+
         bent = any(ALGORITHMS[str(name)].pipelined for name in np.unique(rows.algorithm))
-        return cls(rows, cache(designs), np.arange(rows.ranks.size), priced if bent else None)
+        return cls(rows, price, designs, np.arange(rows.ranks.size), bent)
 
     def take(self, which: Mask) -> Designed:
         """Some of these rows."""
-        return Designed(self.rows.take(which), self.designs, self.at[which], self.priced)
+        return replace(self, rows=self.rows.take(which), at=self.at[which])
 
     def design(self, edges: tuple[float, ...], near: Array | None = None) -> tuple[Array, Array]:
-        """Of these rows. near: coefficients at which a pipeline has as many chunks as is fastest;
-        the design is the tangent there."""
+        """Of these rows; of pipelines the tangent at the coefficients ``near``."""
         matrix, known = self.designs(edges)
         matrix, known = matrix[self.at], known[self.at]
-        if near is None or self.priced is None:
+        if near is None or not self.pipelined:
             return matrix, known
         share = np.max(matrix / self.rows.seconds[:, None], axis=0)
         step = np.divide(TANGENT_STEP, share, out=np.ones_like(share), where=share > 0)
-        seconds = self.priced(self.rows, edges, np.vstack([near + np.diag(step), near]))
-        tangent = np.maximum((seconds[:-1] - seconds[-1]) / step[:, None], 0.0).T
-        return tangent, seconds[-1] - tangent @ near
+        *moved, base = self.price(self.rows, edges, np.vstack([near + np.diag(step), near]))
+        tangent = np.maximum((np.array(moved) - base) / step[:, None], 0.0).T
+        return tangent, base - tangent @ near
 
 
-def design_matrix(rows: Rows, edges_bytes: Sequence[float]) -> Array:
-    """Seconds of every row per unit of every coefficient, contention included.
+def price_on_node(
+    gamma_s_per_byte: float, rows: Rows, edges_bytes: Sequence[float], coefficients: Array
+) -> Array:
+    """Seconds of the rows, contention included: (k, rows).
 
-    edges_bytes: where the cost of a step changes its slope.
-
-    Shape (rows, columns + 1): the columns of :func:`unit_costs`, then seconds per switch.
+    coefficients, (k, columns): those of :func:`step_cost`, then seconds per switch.
     """
-    basis, cut = unit_costs(edges_bytes), 2 + 2 * len(edges_bytes)
-    matrix = np.empty((rows.ranks.size, cut + 1))
+    seconds = np.empty((len(coefficients), rows.ranks.size))
+    cost = step_cost(coefficients[:, :-1], edges_bytes)
+    switch = StepCost(coefficients[:, -1:], (0.0,))
     for name in np.unique(rows.algorithm):
-        mine = rows.algorithm == name
-        seconds = allreduce_s(name, rows.ranks[mine], rows.message_bytes[mine], basis, 0.0)
-        matrix[mine, :cut] = seconds.T
-    steps = matrix[:, 0].copy()  # a unit of latency counts the steps
-    matrix[:, :cut] *= rows.contention[:, None]
-    matrix[:, cut] = steps * switches(rows.contention)
-    return matrix
-
-
-def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
-    """Seconds of every row that go into the reduction itself, contention included: (rows,)."""
-    seconds = np.empty(rows.ranks.size)
-    for name in np.unique(rows.algorithm):
-        mine = rows.algorithm == name
-        n, m = rows.ranks[mine], rows.message_bytes[mine]
-        seconds[mine] = allreduce_s(name, n, m, FREE, gamma_s_per_byte)
-    return seconds * rows.contention
+        at = rows.algorithm == name
+        n, m, k = rows.ranks[at], rows.message_bytes[at], rows.contention[at]
+        alone = allreduce_s(str(name), n, m, cost, gamma_s_per_byte)
+        seconds[:, at] = k * alone + switches(k) * allreduce_s(str(name), n, m, switch, 0.0)
+    return seconds
 
 
 def designed(rows: Rows, gamma_s_per_byte: float) -> Designed:
-    """The rows with their :func:`design_matrix` and :func:`reduction_s`."""
-    known = reduction_s(rows, gamma_s_per_byte)
-
-    def priced(some: Rows, edges: tuple[float, ...], coefficients: Array) -> Array:
-        seconds = np.empty((len(coefficients), some.ranks.size))
-        cost, switch = (
-            step_cost(coefficients[:, :-1], edges),
-            StepCost(coefficients[:, -1:], (0.0,)),
-        )
-        for name in np.unique(some.algorithm):
-            mine = some.algorithm == name
-            n, m, k = some.ranks[mine], some.message_bytes[mine], some.contention[mine]
-            seconds[:, mine] = k * allreduce_s(name, n, m, cost, gamma_s_per_byte)
-            seconds[:, mine] += switches(k) * allreduce_s(name, n, m, switch, 0.0)
-        return seconds
-
-    return Designed.of(rows, lambda edges: (design_matrix(rows, edges), known), priced)
+    """The rows of one node with their design."""
+    return Designed.of(rows, partial(price_on_node, gamma_s_per_byte), per_edge=2)
 
 
 def step_bytes(rows: Rows) -> Array:
@@ -230,7 +211,7 @@ def relative_nnls(given: Designed, edges_bytes: tuple[float, ...]) -> Array:
     weight. Of pipelines by the tangent at the coefficients before. Returns (columns,).
     """
     rows, found = given.rows, None
-    for _ in range(BENDS if given.priced else 1):
+    for _ in range(BENDS if given.pipelined else 1):
         matrix, known = given.design(edges_bytes, found)
         found = robust_nnls(matrix, rows.seconds, known, rows.noise)
     assert found is not None

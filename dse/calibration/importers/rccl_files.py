@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dse.calibration.importers.nccl_tests import BUS_FACTOR, COLLECTIVES, TYPES
 from dse.calibration.importers.records import Log, Row, Table
@@ -18,6 +18,7 @@ from dse.calibration.importers.text import integer, printable
 from dse.text_source import from_json
 
 FORMAT = "rccl-tests"
+_PLACE = ("ranks", "gpusperrank", "nodes", "gpus")
 _COLUMNS = ("inplace", "time", "algbw", "busbw")
 _NAMES = {name.replace("_", ""): collective for name, collective in COLLECTIVES.items()}
 _WHOLE = 0.1  # how far from a whole number the ranks that bandwidths tell may be
@@ -32,16 +33,16 @@ def looks_so(text: str) -> bool:
 def parse(text: str) -> Log:
     """The log; rows of other columns, or without a time, count as damaged."""
     records, dropped = _records(text)
-    found: dict[tuple[str, ...], list[tuple[Row, float]]] = {}
+    found: dict[tuple[str, tuple[int, ...]], list[tuple[Row, float]]] = {}
     for record in records:
         name = re.sub("[^a-z]", "", record.get("name", record.get("collective", "")).lower())
         read = _row(record)
         dropped += read is None or not name
         if read and name and read[0].bytes and record["inplace"] == "0":
-            places = (record.get(key, "") for key in ("ranks", "gpusperrank", "nodes", "gpus"))
-            found.setdefault((_NAMES.get(name, name), *places), []).append(read)
-    tables = (_table(name, *map(integer, place), own) for (name, *place), own in found.items())
-    return Log(FORMAT, tuple(tables), dropped)
+            place = tuple(integer(record.get(key, "")) or 0 for key in _PLACE)
+            found.setdefault((_NAMES.get(name, name), place), []).append(read)
+    tables = tuple(_table(name, place, rows) for (name, place), rows in found.items())
+    return Log(FORMAT, tables, dropped)
 
 
 def _records(text: str) -> tuple[list[Mapping[str, str]], int]:
@@ -91,24 +92,18 @@ def _row(record: Mapping[str, str]) -> tuple[Row, float] | None:
     return row, busbw / algbw if algbw > 0 else 0.0
 
 
-def _table(
-    collective: str,
-    processes: int | None,
-    gpus_per_process: int | None,
-    nodes: int | None,
-    gpus: int | None,
-    rows: list[tuple[Row, float]],
-) -> Table:
+def _table(name: str, place: tuple[int, ...], rows: Sequence[tuple[Row, float]]) -> Table:
     """One collective of some ranks; the bandwidths tell of several communicators."""
-    ranks = (processes or 0) * (gpus_per_process or 1) or gpus or 0
+    processes, gpus_per_process, nodes, gpus = place
+    ranks = processes * max(gpus_per_process, 1) or gpus
     counts = {ranks: "'ranks'" if processes else "'gpus'"} if ranks else {}
-    factor, ratio = BUS_FACTOR.get(collective, 0), max(rows, key=lambda one: one[0].bytes)[1]
+    factor, ratio = BUS_FACTOR.get(name, 0), max(rows, key=lambda one: one[0].bytes)[1]
     told = factor / (factor - ratio) if processes and 0 < ratio < factor else 0.0
     if told > 1 + _WHOLE and abs(told - round(told)) < _WHOLE:
         counts.setdefault(round(told), "busBw/algBw")
-    several = nodes if nodes and nodes > 1 and len(counts) == 1 else None
+    several = nodes if nodes > 1 and len(counts) == 1 else None
     return Table(
-        collective=printable(collective),
+        collective=printable(name),
         rows=tuple(row for row, _ in rows),
         line=0,
         transport="nccl",

@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,7 +140,7 @@ def _pattern(mark: str) -> str:
     return rf"\s*{''.join(kinds)}\s*"
 
 
-def rows_later(lines: list[Line]) -> list[Line]:
+def rows_later(lines: Sequence[Line]) -> list[Line]:
     """The lines with a row of a benchmark after something else."""
     starts = [(line, line.text[: 2 * _LONGEST_MARK]) for line in lines]
     return [line for line, text in starts if _ROW_LATER.match(text) and not _ROW_FIRST.match(text)]
