@@ -29,13 +29,8 @@ from dse.calibration.importers.text import (
 from dse.calibration.importers.traces import WAITS
 from dse.errors import MeasurementError, StudyError
 
-__all__ = ["COLLECTIVES", "Log", "Row", "Table", "read_log"]
+__all__ = ["Log", "Row", "Table", "read_log"]
 
-COLLECTIVES = tuple(sorted({
-    *nccl_tests.COLLECTIVES.values(), *mpi_tables.IMB_COLLECTIVES.values(),
-    *mpi_tables.OSU_COLLECTIVES.values(),
-    *gloo.COLLECTIVES.values(),
-}))  # fmt: skip
 KNOWN = (
     "output of nccl-tests (also -J) or rccl-tests (also -Z), of OSU, IMB or gloo, a trace "
     "of PyTorch's profiler or Horovod, or a table with the columns " + ", ".join(csv_table.REQUIRED)

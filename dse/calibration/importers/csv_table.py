@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from dse.calibration.importers.nccl_tests import COLLECTIVES
+from dse.calibration.importers.names import collective_named
 from dse.calibration.importers.records import UNKNOWN, Log, Row, Table, transport_of
 from dse.calibration.importers.text import integer, printable
 from dse.errors import StudyError
@@ -109,7 +109,7 @@ def _table(key: tuple[str, ...], rows: Sequence[Row], file: str) -> Table:
         raise StudyError(file, line, 1, problem, "write for example nccl-2.18 or spectrum-mpi")
     versioned = _LIBRARY.fullmatch(library)
     return Table(
-        collective=COLLECTIVES.get(name, name),
+        collective=collective_named(name) or name,
         rows=tuple(rows),
         line=line,
         transport=transport,

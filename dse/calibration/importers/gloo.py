@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dse.calibration.importers.names import collective_named
 from dse.calibration.importers.records import AUTO, Log, Row, Table
 from dse.calibration.importers.text import Line, integer, printable
 
@@ -24,11 +25,8 @@ _COLUMN = re.compile(r"size \(B\)|elements|\b\w+ \((?:us|GB/s)\)|samples|iterati
 _COLUMNS = re.compile(r"\belements\s+min \(us\)\s+p50 \(us\)\s+p99 \(us\)\s+max \(us\)")
 _VALUE = re.compile(r"\d{1,15}(?:\.\d{1,6})?")
 # longest first; what follows the name is the algorithm
-COLLECTIVES = {
-    "pairwise_exchange": "sendrecv", "reduce_scatter": "reduce_scatter",
-    "allreduce": "allreduce", "allgather": "all_gather", "broadcast": "broadcast",
-    "alltoall": "alltoall", "gather": "gather", "scatter": "scatter", "reduce": "reduce",
-}  # fmt: skip
+_COLLECTIVES = ("pairwise_exchange", "reduce_scatter", "allreduce", "allgather", "broadcast",
+                "alltoall", "gather", "scatter", "reduce")  # fmt: skip
 # gloo, docs/algorithms.md: the chunked ring moves 2S per rank, as ours; the plain one moves P*S
 _ALGORITHMS = {"ring-chunked": "ring", "ring": "ring-unchunked", "": AUTO}
 
@@ -99,11 +97,11 @@ def _read_row(section: _Section, number: int, tokens: Sequence[str]) -> None:
 
 def _table(section: _Section) -> Table:
     name = section.name.lower().removeprefix("new_")
-    known = next((key for key in COLLECTIVES if key in name), "")
+    known = next((key for key in _COLLECTIVES if key in name), "")
     rest = name.partition(known)[2].strip("_").replace("_", "-") if known else ""
     speed = section.megabits_per_s * 1e6 / BITS_PER_BYTE
     return Table(
-        collective=COLLECTIVES.get(known) or printable(name) or "unknown",
+        collective=collective_named(known) or printable(name) or "unknown",
         rows=tuple(section.rows),
         line=section.line,
         transport="gloo",

@@ -14,16 +14,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dse.calibration.importers.names import TYPES, collective_named
 from dse.calibration.importers.records import Log, Table
 from dse.calibration.importers.traces import Trace, row_of
 
 FORMAT = "Horovod timeline"
 _ACTIVITY = re.compile(r"(NCCL|MPI|GLOO|CCL)_(ALLREDUCE|ALLGATHER|BROADCAST|ALLTOALL)")
 _NEGOTIATION = "NEGOTIATE_"
-_COLLECTIVES = {"ALLREDUCE": "allreduce", "ALLGATHER": "all_gather", "BROADCAST": "broadcast",
-                "ALLTOALL": "alltoall"}  # fmt: skip
-_TYPES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8, "int32": 4, "int64": 8,
-          "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "bool": 1}  # fmt: skip
 
 
 @dataclass
@@ -61,7 +58,7 @@ def parse(trace: Trace) -> Log:
             dropped += 1
     tables = tuple(
         Table(
-            collective=_COLLECTIVES[operation],
+            collective=collective_named(operation),
             rows=tuple(row_of(size, dtype, times) for size, times in sorted(own.items())),
             line=1,
             transport=library.lower(),
@@ -97,11 +94,11 @@ def _activities(trace: Trace) -> tuple[list[_Sent], int, int, list[_Sent]]:
             elif not begun[tensor] and not name.startswith(_NEGOTIATION):
                 size, dtype = _size(str(event.args.get("shape", ""))), event.args.get("dtype")
                 own = pending.pop(tensor, [])
-                if size is None or dtype not in _TYPES:
+                if size is None or dtype not in TYPES:
                     dropped += len(own)
                     continue
                 for one in own:
-                    one.dtype, one.bytes = str(dtype), size * _TYPES[str(dtype)]
+                    one.dtype, one.bytes = str(dtype), size * TYPES[str(dtype)][1]
                 found += own
     unknown = [one for own in pending.values() for one in own]
     return sorted(found, key=lambda one: one.start_s), ranks, dropped + len(unknown), unknown

@@ -13,24 +13,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from dse.calibration.importers.names import TYPES, collective_named
 from dse.calibration.importers.records import Call, Log, Traced
 from dse.calibration.importers.traces import Event, Trace, tables_of
 
 FORMAT = "PyTorch profiler trace"
-COLLECTIVES = {
-    "allreduce": "allreduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
-    "broadcast": "broadcast", "alltoall": "alltoall", "reduce": "reduce", "gather": "gather",
-    "scatter": "scatter",
-}  # fmt: skip
-# name of the type of an element -> ours, and its bytes
-_TYPES = {
-    "float": ("float32", 4), "half": ("float16", 2), "bfloat16": ("bfloat16", 2),
-    "double": ("float64", 8), "int": ("int32", 4), "long": ("int64", 8), "byte": ("uint8", 1),
-    "c10::half": ("float16", 2), "c10::bfloat16": ("bfloat16", 2), "long int": ("int64", 8),
-    "unsigned char": ("uint8", 1), "char": ("int8", 1), "signed char": ("int8", 1),
-    "float32": ("float32", 4), "float16": ("float16", 2), "float64": ("float64", 8),
-    "int32": ("int32", 4), "int64": ("int64", 8), "uint8": ("uint8", 1), "int8": ("int8", 1),
-}  # fmt: skip
 _STEP = re.compile(r"ProfilerStep#(\d+)")
 _ANNOTATION = re.compile(r"(gloo|nccl|mpi|ucc):_?([a-z_]+)")
 _NCCL_KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
@@ -73,10 +60,10 @@ def _call(event: Event, ranks: int | None, backend: str) -> Call | None:
     annotated, kernel = _ANNOTATION.match(event.name), _NCCL_KERNEL.match(event.name)
     words = kernel[1].upper().split("_") if kernel else [""]
     said = event.args.get("Collective name") or (annotated[2] if annotated else words[0])
-    name = COLLECTIVES.get(_plain(str(said)))
+    name = collective_named(_plain(str(said)))
     elements, kind = _message(event.args)
-    dtype = _TYPES.get(kind.lower())
-    if name is None or dtype is None or elements is None or event.duration_s <= 0:
+    dtype = TYPES.get(kind.lower().removeprefix("c10::"))
+    if not name or dtype is None or elements is None or event.duration_s <= 0:
         return None
     among = _count(event.args.get("Group size", ranks)) or 0
     return Call(

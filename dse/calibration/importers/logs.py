@@ -14,7 +14,8 @@ from pathlib import Path
 from dse.calibration import arguments
 from dse.calibration.experiment import ALLREDUCE, Experiment, Measurement
 from dse.calibration.files import MEASUREMENTS, check_replaces
-from dse.calibration.importers import COLLECTIVES, read_log
+from dse.calibration.importers import read_log
+from dse.calibration.importers.names import COLLECTIVES
 from dse.calibration.importers.records import AUTO, PAIRS, UNKNOWN, Log, Table, transport_of
 from dse.calibration.importers.traces import joined
 from dse.calibration.number_text import gbps, short, size_text, time_text

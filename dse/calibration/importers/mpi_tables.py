@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from dse.calibration.importers.names import TYPES, collective_named
 from dse.calibration.importers.nccl_algorithm import Started
 from dse.calibration.importers.records import AUTO, PAIRS, SHARED, STREAM, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
@@ -47,22 +48,7 @@ _OPENMPI_ALGORITHMS = {
     "6": "halving-doubling", "rabenseifner": "halving-doubling",
 }  # fmt: skip
 OSU, IMB = "OSU", "IMB"
-OSU_COLLECTIVES = {
-    "allreduce": "allreduce", "allgather": "all_gather", "allgatherv": "all_gatherv",
-    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
-    "all-to-all": "alltoall", "all-to-all personalized exchange": "alltoall",
-    "all-to-allv personalized exchange": "alltoallv", "alltoall": "alltoall",
-    "broadcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
-    "": "ping-pong", "bandwidth": STREAM,
-}  # fmt: skip
-IMB_COLLECTIVES = {
-    "pingpong": "ping-pong", "pingping": "ping-ping", "sendrecv": "sendrecv",
-    "exchange": "exchange", "allreduce": "allreduce", "reduce": "reduce",
-    "reduce_scatter": "reduce_scatter", "reduce_scatter_block": "reduce_scatter_block",
-    "allgather": "all_gather", "allgatherv": "all_gatherv", "alltoall": "alltoall",
-    "alltoallv": "alltoallv", "bcast": "broadcast", "gather": "gather", "scatter": "scatter",
-}  # fmt: skip
-_TYPES = {"FLOAT": "float32", "BYTE": "uint8", "CHAR": "int8", "DOUBLE": "float64", "INT": "int32"}
+_PAIRS = {"": "ping-pong", "bandwidth": STREAM}  # names of OSU's benchmarks of two ranks
 _REDUCING = ("allreduce", "reduce", "reduce_scatter")
 MEGA = 1e6
 # OSU
@@ -249,7 +235,7 @@ def parse_osu(lines: Sequence[Line]) -> Log | None:
         elif section is None:
             continue
         elif datatype := _DATATYPE.match(text):
-            section.dtype = _TYPES.get(datatype[1], datatype[1].lower())
+            section.dtype = _dtype(datatype[1])
         elif _SIZES.match(text):
             names = re.split(r"\s{2,}", text.strip("# \t"))
             section.name_columns(names, ("pure comm", "avg latency", "latency", "bandwidth"))
@@ -266,14 +252,19 @@ def parse_osu(lines: Sequence[Line]) -> Log | None:
     return Log(OSU, tuple(tables), sum(part.dropped for part in found), notes)
 
 
+def _dtype(name: str) -> str:
+    return TYPES.get(name.lower(), (name.lower(), 0))[0]
+
+
 def _begin(number: int, title: re.Match[str], launch: Launch) -> _Section | None:
     name = title[3].lower().removesuffix("test").strip()
     prefix = "i" if name.startswith("non-blocking ") else ""
     name = name.removeprefix("non-blocking ")
     if not name.endswith("latency") and name != "bandwidth":
         return None
-    collective = OSU_COLLECTIVES.get(name.removesuffix("latency").strip())
-    if collective is None:
+    name = name.removesuffix("latency").strip().removesuffix("personalized exchange")
+    collective = _PAIRS.get(name) or collective_named(name)
+    if not collective:
         return None
     device = (title[2] or "-cpu").removeprefix("-").lower()
     dtype = "float32" if collective in _REDUCING else "int8"
@@ -288,7 +279,7 @@ def parse_imb(lines: Sequence[Line]) -> Log | None:
     types, known = {"": "uint8", " for reductions": "float32"}, False
     for number, text in lines:
         if name := _NAME.match(text):
-            collective = IMB_COLLECTIVES.get(name[1].lower(), "")
+            collective = collective_named(name[1])
             reducing = " for reductions" if "reduce" in collective else ""
             section = _Section(number, collective, dtype=types[reducing])
             found.append(section)
@@ -299,7 +290,7 @@ def parse_imb(lines: Sequence[Line]) -> Log | None:
         elif match := _DATE.match(text):
             date = _day(match[1])
         elif match := _DATATYPES.match(text):
-            types[match[1] or ""] = _TYPES.get(match[2], match[2].lower())
+            types[match[1] or ""] = _dtype(match[2])
         elif started := launch_of(text):
             launch = _merged(launch, started)
         elif section is None:

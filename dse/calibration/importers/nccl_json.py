@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import Any
 
-from dse.calibration.importers.nccl_tests import COLLECTIVES, TYPES
+from dse.calibration.importers.names import TYPES, collective_named
 from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import printable
 from dse.errors import StudyError
@@ -37,8 +37,8 @@ def parse(text: str, file: str, collective: str | None = None) -> Log:
         ) from None  # fmt: skip
     config = _mapping(data.get("config"))
     program = next((str(a) for a in _sequence(data.get("args"))[:1]), "")
-    found = re.search(rf"({'|'.join(COLLECTIVES)})_perf", PurePath(program).name)
-    name = COLLECTIVES[found[1]] if found else collective
+    found = re.search(r"([a-z_]{3,20})_perf", PurePath(program).name)
+    name = collective_named(found[1]) if found else collective
     results = _sequence(data.get("results"))
     rows, dropped = [], 0
     for result in results:
@@ -50,7 +50,7 @@ def parse(text: str, file: str, collective: str | None = None) -> Log:
     date = date if re.fullmatch(r"\d{4}-\d\d-\d\d", date) else ""
     if not rows:
         return Log(FORMAT, (), dropped, date=date)
-    if name is None:
+    if not name:
         raise StudyError(file, 0, 0, "'args' does not name the collective", "give --collective")
     notes = () if config.get("validation") != 0 else (f"{name}: the sums were not checked",)
     devices = _sequence(data.get("devices")) or _sequence(config.get("devices"))

@@ -14,21 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from dse.calibration.importers.names import TYPES, collective_named
 from dse.calibration.importers.nccl_algorithm import Started
 from dse.calibration.importers.records import AUTO, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, integer, printable
 from dse.errors import MeasurementError, StudyError
 
-# nccl-tests and rccl-tests: type -> our name, bytes per element
-TYPES = {
-    "char": ("int8", 1), "int8": ("int8", 1), "uint8": ("uint8", 1),
-    "int": ("int32", 4), "int32": ("int32", 4), "uint32": ("uint32", 4),
-    "int64": ("int64", 8), "uint64": ("uint64", 8),
-    "half": ("float16", 2), "bfloat16": ("bfloat16", 2), "float": ("float32", 4),
-    "double": ("float64", 8),
-    "f8e4m3": ("float8_e4m3", 1), "f8e5m2": ("float8_e5m2", 1),
-    "fp8_e4m3": ("float8_e4m3", 1), "fp8_e5m2": ("float8_e5m2", 1),
-}  # fmt: skip
 # busbw / algbw as n grows: doc/PERFORMANCE.md of nccl-tests; x (n-1)/n
 BUS_FACTOR = {"allreduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
 MAX_INFERRED_RANKS = 64  # beyond, the printed digits of busbw and time do not tell n from n + 1
@@ -41,12 +32,7 @@ _BANDWIDTH_TOLERANCE = 0.02  # of algbw against size/time: no rounding, only dam
 _ROUNDED_TOLERANCE = 0.10  # where a number is printed as 1.2e+07
 _SHORTEST, _PLAIN, _LONG = 3, 4, 8  # tokens before the middle; per half; per half with -I
 FORMAT = "nccl-tests"
-COLLECTIVES = {
-    "all_reduce": "allreduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter",
-    "alltoall": "alltoall", "broadcast": "broadcast", "reduce": "reduce", "sendrecv": "sendrecv",
-    "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
-}  # fmt: skip
-_PROGRAM = re.compile(rf"\b({'|'.join(COLLECTIVES)})_perf")
+_PROGRAM = re.compile(r"\b([a-z_]{3,20})_perf")
 _VERSION = re.compile(r"nccl-tests version .{0,200}?nccl-library=(\d{4,6})\b")
 _STARTING = re.compile(r"Collective test starting:\s*(\S+)")
 _CONFIG = re.compile(r"#\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes")
@@ -61,7 +47,7 @@ _DEBUG = re.compile(r"[A-Za-z][\w.-]{0,255}:\d+:\d+\s+\[\d+\]\s+NCCL\s+(?:INFO|W
 _DEBUG_VERSION = re.compile(r"[NR]CCL version (\d+\.\d+\.\d+)")
 _NETWORK = re.compile(r"NCCL INFO Using network (\w[\w ]*)")
 _COMMUNICATOR = re.compile(r"nRanks (\d{1,9} nNodes \d{1,9}) localRanks")
-_ROW_INSIDE = re.compile(rf"\d{1, 20}\s+\d{1, 20}\s+(?:{'|'.join(TYPES)})\s")
+_ROW_INSIDE = re.compile(rf"\d{{1,20}}\s+\d{{1,20}}\s+(?:{'|'.join(TYPES)})\s")
 _ORPHAN_TOKENS = 4  # a line of that many numbers and nothing else is the rest of a row
 
 
@@ -238,7 +224,7 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
     if len(own) > 1 and bus and not any((*own, *bus)):
         problem = f"{len(own)} processes have rank 0 and the bus bandwidth is 0, so each ran alone"
         raise MeasurementError(f"{file}: {problem}; build nccl-tests with MPI=1, and run again")
-    named = {COLLECTIVES[m] for line in lines for m in _PROGRAM.findall(line.text)}
+    named = {_name(found) for line in lines for found in _PROGRAM.findall(line.text)} - {""}
     debug = _Debug.of(lines)
     tables, notes = [], []
     for section in sections:
@@ -411,8 +397,7 @@ def _placement(section: _Section) -> tuple[int | None, int | None, int | None, i
 
 
 def _name(program: str) -> str:
-    found = _PROGRAM.search(program)
-    return COLLECTIVES[found[1]] if found else ""
+    return collective_named(program.rpartition("/")[2].partition("_perf")[0])
 
 
 def _library_version(code: int) -> str:

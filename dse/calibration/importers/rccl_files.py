@@ -12,7 +12,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from dse.calibration.importers.nccl_tests import BUS_FACTOR, COLLECTIVES, TYPES
+from dse.calibration.importers.names import TYPES, collective_named
+from dse.calibration.importers.nccl_tests import BUS_FACTOR
 from dse.calibration.importers.records import Log, Row, Table
 from dse.calibration.importers.text import integer, printable
 from dse.text_source import from_json
@@ -20,7 +21,6 @@ from dse.text_source import from_json
 FORMAT = "rccl-tests"
 _PLACE = ("ranks", "gpusperrank", "nodes", "gpus")
 _COLUMNS = ("inplace", "time", "algbw", "busbw")
-_NAMES = {name.replace("_", ""): collective for name, collective in COLLECTIVES.items()}
 _WHOLE = 0.1  # how far from a whole number the ranks that bandwidths tell may be
 
 
@@ -35,12 +35,12 @@ def parse(text: str) -> Log:
     records, dropped = _records(text)
     found: dict[tuple[str, tuple[int, ...]], list[tuple[Row, float]]] = {}
     for record in records:
-        name = re.sub("[^a-z]", "", record.get("name", record.get("collective", "")).lower())
+        name = record.get("name", record.get("collective", ""))
         read = _row(record)
         dropped += read is None or not name
         if read and name and read[0].bytes and record["inplace"] == "0":
             place = tuple(integer(record.get(key, "")) or 0 for key in _PLACE)
-            found.setdefault((_NAMES.get(name, name), place), []).append(read)
+            found.setdefault((collective_named(name) or printable(name), place), []).append(read)
     tables = tuple(_table(name, place, rows) for (name, place), rows in found.items())
     return Log(FORMAT, tables, dropped)
 
@@ -103,7 +103,7 @@ def _table(name: str, place: tuple[int, ...], rows: Sequence[tuple[Row, float]])
         counts.setdefault(round(told), "busBw/algBw")
     several = nodes if nodes > 1 and len(counts) == 1 else None
     return Table(
-        collective=printable(name),
+        collective=name,
         rows=tuple(row for row, _ in rows),
         line=0,
         transport="nccl",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dse.calibration.importers.names import TYPES
 from dse.errors import StudyError
 
 MAX_LOG_BYTES = 200_000_000
@@ -33,7 +34,7 @@ _LONGEST_MARK = 200  # characters
 _LIKE_A_ROW = re.compile(r"\s*\d+(?:\s*$|\s+\d)")  # a mark that could be the start of one
 # A size, then a count and a type, or numbers alone up to the end.
 _ROW = (
-    r"\d{1,18}\s+(?:\d{1,18}\s+(?:u?int\d{0,2}|char|half|b?float\d{0,2}|double|fp?8_?\w{4})\s"
+    rf"\d{{1,18}}\s+(?:\d{{1,18}}\s+(?:{'|'.join(TYPES)})\s"
     r"|(?:\d{1,18}\s+)?\d{1,15}\.\d\d(?:\s+[\d.]{1,20})*(?:\s+(?i:pass|fail))?\s*$)"
 )
 _ROW_FIRST = re.compile(rf"\s*{_ROW}")
