@@ -110,11 +110,15 @@ def between_nodes_s(
     return np.where(n > 1, np.maximum(whole, 0.0), 0.0)
 
 
+def host_contention(ranks: ArrayLike, shared_cores: int | None) -> Array:
+    """How many times as long the host's part takes: ranks per core where all nodes share them."""
+    n = np.asarray(ranks, dtype=np.float64)
+    return np.ones_like(n) if shared_cores is None else np.maximum(1.0, n / shared_cores)
+
+
 def on_shared_cores(host: StepCost, ranks: ArrayLike, shared_cores: int | None) -> StepCost:
-    """A message's cost for the host where all nodes share cores: ranks per core times as much."""
-    if shared_cores is None:
-        return host
-    busy = np.maximum(1.0, np.asarray(ranks, dtype=np.float64) / shared_cores)
+    """A message's cost for the host, by :func:`host_contention`."""
+    busy = host_contention(ranks, shared_cores)
     slopes, jumps = (tuple(busy * one for one in ones) for ones in (host.s_per_byte, host.jump_s))
     return StepCost(busy * host.latency_s, slopes, host.edges_bytes, jumps)
 

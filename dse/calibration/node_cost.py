@@ -54,16 +54,13 @@ def on_cores_s(
     algorithm: str,
     ranks: ArrayLike,
     message_bytes: ArrayLike,
-    cores: int,
+    factor: ArrayLike,
     step: Exchange,
     gamma: ArrayLike,
     switch_s: ArrayLike,
 ) -> Array:
-    """Seconds on one node of ``cores`` cores: ``k A(f, gamma) + k (k - 1) A(switch)``.
-
-    A is the algorithm, f the step cost, k the contention; all arguments broadcast.
-    """
-    factor = contention(ranks, cores)
+    """Seconds on one node: ``k A(f, gamma) + k (k - 1) A(switch)``, with A the algorithm, f the
+    step cost and k the ``factor`` of :func:`contention`; all arguments broadcast."""
     alone = allreduce_s(algorithm, ranks, message_bytes, step, gamma)
     switching = allreduce_s(algorithm, ranks, message_bytes, StepCost(switch_s, (0.0,)), 0.0)
     return np.asarray(factor * alone + switches(factor) * switching)

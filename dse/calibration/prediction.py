@@ -19,7 +19,7 @@ from dse.calibration.evidence.fits import OfLibraryChoice, OfServers
 from dse.calibration.evidence.joined import of_algorithm
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
-from dse.calibration.node_cost import on_cores_s
+from dse.calibration.node_cost import contention, on_cores_s
 from dse.calibration.profile import Profile, usual_node
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import NORMAL_90
@@ -374,11 +374,11 @@ def _on_one_node(profile: Profile, algorithm: str, at: MeasuredSystem) -> tuple[
     if np.any(node_count(at.gpus, at.gpus_per_node) > 1):
         problem = f"profile {profile.name} was measured on one node"
         raise OutsideCalibration(f"{problem}, so it cannot price a link between nodes")
-    fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
-    n, m = at.gpus, at.message_bytes
-    seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)
+    fit, gamma, n, m = profile.fit(algorithm), profile.gamma_s_per_byte, at.gpus, at.message_bytes
+    busy = contention(n, profile.cores)
+    seconds = on_cores_s(algorithm, n, m, busy, fit.step(), gamma, fit.switch_s)
     switch_draws = np.array(fit.draws)[:, -1:]
     drawn = on_cores_s(
-        algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
+        algorithm, n.ravel(), m.ravel(), busy.ravel(), fit.step_draws(), gamma, switch_draws
     )
     return seconds, np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)

@@ -42,7 +42,7 @@ def experiment(
     slow = set(random.choice(len(keys), outliers, replace=False).tolist())
     samples = []
     for at, (run, algorithm, n, m) in enumerate(keys):
-        exact = float(on_cores_s(algorithm, n, m, cores, step, GAMMA, SWITCH_S))
+        exact = float(on_cores_s(algorithm, n, m, max(1, n / cores), step, GAMMA, SWITCH_S))
         seconds = exact * float(np.exp(noise * random.standard_normal()))
         seconds *= 10.0 if at in slow else 1.0
         samples.append(sample(algorithm, n, m, seconds, run))

@@ -12,5 +12,5 @@ def test_contention_begins_where_ranks_exceed_cores() -> None:
 
 def test_without_sharing_a_core_nothing_is_switched() -> None:
     step = StepCost(1e-6, (1e-9,))
-    free, dear = (on_cores_s("ring", 4, 1024, 4, step, 0.0, s) for s in (0.0, 1.0))
+    free, dear = (on_cores_s("ring", 4, 1024, 1, step, 0.0, s) for s in (0.0, 1.0))
     assert free == dear

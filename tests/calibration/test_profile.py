@@ -51,7 +51,7 @@ def test_draws_broadcast_against_sizes(profile: Profile) -> None:
 def test_predictions_meet_the_planted_machine(profile: Profile, algorithm: str) -> None:
     sizes = np.array([512, 32768, 2**20, 2**23])
     for ranks in (2, 4, 6):
-        truth = on_cores_s(algorithm, ranks, sizes, 4, PLANTED, GAMMA, SWITCH_S)
+        truth = on_cores_s(algorithm, ranks, sizes, max(1, ranks / 4), PLANTED, GAMMA, SWITCH_S)
         seconds, low, high, inside = predict(profile, algorithm, ranks, sizes)
         assert seconds == pytest.approx(truth, rel=0.15)
         assert ((low <= truth) & (truth <= high)).all()

@@ -18,11 +18,10 @@ from scipy.optimize import nnls
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
-from dse.calibration.node_cost import allreduce_s, contention, step_cost, switches
+from dse.calibration.node_cost import contention, on_cores_s, step_cost
 from dse.calibration.profile import Fit
 from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.links import StepCost
 
 CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
 MAX_EDGES = 3
@@ -174,13 +173,11 @@ def price_on_node(
     coefficients, (k, columns): those of :func:`step_cost`, then seconds per switch.
     """
     seconds = np.empty((len(coefficients), rows.ranks.size))
-    cost = step_cost(coefficients[:, :-1], edges_bytes)
-    switch = StepCost(coefficients[:, -1:], (0.0,))
+    cost, switch_s = step_cost(coefficients[:, :-1], edges_bytes), coefficients[:, -1:]
     for name in np.unique(rows.algorithm):
         at = rows.algorithm == name
         n, m, k = rows.ranks[at], rows.message_bytes[at], rows.contention[at]
-        alone = allreduce_s(str(name), n, m, cost, gamma_s_per_byte)
-        seconds[:, at] = k * alone + switches(k) * allreduce_s(str(name), n, m, switch, 0.0)
+        seconds[:, at] = on_cores_s(str(name), n, m, k, cost, gamma_s_per_byte, switch_s)
     return seconds
 
 
