@@ -161,15 +161,6 @@ def run(request: Request) -> Experiment:
     return measure_torch(plan, request)
 
 
-def run_as_rank(request: Request, me: Started) -> Experiment | None:
-    """The runner 'torch' among ranks that a launcher started; by default at all counts up to them.
-
-    Where rank 0 listens must be in MASTER_ADDR and MASTER_PORT: srun and mpirun do not say it.
-    """
-    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks), request.operations)
-    return measure_as_rank(plan, request, me)
-
-
 def measure_torch(
     plan: MeasurePlan,
     request: Request,
@@ -218,13 +209,15 @@ def measure_torch(
     return experiment(request.name, machine, request.budget_s, began, before, records, samples)
 
 
-def measure_as_rank(plan: MeasurePlan, request: Request, me: Started) -> Experiment | None:
-    """Measure as one of the ranks that a launcher started; the Experiment on rank 0 alone.
+def run_as_rank(request: Request, me: Started) -> Experiment | None:
+    """The runner 'torch' among ranks that a launcher started; the Experiment on rank 0 alone.
 
-    The rank counts of the plan that there are ranks for, and all ranks; as often as fits, each
-    time in new process groups. Every rank must call this with the same arguments.
+    The rank counts asked for that there are ranks for, by default all up to them, and all ranks; as
+    often as fits, each time in new process groups. Every rank must call this with the same request.
+    Where rank 0 listens must be in MASTER_ADDR and MASTER_PORT: srun and mpirun do not say it.
     Raises MeasurementError.
     """
+    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks), request.operations)
     began, budget_s = time.monotonic(), request.budget_s
     address = os.environ.get("MASTER_ADDR", "")
     if not address or not os.environ.get("MASTER_PORT", "").isdigit():
