@@ -24,9 +24,8 @@ class ComputeFit:
     device was warm, with low and high its slowest and fastest moments, shape its (m, k, n) and
     products 1. Otherwise the median over large products in short bursts: all with an eighth or more
     of the operations of the largest, whose cost is arithmetic; low, high: the slowest and the
-    fastest of them; products: how many. training_flop_per_s: of the fastest training step of a
-    small network, if torch is installed; bound by memory and kernel launches, so it says little
-    about large networks.
+    fastest of them; products: how many. training_flop_per_s: of profiles of 2026, which measured
+    small networks; nothing is priced by it.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -54,14 +53,10 @@ def compute_text(part: ComputeFit) -> str:
     """One line: the speed reached, and on which products."""
     speeds = [short(value / GIGA) for value in (part.flop_per_s, part.low, part.high)]
     over = "for as long as there was time" if part.sustained else f"over {part.products} products"
-    text = (
+    return (
         f"{part.device}: large {part.precision} matrix products reach {speeds[0]} GFLOP/s "
         f"({speeds[1]} to {speeds[2]} {over}; {part.library} {part.version})"
     )
-    if part.training_flop_per_s is None:
-        return text
-    training = short(part.training_flop_per_s / GIGA)
-    return f"{text}; training steps of small networks reach {training} GFLOP/s"
 
 
 def compute_parts(experiments: Sequence[Experiment]) -> tuple[ComputeFit, ...]:
@@ -76,7 +71,6 @@ def compute_parts(experiments: Sequence[Experiment]) -> tuple[ComputeFit, ...]:
 
 def _part(speeds: Sequence[ComputeSpeed]) -> ComputeFit:
     products = [s for s in speeds if s.kind == "matmul"]
-    training = [s.flop_per_s for s in speeds if s.kind == "training-step"]
     peaks = [s.peak_flops_per_s for s in speeds if s.peak_flops_per_s is not None]
     lasting = max((s for s in speeds if s.kind == "sustained"), key=lambda s: s.flops, default=None)
     least, first = LARGE_SHARE * max(s.flops for s in products), products[0]
@@ -97,7 +91,6 @@ def _part(speeds: Sequence[ComputeSpeed]) -> ComputeFit:
         low=low,
         high=high,
         products=len(large) if lasting is None else 1,
-        training_flop_per_s=rounded(max(training)) if training else None,
         peak_flops_per_s=max(peaks) if peaks else None,
         sustained=lasting is not None,
         shape=shape,

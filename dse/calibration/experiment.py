@@ -90,14 +90,13 @@ class LocalSpeed:
 class ComputeSpeed:
     """One piece of work on one device, timed and verified.
 
-    kind: 'matmul', 'sustained' (a matrix product again and again, for as long as there was time) or
-    'training-step' of a network of ours, or 'block', forward and backward pass of some layers of a
-    workload. name: matmul, small-cnn, transformer-block, or the workload. precision: fp32, tf32,
-    bf16 or fp16. layers: of a block, by name. shape: of a matmul (m, k, n); of a training step its
-    input, the batch first. flops: multiplications and additions: 2 m k n of a matmul; of others
-    those of matrix products and convolutions, forward and backward, as torch counts them. threads:
-    of the CPU. error: relative to float64, in the Frobenius norm for a matmul, of the first loss
-    for a training step; 0 for a block, whose gradients must be finite. peak_flops_per_s: of the
+    kind: 'matmul', 'sustained' (a matrix product again and again, for as long as there was time),
+    'block', forward and backward pass of some layers of a workload, or 'training-step', which files
+    of 2026 have and nothing uses. name: matmul, or the workload. precision: fp32, tf32, bf16 or
+    fp16. layers: of a block, by name. shape: of a matmul (m, k, n); of a block the batch. flops:
+    multiplications and additions: 2 m k n of a matmul; of a block those of matrix products and
+    convolutions, forward and backward. threads: of the CPU. error: of a matmul relative to float64,
+    in the Frobenius norm; 0 for a block, whose gradients must be finite. peak_flops_per_s: of the
     device at this precision, where known.
     """
 

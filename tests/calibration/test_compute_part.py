@@ -39,7 +39,6 @@ def test_the_largest_products_tell_the_speed_and_its_range() -> None:
     assert part.flop_per_s == pytest.approx(12e12)
     assert (part.low, part.high) == (pytest.approx(10e12), pytest.approx(14e12))
     assert part.products == 3
-    assert part.training_flop_per_s == pytest.approx(4e12)
 
 
 def test_a_product_that_ran_for_long_counts_alone() -> None:
@@ -48,7 +47,6 @@ def test_a_product_that_ran_for_long_counts_alone() -> None:
     (part,) = compute_parts([experiment(product(4096, 12e12), product(64, 1e9), lasting, STEP)])
     assert (part.sustained, part.shape, part.products) == (True, (4096, 4096, 4096), 1)
     assert (part.low, part.flop_per_s, part.high) == pytest.approx((8e12, 9e12, 10e12))
-    assert part.training_flop_per_s == pytest.approx(4e12)
     assert "9,000 GFLOP/s (8,000 to 10,000 for as long as there was time" in compute_text(part)
 
 

@@ -1,4 +1,4 @@
-"""How fast one device computes: matrix products, and training steps of two small networks."""
+"""How fast one device computes: matrix products, and a block of a workload."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dse.calibration.runners.workload_block import block_of
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
-GRACE_S = 60.0  # to import torch and to build the networks, before the worker is taken for hung
-KINDS = ("matmul", "sustained", "training-step", "block")
+GRACE_S = 60.0  # to import torch, before the worker is taken for hung
+KINDS = ("matmul", "sustained", "block")
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
 def run(request: Request) -> Experiment:
-    """The runner 'compute': matrix products and training steps on one device, by default the CPU,
+    """The runner 'compute': matrix products on one device, by default the CPU,
     in about the budget; and how fast one thread sums and copies.
 
     Of a workload a block is timed as well, see :mod:`.workload_block`; that needs torch. Half of

@@ -1,16 +1,14 @@
-"""Matrix products and training steps by torch, for the compute worker."""
+"""Matrix products and blocks of workloads by torch, for the compute worker."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from dse.calibration.runners import timing
 from dse.calibration.runners.compute_work import (
@@ -19,19 +17,11 @@ from dse.calibration.runners.compute_work import (
     Work,
     matmul_about,
     matmul_error,
-    wrong_if,
 )
 from dse.calibration.runners.workload_block import ConvolutionShape, TransformerShape, usual_batch
 
 GPU_SHAPES = (*SHAPES, (8192, 8192, 8192))
 DROPOUT = 0.1
-BATCHES = (4, 16, 64)
-GPU_BATCHES = (*BATCHES, 256, 1024)
-SMALL = TransformerShape(
-    tokens=64, hidden=128, heads=4, head_size=32, kv=128, ffn=512, gated=False, causal=False,
-    bias=True, fused=False,
-)  # fmt: skip
-PIXELS, CLASSES = 32, 10
 TYPES = {
     "fp32": torch.float32,
     "tf32": torch.float32,
@@ -58,9 +48,6 @@ def torch_works(
     works = []
     for precision in TYPES if cuda else ("fp32",):
         works += [_matmul(s, precision, device) for s in (GPU_SHAPES if cuda else SHAPES)]
-        for batch in GPU_BATCHES if cuda else BATCHES:
-            works.append(_training_step("small-cnn", batch, precision, device))
-            works.append(_training_step("transformer-block", batch, precision, device))
         if block is not None:
             works.append(workload_block(block, usual_batch(block, device_name), precision, device))
     return start, works
@@ -150,75 +137,6 @@ class WorkloadTransformer(nn.Module):  # type: ignore[misc]  # torch may be abse
         return nn.functional.dropout(torch.softmax(scores, dim=-1), self.dropout) @ value
 
 
-def small_cnn() -> nn.Module:
-    """Three convolutions, each at half the resolution of the one before, and a classifier."""
-    return nn.Sequential(
-        *(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU()),
-        *(nn.Conv2d(32, 64, 3, stride=2, padding=1), nn.ReLU()),
-        *(nn.Conv2d(64, 128, 3, stride=2, padding=1), nn.ReLU()),
-        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, CLASSES)),
-    )
-
-
-def small_transformer() -> nn.Module:
-    """A block of attention and a feed-forward layer; then one class per sequence."""
-    tokens = nn.AvgPool2d((SMALL.tokens, 1))
-    head = nn.Linear(SMALL.hidden, CLASSES)
-    return nn.Sequential(WorkloadTransformer(SMALL, dropout=0.0), tokens, nn.Flatten(), head)
-
-
-NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
-    "small-cnn": (small_cnn, (3, PIXELS, PIXELS)),
-    "transformer-block": (small_transformer, (SMALL.tokens, SMALL.hidden)),
-}
-
-
-def _training_step(name: str, batch: int, precision: str, device: torch.device) -> Work:
-    """Forward, backward and SGD on one batch; the first loss is checked against float64."""
-    build, shape = NETWORKS[name]
-
-    def prepare() -> Ready:
-        network, judge = build().to(device), nn.CrossEntropyLoss()
-        inputs = torch.randn(batch, *shape, device=device)
-        classes = torch.randint(CLASSES, (batch,), device=device)
-        optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
-        scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
-        losses: list[torch.Tensor] = []
-
-        def run() -> None:
-            optimizer.zero_grad()
-            with computing_in(precision, device):
-                loss = judge(network(inputs), classes)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
-            losses[:] = [loss.detach()]
-            _finished(device)
-
-        def check() -> None:
-            if not math.isfinite(float(losses[0])):
-                raise timing.WrongSum(f"wrong result: the loss of {name}, {precision}, is infinite")
-
-        with torch.no_grad():
-            exact = build().double()
-            exact.load_state_dict(network.state_dict())
-            true = float(judge(exact(inputs.double().cpu()), classes.cpu()))
-        run()
-        error = abs(float(losses[0]) - true) / true
-        wrong_if(error, precision, f"{name}, batch {batch}")
-        return Ready(run, error, check)
-
-    about = {
-        "kind": "training-step",
-        "name": name,
-        "precision": precision,
-        "shape": [batch, *shape],
-        "batch": batch,
-        "flops": batch * sample_flops(name),
-    }
-    return Work(about, prepare)
-
-
 Passes = tuple[nn.ModuleList, list[torch.Tensor]]  # networks, each with an input of its own
 
 
@@ -287,12 +205,3 @@ def workload_block(block: dict[str, Any], batch: int, precision: str, device: to
         "layers": block["layers"],
     }
     return Work(about, prepare)
-
-
-@cache
-def sample_flops(name: str) -> int:
-    """The operations of one forward and backward pass of one sample, as torch counts them."""
-    build, shape = NETWORKS[name]
-    with FlopCounterMode(display=False) as counter:
-        build()(torch.randn(1, *shape)).sum().backward()
-    return int(counter.get_total_flops())

@@ -68,11 +68,7 @@ def matmul_error(
     rows = np.linspace(0, len(out) - 1, min(len(out), CHECKED_ROWS)).astype(int)
     true = left[rows].astype(np.float64) @ right.astype(np.float64)
     error = float(np.linalg.norm(out[rows] - true) / np.linalg.norm(true))
-    wrong_if(error, precision, f"matmul {left.shape[0]}x{left.shape[1]}x{right.shape[1]}")
-    return error
-
-
-def wrong_if(error: float, precision: str, what: str) -> None:
-    """Raise timing.WrongSum unless ``error`` is within the precision's tolerance."""
     if not error <= TOLERANCE[precision]:
-        raise timing.WrongSum(f"wrong result: {what} in {precision} is off by {error:.2g}")
+        what = f"matmul {left.shape[0]}x{left.shape[1]}x{right.shape[1]} in {precision}"
+        raise timing.WrongSum(f"wrong result: {what} is off by {error:.2g}")
+    return error

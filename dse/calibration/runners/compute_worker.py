@@ -1,4 +1,4 @@
-"""Times matrix products and training steps in a process of its own.
+"""Times matrix products and blocks of workloads in a process of its own.
 
 Started as ``python -P -m dse.calibration.runners.compute_worker``; imports the standard library,
 numpy, and torch where there is one. Standard input: {device, seconds, local_seconds,

@@ -141,8 +141,7 @@ RUNNERS: tuple[Runner, ...] = (
         ".parameter_servers:run_mpi", ("mpi",),
     ),
     Runner(
-        "compute", "compute speed by matrix products and training steps", COMPUTE,
-        ("--device", "--workload"),
+        "compute", "compute speed by matrix products", COMPUTE, ("--device", "--workload"),
         ".compute_speed:run",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Matrix products and training steps: verified, bounded, and honest about what they count."""
+"""Matrix products: verified, bounded, and honest about what they count."""
 
 from __future__ import annotations
 
@@ -108,16 +108,11 @@ def test_this_machine_is_measured() -> None:
     pytest.importorskip("torch")
     found = compute_speed.run(Request(3.0)).compute
     assert {(speed.library, speed.device) for speed in found} == {("torch", "cpu")}
-    assert {speed.name for speed in found} == {"matmul", "small-cnn", "transformer-block"}
+    assert {speed.name for speed in found} == {"matmul"}
     assert [speed.precision for speed in found if speed.kind == "sustained"] == ["fp32"]
     assert all(speed.min_s <= speed.median_s for speed in found)
     assert all(speed.repetitions >= 5 for speed in found if speed.kind != "sustained")
     assert all(speed.error <= TOLERANCE[speed.precision] for speed in found)
-    # The smallest of each kind always fits. A block's work is known: six per weight and token,
-    # and attention on top.
-    block = next(speed for speed in found if speed.name == "transformer-block")
-    weights, tokens = 12 * 128 * 128, 64
-    assert block.flops == pytest.approx(6 * weights * tokens * block.batch, rel=0.15)
 
 
 @pytest.mark.slow
