@@ -19,6 +19,8 @@ MARKS: dict[str, str] = {
     "Open MPI 5": "[prterun-login-77@1,0]<stdout>: ",
     "Open MPI 5 with hosts": "[1,0][login:77]<stdout>: ",
     "torchrun": "[default0]:",
+    "mpirun -prepend-rank": "[0] ",
+    "mail": "> ",
     "srun -l": " 0: ",
     "kubectl": "[pod/bench-launcher-x7k2p/main] ",
     "kubectl with times": "[pod/bench/main] 2026-03-04T05:06:{second:02d}.{part:06d}Z ",

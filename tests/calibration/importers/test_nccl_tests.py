@@ -59,15 +59,6 @@ def test_the_old_layouts(
     assert {(x.ranks, x.verified) for x in found.samples} == {(8, True)}
 
 
-@pytest.mark.parametrize(
-    "prefix", ["0: ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "[0] ", "> ", "    ",
-               "2026-03-04T05:06:07.123456789Z "],
-)  # fmt: skip
-def test_what_launchers_put_before_lines(tmp_path: Path, prefix: str) -> None:
-    text = "".join(f"{prefix}{line}\n" for line in s.nccl().splitlines())
-    assert [x.median_s for x in read(tmp_path, text).samples] == expected()
-
-
 def test_a_tag_in_the_middle_of_rows(tmp_path: Path) -> None:
     rows = [row.replace("-1", "-1[1,0]<stdout>:").replace("      0  ", "      0[1,0]<stdout>:")
             for row in s.nccl_rows()]  # fmt: skip
@@ -92,7 +83,8 @@ def test_debug_lines_between_and_inside_rows(tmp_path: Path) -> None:
     debug = "host0:100:101 [0] NCCL INFO"
     rows = s.nccl_rows()
     head, tail = rows[1][:56], rows[1][56:]
-    body = [f"{debug} Connected all rings", rows[0], f"{head}{debug} ring 0", tail, *rows[2:]]
+    body = [f"{debug} Connected all rings", rows[0], f"{head}{debug} ring 0", tail, rows[2],
+            f"{debug} threshold 8 {rows[3]}"]  # fmt: skip
     text = f"{debug} NCCL version 2.21.5+cuda12.4\n{debug} Using network IB\n" + s.nccl(body)
     found = read(tmp_path, text)
     assert [x.bytes for x in found.samples] == [s.SIZES[0], *s.SIZES[2:]]
