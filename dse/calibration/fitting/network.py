@@ -23,10 +23,9 @@ import numpy as np
 from dse.calibration.fitting.step_cost import (
     Designed,
     Rows,
+    choose_edges,
     error_quantiles,
     fitted_s,
-    forward_edges,
-    held_out_logs,
     held_out_s,
     over_runs,
     predict_rows,
@@ -81,19 +80,13 @@ def price(given: Known, rows: Rows, edges: Sequence[float], coefficients: Array)
     return seconds
 
 
-def choose_edges(designed: Designed) -> tuple[float, ...]:
-    """The edges by forward selection, which decides by the error in log of held-out sizes.
+def _edges(designed: Designed) -> tuple[float, ...]:
+    """The edges by the error of held-out sizes, which counts as a factor of e at most.
 
     Sizes are held out because edges divide sizes: leaving out one of few rank counts may leave out
-    every layout whose ranks fold, or every one whose ranks do not. An error counts as a factor of e
-    at most.
+    every layout whose ranks fold, or every one whose ranks do not.
     """
-    folds = size_folds(designed.rows)
-
-    def error(edges: tuple[float, ...]) -> float:
-        return float(np.mean(np.minimum(held_out_logs(designed, folds, edges), 1.0)))
-
-    return forward_edges(CANDIDATES, error, MIN_GAIN)
+    return choose_edges(designed, size_folds(designed.rows), CANDIDATES, MIN_GAIN, most=1.0)
 
 
 def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
@@ -113,11 +106,11 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
             "rank counts and three or more sizes"
         )
     designed = Designed.of(typical, partial(price, given), per_edge=4)
-    edges = choose_edges(designed)
+    edges = _edges(designed)
     slopes = len(edges) + 1
     values = relative_nnls(designed, edges)
     groups = typical.ranks if by_ranks else size_folds(typical)
-    held_out = held_out_s(designed, groups, lambda a, b: fitted_s(a, b, choose_edges(a)))
+    held_out = held_out_s(designed, groups, lambda a, b: fitted_s(a, b, _edges(a)))
     textbook = held_out_s(designed, groups, _textbook)
     error = error_quantiles(held_out, typical.seconds)
     plain = error_quantiles(textbook, typical.seconds)

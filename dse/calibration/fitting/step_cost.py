@@ -311,25 +311,24 @@ def size_folds(rows: Rows) -> Array:
     return np.asarray(order % SIZE_FOLDS, dtype=np.float64)
 
 
-def choose_edges(given: Designed, by_sizes: bool = False) -> tuple[float, ...]:
-    """Regime edges by forward selection on the error of rank counts, or sizes, left out.
+def choose_edges(
+    given: Designed,
+    groups: Array | None = None,
+    candidates: Sequence[float] = CANDIDATE_EDGES_BYTES,
+    min_gain: float = MIN_GAIN,
+    most: float = np.inf,
+) -> tuple[float, ...]:
+    """At most MAX_EDGES edges by forward selection on the error of groups left out.
 
-    An edge is added only if it cuts that error by MIN_GAIN, so never where all steps lie on one
-    side of it. The error that decides is also the one that is reported.
+    groups: of each row, (rows,); rank counts where None. most: of the logarithm of an error. An
+    edge is added only if it cuts the mean error by ``min_gain``, so never where all steps lie on
+    one side of it. The error that decides is also the one that is reported.
     """
-    groups = size_folds(given.rows) if by_sizes else given.rows.ranks
+    left_out = given.rows.ranks if groups is None else groups
 
     def error(edges: tuple[float, ...]) -> float:
-        return float(np.mean(held_out_logs(given, groups, edges)))
+        return float(np.mean(np.minimum(held_out_logs(given, left_out, edges), most)))
 
-    return forward_edges(CANDIDATE_EDGES_BYTES, error, MIN_GAIN)
-
-
-def forward_edges(
-    candidates: Sequence[float], error: Callable[[tuple[float, ...]], float], min_gain: float
-) -> tuple[float, ...]:
-    """At most MAX_EDGES of the candidates, each the one that cuts the error the most, by
-    ``min_gain`` of it at least."""
     known: tuple[float, ...] = ()
     best = error(known)
     while len(known) < MAX_EDGES:
@@ -350,17 +349,22 @@ def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> tuple
     its error is not flattered.
     """
 
-    def whole(train: Designed, test: Designed) -> Array:
-        return fitted_s(train, test, choose_edges(train, by_sizes))
-
     typical = over_runs(rows)
-    given, by_sizes = designed(typical, gamma_s_per_byte), np.unique(typical.ranks).size == 1
-    edges = choose_edges(given, by_sizes)
+    by_sizes = np.unique(typical.ranks).size == 1
+
+    def folds(one: Designed) -> Array:
+        return size_folds(one.rows) if by_sizes else one.rows.ranks
+
+    def whole(train: Designed, test: Designed) -> Array:
+        return fitted_s(train, test, choose_edges(train, folds(train)))
+
+    given = designed(typical, gamma_s_per_byte)
+    edges = choose_edges(given, folds(given))
     found = relative_nnls(given, edges)
-    folds = size_folds(typical) if by_sizes else typical.ranks
-    held_out = held_out_s(given, folds if group == "ranks" else getattr(typical, group), whole)
+    groups = folds(given) if group == "ranks" else getattr(typical, group)
+    held_out = held_out_s(given, groups, whole)
     error = error_quantiles(held_out, typical.seconds)
-    textbook = error_quantiles(held_out_s(given, folds, _textbook), typical.seconds)
+    textbook = error_quantiles(held_out_s(given, folds(given), _textbook), typical.seconds)
     values, slopes = significant(found), 2 + len(edges)
     fit = Fit(
         latency_s=values[0],

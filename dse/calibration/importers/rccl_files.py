@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dse.calibration.importers.names import TYPES, collective_named
 from dse.calibration.importers.nccl_tests import BUS_FACTOR
@@ -38,39 +39,37 @@ def parse(text: str) -> Log:
         name = record.get("name", record.get("collective", ""))
         read = _row(record)
         dropped += read is None or not name
-        if read and name and read[0].bytes and record["inplace"] == "0":
+        if read and name and read[0].bytes and record.get("inplace") == "0":
             place = tuple(integer(record.get(key, "")) or 0 for key in _PLACE)
             found.setdefault((collective_named(name) or printable(name), place), []).append(read)
     tables = tuple(_table(name, place, rows) for (name, place), rows in found.items())
     return Log(FORMAT, tables, dropped)
 
 
-def _records(text: str) -> tuple[list[Mapping[str, str]], int]:
+def _records(text: str) -> tuple[list[dict[str, str]], int]:
     """Cells by the name of their column in small letters, and how many lines are damaged."""
     if text.lstrip()[0] in "[{":
-        try:
-            found, damaged = from_json(text), 0
-        except (ValueError, RecursionError):
-            found = [_object(line.strip(" ,\t[]")) for line in text.splitlines()]
-            damaged = found.count({})
+        lines = (line.strip(" ,\t[]") for line in text.splitlines())
+        found = _json(text) or [_json(line) for line in lines if line]
         rows = found if isinstance(found, list) else [found]
-        plain = [row for row in rows if isinstance(row, dict) and row]
-        return [{_plain(key): str(value) for key, value in row.items()} for row in plain], damaged
+        good = [row for row in rows if isinstance(row, dict)]
+        named = [{_plain(key): str(value) for key, value in row.items()} for row in good]
+        return named, len(rows) - len(good)
     header, *body = (line.split(",") for line in text.splitlines() if line.strip())
     names = [_plain(name) for name in header]
-    if "ranks" in names and "nodes" not in names and all(len(r) == len(names) + 1 for r in body):
+    if "ranks" in names and "nodes" not in names and body and len(body[0]) == len(names) + 1:
         names.insert(names.index("ranks"), "nodes")
     whole = [row for row in body if len(row) == len(names)]
     cells = [[cell.strip(' "') for cell in row] for row in whole]
     return [dict(zip(names, row, strict=True)) for row in cells], len(body) - len(whole)
 
 
-def _object(line: str) -> object:
-    """What a line says; {} where it is damaged, and None where it is empty."""
+def _json(text: str) -> Any:
+    """What a text says; None where it is damaged."""
     try:
-        return from_json(line) if line else None
+        return from_json(text)
     except (ValueError, RecursionError):
-        return {}
+        return None
 
 
 def _plain(name: str) -> str:
