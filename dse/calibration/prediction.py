@@ -374,11 +374,17 @@ def _on_one_node(profile: Profile, algorithm: str, at: MeasuredSystem) -> tuple[
     if np.any(node_count(at.gpus, at.gpus_per_node) > 1):
         problem = f"profile {profile.name} was measured on one node"
         raise OutsideCalibration(f"{problem}, so it cannot price a link between nodes")
-    fit, gamma, n, m = profile.fit(algorithm), profile.gamma_s_per_byte, at.gpus, at.message_bytes
-    busy = contention(n, profile.cores)
+    fit, n, m = profile.fit(algorithm), at.gpus, at.message_bytes
+    busy, gamma = contention(n, profile.cores), profile.gamma_s_per_byte
     seconds = on_cores_s(algorithm, n, m, busy, fit.step(), gamma, fit.switch_s)
-    switch_draws = np.array(fit.draws)[:, -1:]
-    drawn = on_cores_s(
-        algorithm, n.ravel(), m.ravel(), busy.ravel(), fit.step_draws(), gamma, switch_draws
-    )
+    drawn = drawn_s(profile, algorithm, n.ravel(), m.ravel())
     return seconds, np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)
+
+
+def drawn_s(profile: Profile, algorithm: str, ranks: Array, message_bytes: Array) -> Array:
+    """Seconds on one node by each of the bootstrap draws: (draws, points)."""
+    fit, busy = profile.fit(algorithm), contention(ranks, profile.cores)
+    draws, gamma = fit.step_draws(), profile.gamma_s_per_byte
+    return on_cores_s(
+        algorithm, ranks, message_bytes, busy, draws, gamma, np.array(fit.draws)[:, -1:]
+    )

@@ -281,12 +281,6 @@ def held_out_s(given: Kept, groups: Array, fit_and_predict: Callable[[Kept, Kept
     return result
 
 
-def held_out_logs(given: Designed, groups: Array, edges_bytes: tuple[float, ...]) -> Array:
-    """Absolute log ratios of held-out groups, symmetric in over- and under-shooting: (rows,)."""
-    predicted = held_out_s(given, groups, lambda a, b: fitted_s(a, b, edges_bytes))
-    return np.asarray(np.abs(np.log(np.maximum(predicted, 1e-12) / given.rows.seconds)))
-
-
 def relative_error(predicted: Array, measured: Array) -> Array:
     """|predicted - measured| / measured, in the shape of both."""
     return np.asarray(np.abs(predicted - measured) / measured)
@@ -327,7 +321,9 @@ def choose_edges(
     left_out = given.rows.ranks if groups is None else groups
 
     def error(edges: tuple[float, ...]) -> float:
-        return float(np.mean(np.minimum(held_out_logs(given, left_out, edges), most)))
+        predicted = held_out_s(given, left_out, lambda a, b: fitted_s(a, b, edges))
+        logs = np.abs(np.log(np.maximum(predicted, 1e-12) / given.rows.seconds))
+        return float(np.mean(np.minimum(logs, most)))
 
     known: tuple[float, ...] = ()
     best = error(known)

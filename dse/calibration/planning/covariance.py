@@ -25,8 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.calibration.library_part import AUTO
-from dse.calibration.node_cost import contention, on_cores_s
-from dse.calibration.prediction import Prediction, predict
+from dse.calibration.prediction import Prediction, drawn_s, predict
 from dse.calibration.profile import Profile
 from dse.calibration.spread import NORMAL_90
 from dse.errors import OutsideCalibration
@@ -103,11 +102,7 @@ def _draws(profile: Profile, algorithm: str, points: Points) -> Array:
     """Covariance of the logarithms over the bootstrap draws: (points, points)."""
     if algorithm == AUTO or not profile.fits:
         return np.zeros((points.size, points.size))
-    fit, n = profile.fit(algorithm), points.ranks
-    seconds = on_cores_s(
-        algorithm, n, points.message_bytes, contention(n, profile.cores), fit.step_draws(),
-        profile.gamma_s_per_byte, np.array(fit.draws)[:, -1:],
-    )  # fmt: skip
+    seconds = drawn_s(profile, algorithm, points.ranks, points.message_bytes)
     result = np.atleast_2d(np.cov(np.log(np.maximum(seconds, 1e-30)), rowvar=False))
     if algorithm in profile.network:  # a fit of its own, which keeps no draws
         own = points.ranks > points.ranks_per_node
