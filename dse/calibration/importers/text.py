@@ -20,15 +20,11 @@ _GZIP = b"\x1f\x8b"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # mpirun --tag-output writes its tag before every piece it flushes, so also in the middle of a row
 _TAG = re.compile(r"\[\d+,\d+\]<std\w+>:?")
-# srun -l, mpirun -prepend-rank, kubectl logs --timestamps, quoted mail
-_LEAD = re.compile(
-    r"(?:\s*(?:>|\d{1,6}:(?=\s|$)|\[\d{1,6}\](?:<std\w+>:?|(?=[\s#]))"
-    r"|\d{4}-\d\d-\d\dT[\d:.+-]{8,}Z?(?=\s)))+"
-)
-# What nccl-tests, OSU and IMB print above each of their tables, and above its columns.
+# What nccl-tests, OSU, IMB and gloo print above each of their tables, and above its columns.
 _TITLE = re.compile(r"#\s{0,20}(?:nThread\s+\d|OSU\s\S+\s|Benchmarking\s+\w+\s*$)")
 _HEADING = re.compile(
     rf"{_TITLE.pattern}|#\s{{0,20}}(?:size\s+count\s+type|Size\s{{2,20}}\S)|#bytes\s+#repetitions"
+    r"|(?:size \(B\)\s{1,20})?elements\s+min \(us\)"
 )
 _LONGEST_MARK = 200  # characters
 _LIKE_A_ROW = re.compile(r"\s*\d+(?:\s*$|\s+\d)")  # a mark that could be the start of one
@@ -37,6 +33,7 @@ _ROW = (
     rf"\d{{1,18}}\s+(?:\d{{1,18}}\s+(?:{'|'.join(TYPES)})\s"
     r"|(?:\d{1,18}\s+)?\d{1,15}\.\d\d(?:\s+[\d.]{1,20})*(?:\s+(?i:pass|fail))?\s*$)"
 )
+_VALUE = re.compile(r"\d\s+\d{1,15}\.\d\d")  # no mark has it
 _ROW_FIRST = re.compile(rf"\s*{_ROW}")
 _ROW_LATER = re.compile(rf"\s*[^\s#].{{0,200}}?[\s:|>\])]{_ROW}")
 _INTEGER = re.compile(r"\d{1,18}")
@@ -99,12 +96,10 @@ def clean_lines(text: str) -> list[Line]:
     columns_named = False
     for number, line in enumerate(text.splitlines(), 1):
         plain = _TAG.sub(" ", _COLOUR.sub("", line))
-        lead = _LEAD.match(plain)
-        plain = plain[lead.end() :] if lead else plain
         if heading := _HEADING.search(plain[: 2 * _LONGEST_MARK]):
             before, plain = plain[: heading.start()], plain[heading.start() :]
             marks = tables[-1][1]
-            if _ROW_FIRST.match(before) and marks and _pattern(before) not in map(_pattern, marks):
+            if marks and _VALUE.search(before) and _pattern(before) not in map(_pattern, marks):
                 tables[-1][0].append(Line(number, before))
                 before = ""
             title = bool(_TITLE.match(heading[0]))
@@ -126,11 +121,10 @@ def _unmarked(lines: list[Line], marks: list[str]) -> list[Line]:
     remarks = sum(line.text.lstrip().startswith("#") for line in lines)
     if not kinds and remarks == headings and len({_pattern(mark) for mark in marks}) == 1:
         kinds = {_pattern(marks[0])}
-    found = re.compile("|".join(sorted(kinds, key=len, reverse=True)))
-    return [
-        Line(number, text[mark.end() :] if (mark := found.match(text)) else text)
-        for number, text in lines
-    ]
+    blanks = max((len(mark) - len(mark.rstrip()) for mark in marks), default=0)
+    kind = "|".join(sorted(kinds, key=len, reverse=True))
+    found = re.compile(rf"(?:{kind})?\s{{0,{blanks}}}")
+    return [Line(number, found.sub("", text, count=1)) for number, text in lines]
 
 
 def _pattern(mark: str) -> str:
@@ -138,7 +132,7 @@ def _pattern(mark: str) -> str:
     pieces = re.findall(r"\d+|\s+|[^\W\d_]+|.", mark[:_LONGEST_MARK].strip())
     kinds = (r"\d+" if one[0].isdigit() else r"\s+" if one.isspace() else
              r"[^\W\d_]+" if one[0].isalpha() else re.escape(one) for one in pieces)  # fmt: skip
-    return rf"\s*{''.join(kinds)}\s*"
+    return rf"\s*{''.join(kinds)}"
 
 
 def rows_later(lines: Sequence[Line]) -> list[Line]:

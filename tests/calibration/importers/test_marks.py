@@ -34,11 +34,12 @@ MARKS: dict[str, str] = {
     "noon": "11/28/2026 {second:02d}:59:59 {noon} n1: ",
     "a new month": "{month} {day} 05:06:{second:02d} n1 bench[7]: ",
 }
-LOGS = {"nccl": s.nccl(), "osu": s.OSU, "imb": s.IMB}
+OSU = s.OSU.replace("v5.9\n", "v7.4\n# Datatype: MPI_INT.\n")
+LOGS = {"nccl": s.nccl(), "osu": OSU, "imb": s.IMB}
 
 
 def facts(found: Experiment) -> list[tuple[object, ...]]:
-    return [(x.collective, x.bytes, x.median_s, x.ranks, x.nodes) for x in found.samples]
+    return [(x.collective, x.bytes, x.median_s, x.ranks, x.nodes, x.dtype) for x in found.samples]
 
 
 def marked(text: str, launcher: str) -> str:
@@ -55,6 +56,12 @@ def marked(text: str, launcher: str) -> str:
 def test_a_mark_of_all_lines_is_taken_off(tmp_path: Path, log: str, launcher: str) -> None:
     found = read(tmp_path, marked(LOGS[log], launcher))
     assert facts(found) == facts(read(tmp_path, LOGS[log]))
+
+
+@pytest.mark.parametrize("launcher", sorted(MARKS.keys() - {"cat -n"}))
+def test_marks_before_tables_of_gloo(tmp_path: Path, launcher: str) -> None:
+    for text in (s.GLOO_2018, s.GLOO_NOW):
+        assert facts(read(tmp_path, marked(text, launcher))) == facts(read(tmp_path, text))
 
 
 def test_a_mark_of_some_lines_is_taken_off_those(tmp_path: Path) -> None:
