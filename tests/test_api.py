@@ -257,8 +257,10 @@ def test_points_of_a_continuous_search_are_priced_as_they_were(tmp_path: Path) -
     assert 0 < result.points.rows <= 150
     front, archive = result.front, result.outcome.archive
     assert archive is not None
-    assert front["speedup"].tolist() == [point.gain for point in result.outcome.front]
-    assert front["capital_usd"].tolist() == [point.cost for point in result.outcome.front]
+    assert front["speedup"].tolist() == pytest.approx([one.gain for one in result.outcome.front])
+    assert front["capital_usd"].tolist() == pytest.approx(
+        [one.cost for one in result.outcome.front]
+    )
     for row in range(front.rows):
         told = result.explain(row).point
         assert (front["step_s"][row], front["speedup"][row]) == (told.step_s, told.speedup)
