@@ -67,6 +67,8 @@ class Draft:
                                  "100,ib-ndr [100,200,400].", "inter_node")  # fmt: skip
     accumulation: str | None = option("Passes of a step, whose gradients are added up and exchanged"
                                       " once: 1,2,4 [1].", "accumulation")  # fmt: skip
+    stack: str | None = option("Training software to choose from: plain, vendor, tuned, or of "
+                               "layouts megatron, fsdp2, ...", "stack")  # fmt: skip
     minimize: str | None = option("What counts beside speed: buy, rent, run, power, energy, ... "
                                   "[buy].", "objectives")  # fmt: skip
     deadline: str | None = option('Time until the target must be reached, such as "7 d".',
@@ -182,8 +184,11 @@ class Draft:
 
     def _said(self, folder: str) -> dict[str, object]:
         """What the lines of a study in a folder say in the user's words."""
+        from dse.study.axes import WHOLE_STACKS
+
         lengths = {name: getattr(self, name) for name in ("samples", "tokens", "quality")}
         words = None if self.accumulation is None else _words(self.accumulation)
+        stacks = None if self.stack is None else _words(self.stack)
         paths = None if self.prices is None else [_path(one, folder) for one in
                                                   self.prices.split(",")]  # fmt: skip
         return {
@@ -198,6 +203,8 @@ class Draft:
             "networks": self._networks,
             "batches": [1],
             "accumulation": words,
+            "stacks": stacks,
+            "split": not stacks or not {*WHOLE_STACKS}.issuperset(stacks),
             "sums": SUMS,
             "lengths": {name: _plain(said) for name, said in lengths.items() if said is not None},
         }

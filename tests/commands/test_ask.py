@@ -103,6 +103,7 @@ def test_every_network_of_the_catalogue_can_be_asked_about(name: str) -> None:
         ("--workload resnet50 --gpus many", "--gpus: 'many' is not a number; write a whole number"),
         ("--workload resnet50 --gpus 0", "--gpus: 0 is zero; write a whole number"),
         ("--workload resnet50 --gpus 64..8", "--gpus: the range runs from 64 down to 8"),
+        ("--workload resnet50 --stack tunedd", "--stack: 'tunedd': no such stack; did you mean"),
         ("--workload resnet50 --network 50", "'50gbe': no such fabric; did you mean 10gbe, 25gbe"),
         ("--workload resnet50 --network ib-xdr", "--network: ib-xdr: its latency is unknown"),
         ("--workload resnet50 --minimize fun", "--minimize: 'fun': no such objective; use capital"),
@@ -227,6 +228,7 @@ def test_a_range_counts_whole_hosts(given: str, written: object) -> None:
          {"node": ["hgx-h200", "dgx-h100", "gb200-nvl72-tray"]}),
         (Draft("mobilenet-v1", "b200", "8"), {"gpus": [8], "optimizer": "momentum"}),
         (Draft("resnet50", "a100", "8", accumulation="4, 1,4"), {"accumulation": [4, 1]}),
+        (Draft("resnet50", "a100", "8", stack="tuned, plain"), {"stack": ["tuned", "plain"]}),
     ],
 )  # fmt: skip
 def test_what_is_left_open_suits_what_is_said(asked: Draft, space: dict[str, object]) -> None:
