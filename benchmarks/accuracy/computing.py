@@ -23,6 +23,7 @@ from benchmarks.anchors.held_out import (
     source_of,
     without,
 )
+from benchmarks.anchors.own_code import OwnCode
 from benchmarks.anchors.rows import NoReference
 from benchmarks.anchors.training import Training
 
@@ -70,6 +71,11 @@ class Judged:
     def sources_and_networks(self) -> Predicted:
         """Neither the source nor the network seen."""
         return self._fitted(leaving_out(self.training, source_of, network_of))
+
+    @cached_property
+    def own_code(self) -> Predicted:
+        """Code of people's own as if it were ordinary, each source by what the others tell."""
+        return OwnCode.of(self.training).held_out()
 
     @cached_property
     def ratios(self) -> tuple[Predicted, Predicted]:
@@ -152,6 +158,7 @@ def lines() -> list[Line]:
         _line(f"{RATE}, where the host's launches decide", found.by_host, again=True),
         _line(f"{RATE}, K80 and P100 left out with who published them", found.old, again=True),
         _line(f"{RATE}, consumer boards and rows partly assumed, never fitted on", found.unfitted),
+        _line(f"{RATE}, code never seen (stack plain), each source by the others", found.own_code),
         _line(f"{RATIO}, one of them left out", found.ratios[0], RATIO_TARGET, again=True),
         _line(f"{RATIO}, the network left out", found.ratios[1], RATIO_TARGET, again=True),
     )
@@ -185,6 +192,7 @@ def goals() -> str:
         ("whole sources left out", found.sources, WIDTH),
         ("source and network left out", found.sources_and_networks, WIDTH),
         (f"at most {SMALL_BATCH} samples at once", found.small, WIDTH),
+        ("code never seen (stack plain)", found.own_code, WIDTH),
         (f"{RATIO}, one left out", found.ratios[0], RATIO_WIDTH),
         (f"{RATIO}, the network left out", found.ratios[1], RATIO_WIDTH),
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.anchors import page
 from benchmarks.anchors.fit import fit
+from benchmarks.anchors.own_code import OwnCode
 from benchmarks.anchors.rows import NoReference
 from benchmarks.anchors.training import Training
 from benchmarks.anchors.write import write
@@ -36,7 +37,7 @@ def _fit() -> None:
     published = Training.published()
     used = np.flatnonzero(published.telling)
     kinds = [published.sourced_kinds[at] for at in used]
-    found = fit(kinds, published.log_left[used])
+    found = OwnCode.of(published).learned(fit(kinds, published.log_left[used]))
     write(found, [published.rows[at] for at in used], catalog.models_dir())
     shown = ", ".join(f"{name} {value:.3f}" for name, value in found.deviations.items())
     print(f"{len(used)} rows, {len(found.effects)} effects; noise {found.noise:.3f}; {shown}")

@@ -83,12 +83,12 @@ def leaving_out(training: Training, *keys: Key) -> Predicted:
     for group in sorted(set(groups)):
         rows = np.flatnonzero([other == group for other in groups])
         parts.append(_predicted(training, _fitted_without(training, keys, group), rows))
-    return _joined(parts)
+    return joined(parts)
 
 
 def without(training: Training, left_out: Mask) -> Predicted:
     """The rows left out, by anchors fitted on all others."""
-    return _predicted(training, _fitted(training, ~left_out), np.flatnonzero(left_out))
+    return _predicted(training, fitted(training, ~left_out), np.flatnonzero(left_out))
 
 
 def ratios_leaving_out(training: Training, key: Key) -> Predicted:
@@ -107,7 +107,7 @@ def ratios_leaving_out(training: Training, key: Key) -> Predicted:
         }
         anchors = _fitted_without(training, (key,), (group,))
         parts.append(_predicted_ratios(training, anchors, sorted(left_out)))
-    return _joined(parts)
+    return joined(parts)
 
 
 def comparable(rows: Sequence[Row]) -> list[tuple[int, int]]:
@@ -138,29 +138,30 @@ def _groups(training: Training, keys: Sequence[Key]) -> list[tuple[str, ...]]:
 
 def _fitted_without(training: Training, keys: Sequence[Key], group: tuple[str, ...]) -> Anchors:
     shared = [any(value in group for value in values) for values in _groups(training, keys)]
-    return _fitted(training, ~np.array(shared))
+    return fitted(training, ~np.array(shared))
 
 
-def _fitted(training: Training, used: Mask) -> Anchors:
+def fitted(training: Training, used: Mask) -> Anchors:
+    """Anchors of some of the rows."""
     rows = np.flatnonzero(used & training.telling)
     return fit([training.sourced_kinds[at] for at in rows], training.log_left[rows])
 
 
 def _predicted(training: Training, anchors: Anchors, rows: NDArray[np.intp]) -> Predicted:
-    left, errors = _left_and_errors(training, anchors, rows)
-    return _spread(rows, left, errors)
+    left, errors = left_and_errors(training, anchors, rows)
+    return spread(rows, left, errors)
 
 
 def _predicted_ratios(
     training: Training, anchors: Anchors, pairs: Sequence[tuple[int, int]]
 ) -> Predicted:
     both, which = np.unique(np.array(pairs), return_inverse=True)
-    left, errors = _left_and_errors(training, anchors, both)
+    left, errors = left_and_errors(training, anchors, both)
     i, j = which.reshape(-1, 2).T
-    return _spread(both[i], left[i] - left[j], errors[:, i] / errors[:, j])
+    return spread(both[i], left[i] - left[j], errors[:, i] / errors[:, j])
 
 
-def _left_and_errors(
+def left_and_errors(
     training: Training, anchors: Anchors, rows: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """log(measured / predicted seconds), (rows,); drawn errors of the latter, (draws, rows)."""
@@ -176,13 +177,14 @@ def _left_and_errors(
     return left, drawn
 
 
-def _spread(rows: NDArray[np.intp], left: Floats, errors: Floats) -> Predicted:
-    """Rates: seconds the other way round."""
+def spread(rows: NDArray[np.intp], left: Floats, errors: Floats) -> Predicted:
+    """What is predicted of rates: seconds the other way round."""
     ratio = np.exp(left)
     low, high = np.percentile(1 / errors, INTERVAL, axis=0)
     return Predicted(rows, ratio, ratio * low, ratio * high)
 
 
-def _joined(parts: Sequence[Predicted]) -> Predicted:
+def joined(parts: Sequence[Predicted]) -> Predicted:
+    """Several predictions as one."""
     columns = zip(*((p.rows, p.ratio, p.low, p.high) for p in parts), strict=True)
     return Predicted(*(np.concatenate(column) for column in columns))

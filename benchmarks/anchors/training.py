@@ -13,14 +13,19 @@ from benchmarks.anchors import modelled
 from benchmarks.anchors.accelerators import accelerator
 from benchmarks.anchors.fit import Kind
 from benchmarks.anchors.rows import Row, rows
-from dse.pricing.anchors import SOURCE, levels
+from dse.pricing.anchors import OWN_CODE, SOURCE, levels
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Rows with what the model says of them, factor 1."""
+    """Rows with what the model says of them, factor 1.
+
+    own_code: whether they are asked about as code that nobody but its owner knows, where their
+    stack is such; published rows are not.
+    """
 
     rows: Sequence[Row]
+    own_code: bool = False
 
     @classmethod
     def published(cls) -> Training:
@@ -30,9 +35,13 @@ class Training:
     @cached_property
     def kinds(self) -> list[Kind]:
         """As a study asks for them: its source is a new one."""
-        return [
+        asked = (
             levels(row.workload, accelerator(row.accelerator), row.precision, row.stack)
             for row in self.rows
+        )
+        return [
+            {name: of for name, of in kind.items() if self.own_code or name != OWN_CODE}
+            for kind in asked
         ]
 
     @cached_property

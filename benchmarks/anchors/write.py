@@ -13,7 +13,7 @@ from benchmarks.anchors.fit import COMMON, LEAST_FAMILY
 from benchmarks.anchors.rows import Row
 from dse.catalog import Anchors
 from dse.catalog.anchors import ANCHORS, EFFECTS
-from dse.pricing.anchors import FAMILY, UNSEEN
+from dse.pricing.anchors import FAMILY, OWN_CODE, UNSEEN
 
 DIGITS = 6
 HEAD = """\
@@ -23,7 +23,9 @@ HEAD = """\
 _DETAILS = {
     FAMILY: f"of families around their mean, at least {LEAST_FAMILY}; the mean has {COMMON}",
     UNSEEN: "a judgement: of generations of accelerators without any row",
+    OWN_CODE: "towards slower, as the farthest source in benchmarks/anchors/own_code.py needs",
 }
+_FASTER = "share of the deviation towards faster, likewise"
 _SCATTER = "effects and noise of a family of a few large products, against the others"
 
 
@@ -42,6 +44,8 @@ def write(found: Anchors, rows: Sequence[Row], folder: Path) -> None:
         ),
         "scatter:",
         *(f"  {name}: {_fact(value, _SCATTER)}" for name, value in found.scatter.items()),
+        "faster:",
+        *(f"  {name}: {_fact(value, _FASTER)}" for name, value in found.faster.items()),
     ]
     (folder / ANCHORS).write_text("\n".join(lines) + "\n", encoding="utf-8")
     names = [f"{component}: {level}" for component, level in found.effects]

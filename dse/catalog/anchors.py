@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -33,7 +33,9 @@ class Anchors:
     deviations: of the effects of each component, before any row is seen. noise: of a row. scatter:
     by what effects and noise are multiplied, by family; 1 of those not named. effects: component
     and level -> position in mean, (effects,), and covariance, (effects, effects). facts: the
-    numbers of the file, of how many rows and when they were fitted among them.
+    numbers of the file, of how many rows and when they were fitted among them. faster: share of its
+    deviation that an effect of a component has towards shorter steps while nobody knows it, by
+    component; 1 of those not named.
     """
 
     deviations: Mapping[str, float]
@@ -43,6 +45,7 @@ class Anchors:
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
     facts: tuple[Fact, ...]
+    faster: Mapping[str, float] = field(default_factory=dict)
 
 
 def anchors() -> Anchors:
@@ -56,9 +59,9 @@ def read_anchors(folder: Path) -> Anchors:
     entry = Entry.open(folder / ANCHORS)
     entry.positive("rows", "count")  # what it was fitted on, and when: a fact to show
     noise = entry.positive("noise", "count")
-    deviations, scatter = (
+    deviations, scatter, faster = (
         {name: fact.value or 0.0 for name, fact in entry.numbers(key, "count").items()}
-        for key in ("deviations", "scatter")
+        for key in ("deviations", "scatter", "faster")
     )
     entry.finish()
     with (folder / EFFECTS).open(newline="", encoding="utf-8") as file:
@@ -68,4 +71,6 @@ def read_anchors(folder: Path) -> Anchors:
     mean, covariance = numbers[:, 0], numbers[:, 1:]
     for array in (mean, covariance):
         array.setflags(write=False)
-    return Anchors(deviations, noise, scatter, effects, mean, covariance, tuple(entry.facts))
+    return Anchors(
+        deviations, noise, scatter, effects, mean, covariance, tuple(entry.facts), faster
+    )

@@ -58,7 +58,7 @@ class Law:
 class Stack:
     """A kind of training software; see :class:`dse.model.stack.Stack`. kernels: of attention, one
     of :data:`KERNELS`. gradient_bytes: of an element as it is summed over all accelerators, where
-    weights have 16 bits."""
+    weights have 16 bits. own_code: whether it is anybody's, so that rates of others say little."""
 
     name: str
     title: str
@@ -67,6 +67,7 @@ class Stack:
     fuses_attention: frozenset[str] | None
     kernels: str
     gradient_bytes: float
+    own_code: bool
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def _stack(name: str, entry: Entry) -> Stack:
         None if families == ALL else frozenset(families.replace(",", " ").split()),
         entry.choice("kernels", *KERNELS),
         entry.known("gradient_bytes", "count"),
+        entry.choice("code", "own", "published") == "own",
     )
     entry.finish()
     return found

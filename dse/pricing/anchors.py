@@ -10,12 +10,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.catalog import Accelerator, Anchors, Workload
+from dse.catalog import Accelerator, Anchors, Workload, computing
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array, ArrayLike
 from dse.pricing.draws import normal
 
 FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
+# Of code that nobody but its owner knows, beside the source: mostly slower than what is published.
+OWN_CODE = "own code"
 # One workload in one format on one accelerator under one stack. Published rows have no such
 # effect, it is noise to them; whoever has measured it knows it.
 CONFIGURATION = "configuration"
@@ -46,6 +48,7 @@ def levels(
     """Component -> level of one kind of training."""
     family = workload.family
     generation = accelerator.generation or OTHER
+    software = computing().stacks.get(stack)  # None of those that lay networks out
     kind = precision if precision == "tf32" else FORMATS[precision][0]
     return {
         FAMILY: family,
@@ -58,6 +61,7 @@ def levels(
         SOURCE: f"{family} here",
         # 0 for certain of generations with rows, see benchmarks/anchors.
         UNSEEN: generation,
+        **({OWN_CODE: f"{family} here"} if software and software.own_code else {}),
     }
 
 
@@ -67,7 +71,8 @@ def configured(kind: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _name(of: Mapping[str, str]) -> str:
-    return " ".join(level for component, level in of.items() if component != CONFIGURATION)
+    unnamed = (CONFIGURATION, OWN_CODE)
+    return " ".join(level for component, level in of.items() if component not in unnamed)
 
 
 def _weight(anchors: Anchors, component: str, family: str) -> float:
@@ -256,16 +261,18 @@ def drawn_errors(
                 if at is None:  # a part of the noise
                     continue
                 noise = between_batches(anchors, family)
-            effect = (
-                normal(f"computing: {component} {level}", draws) * anchors.deviations[component]
-                if at is None
-                else known[at]
-            )
+            effect = _drawn_unknown(anchors, component, level, draws) if at is None else known[at]
             log[:, number] += _weight(anchors, component, family) * effect
         log[:, number] += np.hypot(noise, log_spreads[number]) * normal(
             f"computing: {_name(of)}", draws
         )
     return np.asarray(np.exp(log))
+
+
+def _drawn_unknown(anchors: Anchors, component: str, level: str, draws: int) -> Array:
+    """Draws of an effect that no row tells of, (draws,): half of them make steps longer."""
+    drawn = normal(f"computing: {component} {level}", draws) * anchors.deviations[component]
+    return np.asarray(np.where(drawn < 0, anchors.faster.get(component, 1.0), 1.0) * drawn)
 
 
 def step_error(anchors: Anchors, name: str) -> float:

@@ -146,10 +146,7 @@ def corrected(known: Anchors, profiles: Iterable[Profile], whole: WholeSteps) ->
     rows = [one for one in every if not throughput.launched(*one, profiles)]
     if not rows:
         return known
-    kinds = [
-        throughput.kind_of(workload, catalog.accelerator(row.accelerator), row.precision, row.stack)
-        for row, workload in rows
-    ]
+    kinds = [_kind(row, workload) for row, workload in rows]
     batches = [anchors.between_batches(known, workload.family) for _, workload in rows]
     seen = [
         _Stated(row, workload, whole, anchors.log_factor(known, kind))
@@ -170,6 +167,13 @@ def corrected(known: Anchors, profiles: Iterable[Profile], whole: WholeSteps) ->
         )):  # fmt: skip
             break
     return found
+
+
+def _kind(row: Throughput, workload: Workload) -> Mapping[str, str]:
+    """The kind of training of a rate. Blocks are timed in dse's code, not in the user's."""
+    accelerator = catalog.accelerator(row.accelerator)
+    kind = throughput.kind_of(workload, accelerator, row.precision, row.stack)
+    return {name: of for name, of in kind.items() if not row.layers or name != anchors.OWN_CODE}
 
 
 class _Line(NamedTuple):

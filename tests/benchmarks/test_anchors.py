@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.accuracy.board import missed
 from benchmarks.anchors.__main__ import main
 from benchmarks.anchors.accelerators import CONSUMER
 from benchmarks.anchors.fit import (
@@ -32,6 +33,7 @@ from benchmarks.anchors.held_out import (
 )
 from benchmarks.anchors.modelled import flops_s, step_s
 from benchmarks.anchors.networks import known
+from benchmarks.anchors.own_code import OwnCode
 from benchmarks.anchors.rows import NoReference, Row
 from benchmarks.anchors.training import Training
 from benchmarks.anchors.write import write
@@ -39,7 +41,16 @@ from dse import catalog
 from dse.catalog.anchors import read_anchors
 from dse.catalog.computing import FORMATS
 from dse.catalog.rows_of_work import FAMILIES
-from dse.pricing.anchors import FAMILY, SOURCE, UNSEEN, WORKLOAD, drawn_errors, levels, log_factor
+from dse.pricing.anchors import (
+    FAMILY,
+    OWN_CODE,
+    SOURCE,
+    UNSEEN,
+    WORKLOAD,
+    drawn_errors,
+    levels,
+    log_factor,
+)
 
 NOISE = 0.02
 TRUE = {"recurrent": 0.5, "convolutional": 0.1}
@@ -152,7 +163,7 @@ def test_the_fitted_file_has_levels_that_a_study_can_ask_for() -> None:
         WORKLOAD: set(catalog.names("workloads")),
         UNSEEN: generations,
     }
-    asked = levels(known("bert-large-s128"), catalog.accelerator("h100-sxm"), "bf16", "vendor")
+    asked = levels(known("bert-large-s128"), catalog.accelerator("h100-sxm"), "bf16", "plain")
     for component, level in anchors.effects:
         assert component in asked
         assert component != SOURCE
@@ -178,7 +189,7 @@ def test_the_fitted_covariance_is_one() -> None:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     kinds, y = synthetic()
-    anchors = fit(kinds, y)
+    anchors = replace(fit(kinds, y), faster={OWN_CODE: 0.4})
     row = Row("somebody", known("resnet50"), "h100-sxm", "bf16", "vendor", 8, 100)
     write(anchors, [row] * len(y), tmp_path)
     found = read_anchors(tmp_path)
@@ -186,6 +197,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.mean, anchors.mean, rtol=1e-5)
     np.testing.assert_allclose(found.covariance, anchors.covariance, rtol=1e-5)
     assert found.deviations == pytest.approx(anchors.deviations, rel=1e-5)
+    assert found.faster == anchors.faster
     assert {fact.name: fact.value for fact in found.facts}["rows"] == len(y)
 
 
@@ -233,6 +245,12 @@ def test_the_fitted_file_is_what_the_rows_give(training: Training) -> None:
     assert found.effects == anchors.effects
     np.testing.assert_allclose(found.mean, anchors.mean, atol=0.01)
     assert found.noise == pytest.approx(anchors.noise, rel=0.05)
+    own = OwnCode.of(training)
+    slower, faster = own.sides()
+    assert slower == pytest.approx(anchors.deviations[OWN_CODE], rel=0.05)
+    assert faster / slower == pytest.approx(anchors.faster[OWN_CODE], rel=0.05)
+    assert own.sides("horovod/horovod#288")[0] < slower
+    assert not missed(np.mean(own.held_out().inside), len(own.rows))
 
 
 def test_groups_left_out_are_predicted_within_the_target(training: Training) -> None:

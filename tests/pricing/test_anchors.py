@@ -20,10 +20,13 @@ Kind = Mapping[str, str]
 
 
 def kind(
-    workload: str = "resnet50", accelerator: str = "a100-sxm4-40gb", precision: str = "fp16"
+    workload: str = "resnet50",
+    accelerator: str = "a100-sxm4-40gb",
+    precision: str = "fp16",
+    stack: str = "vendor",
 ) -> Kind:
     network, device = catalog.workload(workload), catalog.accelerator(accelerator)
-    return anchors.configured(anchors.levels(network, device, precision, "vendor"))
+    return anchors.configured(anchors.levels(network, device, precision, stack))
 
 
 A100, H100, MI300X = (kind(accelerator=name) for name in ("a100-sxm4-40gb", "h100-sxm", "mi300x"))
@@ -152,6 +155,20 @@ def test_the_kind_that_was_measured_is_surer_and_its_relatives_a_little() -> Non
     assert gain["same"] < gain["accelerator"] < 1.02
     assert gain["family"] == pytest.approx(1.0, abs=0.03)
     assert anchors.log_factor(found, A100) == pytest.approx(y[0])
+
+
+def test_code_that_nobody_knows_may_be_slow_until_it_is_measured() -> None:
+    known, of = catalog.anchors(), kind(stack="plain")
+    slow, fast, middle = (
+        np.log(np.percentile(anchors.drawn_errors(known, [of], [0.0], DRAWS), at))
+        for at in (95, 5, 50)
+    )
+    assert slow > 1.5 * -fast
+    assert abs(middle) < 0.05
+    y = np.array([anchors.log_factor(known, of) + 0.43])
+    found = anchors.conditioned(known, anchors.Rows([of], y, np.array([0.06])))
+    assert anchors.log_factor(found, of) == pytest.approx(y[0], abs=0.03)
+    assert width(found, of) < 0.5 * width(known, of)
 
 
 def test_no_rows_change_nothing_and_neither_does_a_configuration_nobody_measured() -> None:
