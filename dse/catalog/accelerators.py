@@ -43,6 +43,11 @@ class Accelerator:
     pair_bytes_per_s: float | None = None
     scale_up_domain: float | None = None
 
+    @property
+    def maker(self) -> str:
+        """The first word of its title: ``NVIDIA``."""
+        return self.title.partition(" ")[0]
+
 
 def accelerator(name: str) -> Accelerator:
     """The accelerator of that name. Raises :class:`~dse.catalog.store.UnknownName`."""

@@ -419,8 +419,24 @@ def _communication_decides(answer: Answer) -> Iterator[Facts]:
 
 
 def _untimed(answer: Answer) -> Iterator[Facts]:
-    if answer.recommended.computing == anchors.NOBODY:
-        yield {"workload": answer.problem.workload.title or answer.problem.workload.name}
+    problem, best = answer.problem, answer.recommended
+    title = problem.workload.title or problem.workload.name
+    what = {
+        anchors.NOBODY: f"{title} on such machines",
+        anchors.OWN_CODE: "your code",
+        anchors.UNSEEN: _untimed_part(problem.points_at(best.values).machines[0].accelerator),
+    }
+    if best.computing in what:
+        yield {"what": what[best.computing]}
+
+
+def _untimed_part(accelerator: catalog.Accelerator) -> str:
+    """The maker of an accelerator, or its title where another generation of the maker was timed."""
+    every = [catalog.accelerator(name) for name in catalog.names("accelerators")]
+    timed = {
+        one.maker for one in every if (anchors.UNSEEN, one.generation) in catalog.anchors().effects
+    }
+    return accelerator.title if accelerator.maker in timed else accelerator.maker
 
 
 def _extrapolated(answer: Answer) -> Iterator[Facts]:
@@ -542,8 +558,8 @@ OF_ANSWER = (
     Row("communication unmeasured", _unmeasured, 70, True,
         "It takes {share:%} of a step, unmeasured.",
         "Measure communication on two such machines"),
-    Row("computing untimed", _untimed, 68, True,
-        "Nobody published how fast such machines train {workload}.", "Time one step on one"),
+    Row("computing untimed", _untimed, 83, True,
+        "No training rate of {what} is known, and one removes the doubt.", "Time one step on one"),
     Row("idle", _idle, 66, True,
         "{idle:n} of the {bought:n} stay idle: fewer are not sold.", "Fill the nodes"),
     Row("slower than the baseline", _slower, 60, False,

@@ -106,10 +106,14 @@ OWN, PUBLISHED, ALIKE, NOBODY = "own", "published", "alike", "nobody"
 def known(anchors: Anchors, of: Mapping[str, str]) -> str:
     """Who timed such training: ``own``, the user this very configuration; ``published``, others
     its workload and its accelerator; ``alike``, others its network or accelerator, or such networks
-    in its format on that generation; else ``nobody``."""
+    in its format on that generation; else ``nobody``. :data:`UNSEEN` and :data:`OWN_CODE` where
+    nobody timed any accelerator of its generation, or code like the user's."""
     rows = {component for component, level in of.items() if (component, level) in anchors.effects}
     if CONFIGURATION in rows:
         return OWN
+    for component in (UNSEEN, OWN_CODE):
+        if component in of and component not in rows:
+            return component
     if {WORKLOAD, "accelerator"} <= rows:
         return PUBLISHED
     return ALIKE if rows & {"network", "accelerator", "family format generation"} else NOBODY

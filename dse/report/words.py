@@ -312,10 +312,18 @@ def settings(point: Described, beside: Described | None = None) -> list[str]:
     point that it is compared with; where their software differs, even the usual one is named."""
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
     if not laid_out(point.config):
-        return _said(point, SOFTWARE, {STACK} if differs else set())
+        said = _said(point, SOFTWARE, {STACK} if differs else set())
+        return [f"{one} (RCCL)" if "nccl" in one and _of_amd(point) else one for one in said]
     usual = label(point, STACK) == LAYOUT_STACKS[0] and not differs
     unsaid = {BATCH, ACCUMULATION, *OF_LAYOUT, *([STACK] if usual else [])}
     return [*layout(point), *_said(point, {*SOFTWARE} - unsaid)]
+
+
+def _of_amd(point: Described) -> bool:
+    """Whether AMD made its accelerators, whose library in NCCL's place is RCCL."""
+    name = point.config.get("accelerator")
+    named = title("accelerator", name) if name else title("node", point.config.get("node", ""))
+    return "AMD " in named
 
 
 def laid_out(config: Container[str]) -> bool:

@@ -184,6 +184,7 @@ def test_a_turn_is_as_far_as_its_price_must_move() -> None:
 
 
 RATE, PATH, STEP = "training rate decides", "communication decides", "communication unmeasured"
+UNTIMED = "computing untimed"
 
 
 @pytest.mark.parametrize(
@@ -196,6 +197,9 @@ RATE, PATH, STEP = "training rate decides", "communication decides", "communicat
         ("communication: ps", 0.08, anchors.OWN, 64, []),
         ("communication: ps", 0.1, anchors.OWN, 32, [STEP]),  # 16 % of the step, not 9 %
         ("price: a10", 0.4, anchors.ALIKE, 64, []),
+        ("price: a10", 0.4, anchors.NOBODY, 64, [UNTIMED]),
+        ("computing", 0.1, anchors.OWN_CODE, 64, [UNTIMED]),
+        ("computing", 0.1, anchors.UNSEEN, 64, [UNTIMED]),
     ],
 )
 def test_what_decides_most_and_was_not_measured_blocks_where_much_is_at_stake(
@@ -207,7 +211,21 @@ def test_what_decides_most_and_was_not_measured_blocks_where_much_is_at_stake(
                 extrapolated=False)  # fmt: skip
     doubt = Doubt(source=source, share=0.6, regret=regret)
     found = Answer(problem=problem, recommended=side, baseline=side, doubt=doubt)
-    kinds = (RATE, PATH, STEP)
+    kinds = (RATE, PATH, STEP, UNTIMED)
     blocking = [one.row for one in decision.remarks(problem, found) if one.row.name in kinds]
     assert [row.name for row in blocking] == expected
     assert all(row.blocks for row in blocking)
+
+
+@pytest.mark.parametrize(("accelerator", "what"), [("mi300x", "AMD"), ("a10", "your code")])
+def test_the_maker_is_named_of_whom_nobody_timed_anything(
+    tmp_path: Path, accelerator: str, what: str
+) -> None:
+    text = BOTH.replace("a10]", f"{accelerator}]\n  stack: plain")
+    problem = load(studies.written(tmp_path, text))
+    values = {**problem.study.baseline.values, "accelerator": accelerator}
+    known = problem.computing_known(problem.points_at(values))
+    side = Side(values=values, evaluation=problem.point(values), bill=(), computing=known,
+                extrapolated=False)  # fmt: skip
+    every = decision.remarks(problem, Answer(problem=problem, recommended=side, baseline=side))
+    assert [one.facts for one in every if one.row.name == UNTIMED] == [{"what": what}]
