@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks.anchors.accelerators import accelerator
 from benchmarks.anchors.rows import Row
-from dse import catalog
 from dse.catalog import Workload
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
@@ -39,8 +38,7 @@ def _machine(name: str) -> Machine:
 @cache
 def by_law(name: str, precision: str, stack: str) -> compute.Device:
     """An accelerator by the laws alone, factor 1; arrays (1,)."""
-    kernels = catalog.computing().stacks[stack].kernels
-    return devices.by_law([_machine(name)], precision, kernels)
+    return devices.under([_machine(name)], precision, stack)
 
 
 @cache

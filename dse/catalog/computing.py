@@ -58,7 +58,8 @@ class Law:
 class Stack:
     """A kind of training software; see :class:`dse.model.stack.Stack`. kernels: of attention, one
     of :data:`KERNELS`. gradient_bytes: of an element as it is summed over all accelerators, where
-    weights have 16 bits. own_code: whether it is anybody's, so that rates of others say little."""
+    weights have 16 bits. own_code: whether it is anybody's, so that rates of others say little.
+    launches_s: launch times by generation, where software of today differs."""
 
     name: str
     title: str
@@ -68,6 +69,7 @@ class Stack:
     kernels: str
     gradient_bytes: float
     own_code: bool
+    launches_s: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def _read(folder: Path) -> Computing:
 
 
 def _stack(name: str, entry: Entry) -> Stack:
-    families = entry.text("fused_attention")
+    families, launches = entry.text("fused_attention"), entry.section("launch_today")
     found = Stack(
         name,
         entry.text("title"),
@@ -160,7 +162,9 @@ def _stack(name: str, entry: Entry) -> Stack:
         entry.choice("kernels", *KERNELS),
         entry.known("gradient_bytes", "count"),
         entry.choice("code", "own", "published") == "own",
+        {generation: launches.known(generation, "seconds") for generation in launches.labels()},
     )
+    launches.finish()
     entry.finish()
     return found
 

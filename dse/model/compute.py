@@ -104,7 +104,8 @@ class Device:
     FLOP/s of a fused attention kernel with large heads and many queries; NaN where there is none.
     factor: how much longer passes and update take than all rows of work together. most: share of
     the rate of large products that whole passes reach at most. grouped_rows: of a group, where
-    products of experts for their weights take twice what the law says.
+    products of experts for their weights take twice what the law says. launch: by how much longer
+    than the stack says its host takes to launch a kernel.
     """
 
     law: ProductLaw
@@ -116,6 +117,7 @@ class Device:
     factor: ArrayLike = 1.0
     most: ArrayLike = 1.0
     grouped_rows: ArrayLike = 210.0
+    launch: ArrayLike = 1.0
 
     @property
     def reached_flops_per_s(self) -> Array:
@@ -317,7 +319,7 @@ class _Passes:
         law = self.device.law
         peak = law.reached_flops_per_s * np.asarray(law.winograd) * np.asarray(self.device.most)
         least_s = (1 + BACKWARD_FLOPS) * self.flops / peak
-        host_s = self.launches * np.asarray(self.stack.launch_s)
+        host_s = self.launches * np.asarray(self.stack.launch_s) * np.asarray(self.device.launch)
         with np.errstate(divide="ignore", invalid="ignore"):
             by_host = np.where(busy_s > 0, host_s / busy_s, 0.0)
             by_peak = np.fmin(least_s / busy_s, 1.0)

@@ -6,7 +6,7 @@ own; or shares of their peaks in place of both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -105,7 +105,9 @@ class ByLaws:
             anchors.log_factor(self.corrections(), kind)
             for kind in self._kinds(machines, precision, stack)
         ]
-        return by_law(machines, precision, stack, self.given, self.profiles, left)
+        return devices.under(
+            machines, precision, stack.name, left, self.profiles, self.given.memory
+        )
 
     def errors(
         self, machines: Sequence[Machine], precision: str, stack: Stack, draws: int
@@ -129,19 +131,6 @@ class ByLaws:
             throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
             for machine in machines
         ]
-
-
-def by_law(
-    machines: Sequence[Machine],
-    precision: str,
-    stack: Stack,
-    given: Efficiency,
-    profiles: Iterable[Profile],
-    log_factors: Sequence[float] = (),
-) -> Device:
-    """See :func:`.devices.by_law`, with the kernels of a stack."""
-    kernels = catalog.computing().stacks[stack.name].kernels
-    return devices.by_law(machines, precision, kernels, log_factors, profiles, given.memory)
 
 
 def losses(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:

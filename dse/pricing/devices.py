@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,13 +81,27 @@ def by_law(
     )  # fmt: skip
 
 
+def under(
+    machines: Sequence[Machine],
+    precision: str,
+    stack: str,
+    log_factors: Sequence[float] = (),
+    profiles: Iterable[Profile] = (),
+    memory_efficiency: float | None = None,
+) -> Device:
+    """See :func:`by_law`, with the kernels of a stack and its launches."""
+    known = catalog.computing().stacks[stack]
+    found = by_law(machines, precision, known.kernels, log_factors, profiles, memory_efficiency)
+    taken = [known.launches_s.get(m.accelerator.generation or OTHER) for m in machines]
+    return replace(found, launch=column(taken, lambda s: 1.0 if s is None else s / known.launch_s))
+
+
 def alone(network: catalog.Workload, accelerator: str, precision: str, stack: str) -> Device:
     """One accelerator that trains a network, apart from any study; arrays of shape ()."""
     machines = hardware.machines("accelerator", [accelerator], catalog.default_prices())
     kind = anchors.levels(network, machines[0].accelerator, precision, stack)
-    kernels = catalog.computing().stacks[stack].kernels
     left = anchors.log_factor(catalog.anchors(), kind)
-    return by_law(machines, precision, kernels, [left]).take(np.zeros((), dtype=np.int64))
+    return under(machines, precision, stack, [left]).take(np.zeros((), dtype=np.int64))
 
 
 def software(name: str) -> Stack:

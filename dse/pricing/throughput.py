@@ -144,8 +144,7 @@ def modelled_s(
     factor: of the accelerator's time. launch: of the host's launches; 0 leaves them out.
     """
     machines = hardware.machines("accelerator", [row.accelerator], catalog.default_prices())
-    kernels = catalog.computing().stacks[row.stack].kernels
-    device = devices.by_law(machines, row.precision, kernels, profiles=profiles)
+    device = devices.under(machines, row.precision, row.stack, profiles=profiles)
     device = replace(device, factor=factor)
     stack, precision = devices.software(row.stack), PRECISIONS[row.precision]
     stack = replace(stack, launch_s=stack.launch_s * launch)

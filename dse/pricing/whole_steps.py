@@ -22,9 +22,9 @@ from dse.errors import DseError
 from dse.model.arrays import Array
 from dse.model.compute import Device
 from dse.model.stack import Stack
-from dse.pricing import anchors, throughput
+from dse.pricing import anchors, devices, throughput
 from dse.pricing.anchors import NOBODY
-from dse.pricing.computing import by_law, losses
+from dse.pricing.computing import losses
 from dse.pricing.draws import DRAWS, Variation, varied
 from dse.pricing.hardware import Machine
 from dse.pricing.step_errors import StepErrors, told_apart
@@ -58,7 +58,7 @@ class Supposed:
 
     def device(self, machines: Sequence[Machine], precision: str, stack: Stack) -> Device:
         """See :class:`.computing.Computing`."""
-        return by_law(machines, precision, stack, self.given, self.profiles)
+        return devices.under(machines, precision, stack.name, (), self.profiles, self.given.memory)
 
     def errors(
         self, machines: Sequence[Machine], precision: str, stack: Stack, draws: int

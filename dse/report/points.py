@@ -378,5 +378,5 @@ def launching(problem: Problem, values: Values) -> str | None:
     points = problem.points_at(values)
     if not np.any(points.host_decides):
         return None
-    each = duration(float(np.asarray(points.stack.launch_s)))
+    each = duration(scalar(points.stack.launch_s * points.device.launch))
     return f"{each} a row of work (stack {points.stack.name})"
