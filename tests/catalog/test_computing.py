@@ -63,7 +63,7 @@ def test_little_power_for_an_operation_slows_products_down() -> None:
 def test_the_more_tuned_the_fewer_kernels() -> None:
     plain, vendor, tuned = (KNOWN.stacks[name] for name in ("plain", "vendor", "tuned"))
     assert plain.eager > vendor.eager > tuned.eager == 0.0
-    assert plain.launch_s >= vendor.launch_s > tuned.launch_s
+    assert plain.launch_s >= vendor.launch_s > vendor.launches_s["hopper"] > tuned.launch_s
     assert vendor.fuses_attention == {"decoder"}
     assert tuned.fuses_attention is None
 
