@@ -179,10 +179,8 @@ def state(found: Sequence[Remark], rival: float) -> State:
 
 
 def _memory_ignored(answer: Answer) -> Iterator[Facts]:
-    if answer.problem.study.memory != IGNORED:
-        return
     slack = answer.recommended.number("memory_slack")
-    if slack < 0:
+    if answer.problem.study.memory == IGNORED and slack < 0:
         yield {"lacking": -slack}
 
 
@@ -421,22 +419,14 @@ def _communication_decides(answer: Answer) -> Iterator[Facts]:
 def _untimed(answer: Answer) -> Iterator[Facts]:
     problem, best = answer.problem, answer.recommended
     title = problem.workload.title or problem.workload.name
+    chip = problem.points_at(best.values).machines[0].accelerator
     what = {
         anchors.NOBODY: f"{title} on such machines",
         anchors.OWN_CODE: "your code",
-        anchors.UNSEEN: _untimed_part(problem.points_at(best.values).machines[0].accelerator),
+        anchors.UNSEEN: chip.title if chip.compute_capability else chip.maker,  # all timed run CUDA
     }
     if best.computing in what:
         yield {"what": what[best.computing]}
-
-
-def _untimed_part(accelerator: catalog.Accelerator) -> str:
-    """The maker of an accelerator, or its title where another generation of the maker was timed."""
-    every = [catalog.accelerator(name) for name in catalog.names("accelerators")]
-    timed = {
-        one.maker for one in every if (anchors.UNSEEN, one.generation) in catalog.anchors().effects
-    }
-    return accelerator.title if accelerator.maker in timed else accelerator.maker
 
 
 def _extrapolated(answer: Answer) -> Iterator[Facts]:
@@ -453,10 +443,8 @@ def _guided(answer: Answer) -> Iterator[Facts]:
 
 def _of_batches(answer: Answer) -> Iterator[Facts]:
     """That a speedup between batches of different sizes is per sample."""
-    if answer.problem.study.target is not None:
-        return
     mine, theirs = (side.number("global_batch") for side in (answer.recommended, answer.baseline))
-    if mine != theirs:
+    if answer.problem.study.target is None and mine != theirs:
         yield {"mine": mine, "theirs": theirs}
 
 

@@ -18,7 +18,6 @@ from dse.decision.remarks import (
     Facts,
     Remark,
     Side,
-    Turn,
     state,
 )
 from dse.pricing import anchors
@@ -176,13 +175,6 @@ def test_numbers_are_written_with_their_units() -> None:
     assert "USD 2 " in f"{line(QUOTE).sentence[:-1]} "
 
 
-def test_a_turn_is_as_far_as_its_price_must_move() -> None:
-    turn = Turn(part="H100", own=True, usd=100.0, at=200.0, unit="USD", instead="B200")
-    assert turn.facts["side"] == "above"
-    assert turn.distance == pytest.approx(0.6931, abs=1e-4)
-    assert replace(turn, at=50.0).distance == turn.distance
-
-
 RATE, PATH, STEP = "training rate decides", "communication decides", "communication unmeasured"
 UNTIMED = "computing untimed"
 
@@ -198,8 +190,6 @@ UNTIMED = "computing untimed"
         ("communication: ps", 0.1, anchors.OWN, 32, [STEP]),  # 16 % of the step, not 9 %
         ("price: a10", 0.4, anchors.ALIKE, 64, []),
         ("price: a10", 0.4, anchors.NOBODY, 64, [UNTIMED]),
-        ("computing", 0.1, anchors.OWN_CODE, 64, [UNTIMED]),
-        ("computing", 0.1, anchors.UNSEEN, 64, [UNTIMED]),
     ],
 )
 def test_what_decides_most_and_was_not_measured_blocks_where_much_is_at_stake(

@@ -52,19 +52,8 @@ def test_under_one_host_a_newer_accelerator_is_never_slower(name: str, stack: st
     ]
     seconds = np.array([passes.forward_s + passes.backward_s for passes in found])
     assert (np.diff(seconds, axis=0) <= 1e-9 * seconds[1:]).all()
-
-
-def test_no_stack_of_today_decides_between_generations() -> None:
-    network, gains = catalog.workload("bert-large-s128"), []
-    layers = model_layers(network)
-    for software in map(devices.software, ("vendor", "tuned")):
-        chips = (
-            devices.alone(network, one, "bf16", software.name) for one in ("h100-sxm", "b200-sxm")
-        )
-        found = [forward_backward(layers, chip, 64.0, BF16, software) for chip in chips]
-        h100_s, b200_s = (passes.forward_s + passes.backward_s for passes in found)
-        gains.append(h100_s / b200_s)
-    assert gains[0] == pytest.approx(gains[1], rel=0.1)
+    h100_s, b200_s = seconds[2:, batches == 64.0].ravel()
+    assert stack == "plain" or h100_s > 1.7 * b200_s, "today's hosts do not hide a generation"
 
 
 def test_boards_that_differ_in_memory_are_one_accelerator_to_anchors() -> None:
