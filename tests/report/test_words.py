@@ -22,6 +22,8 @@ def test_describe_leaves_the_network_out_of_a_single_node() -> None:
               "aggregation": "ring-mpi"}  # fmt: skip
     assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4 16 GB, in one node, ring-mpi"
     assert "on 10 Gbps Ethernet" in words.describe(placed(config, 8, 2))
+    amd = {**config, "accelerator": "mi300x", "aggregation": "auto-nccl"}
+    assert words.describe(placed(amd, 4, 1)).endswith(", auto-nccl (RCCL)")
 
 
 @pytest.mark.parametrize(
