@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -73,6 +73,13 @@ class Problem(StudyFacts):
             return Points(self, fixed, coordinates, rank)
         kind = LaidOut if fixed["stack"] in LAYOUT_STACKS else Whole
         return kind(self, fixed, coordinates, rank)
+
+    def narrowed(self, values: Mapping[str, Sequence[Value | None]]) -> Problem:
+        """The same with these values alone of some axes. Its baseline stays, and what is left out
+        of the study for what it has besides."""
+        part = replace(self, study=self.study.narrowed(values))
+        part.__dict__ |= {"baseline": self.baseline, "buys_new": self.buys_new}
+        return part
 
     @property
     def usual_optimizer(self) -> Fact | None:
@@ -187,6 +194,16 @@ class Problem(StudyFacts):
     ) -> list[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points given one by one; see :meth:`scattered`."""
         return [*self.scattered(columns_of(points), speedup)]
+
+    def quantities(
+        self, points: Sequence[Mapping[str, Value | None]], names: Iterable[str]
+    ) -> dict[str, Array]:
+        """Quantities of points given one by one, (points,) each."""
+        found = {name: np.full(len(points), np.nan) for name in names}
+        for where, evaluation in self.rows(points) if points else ():
+            for name, column in found.items():
+                column[where] = evaluation[name]
+        return found
 
     @property
     def sure_of(self) -> tuple[str, ...]:

@@ -337,7 +337,7 @@ def none_feasible(outcome: Outcome) -> tuple[NoneFeasible, ...]:
     told = []
     found = rejected_values(outcome.problem, [point.labels for point in outcome.front])
     for (axis, label), one in found.items():
-        reasons = sorted(constraints.counted_once(one.demands).items(), key=lambda item: -item[1])
+        reasons = sorted(constraints.counted_once(one.rejected).items(), key=lambda item: -item[1])
         if reasons[0][0] not in _NOTED:
             because = enumerated(
                 [_because(*reason, one.points) for reason in reasons[:MOST_REASONS]]

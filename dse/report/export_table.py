@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from dse.errors import ArgumentError, DseError, StudyError
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.gradient_format import summed_format
 from dse.pricing.layout_tables import LayoutTable
 from dse.pricing.problem import Problem
 from dse.report import origin
@@ -29,7 +28,8 @@ from dse.report.document import RunDocument
 from dse.report.front_columns import Column, axis_columns, front_columns, quantity_column
 from dse.report.write import beside
 from dse.search import cells, exhaustive
-from dse.study.axes import GRADIENT, LAYOUT
+from dse.search.run import labels_of
+from dse.study.axes import LAYOUT
 from dse.study.quantities import QUANTITIES
 from dse.study.space import Box
 
@@ -111,9 +111,7 @@ def _blocks(problem: Problem) -> Iterator[list[Column]]:
     for box in problem.space.boxes(exhaustive.BOX_POINTS):
         for piece in box.pieces(cells.PRICED_POINTS):
             evaluation = problem.box(piece)
-            met = np.ones(piece.shape, dtype=bool)
-            for _, mask in constraints.demands(evaluation, problem.study):
-                met &= mask
+            met = constraints.met(evaluation, problem.study, piece.shape)
             if len(at := np.flatnonzero(met)):
                 axes = [*_axes(problem, piece, at)]
                 yield [*axes, *_quantities(problem, evaluation, {axis.name for axis in axes},
@@ -123,9 +121,8 @@ def _blocks(problem: Problem) -> Iterator[list[Column]]:
 def _axes(problem: Problem, box: Box, at: NDArray[np.intp]) -> Iterator[Column]:
     """The values of the axes, as the study writes them."""
     slab, study = problem.space.slabs[box.slab], problem.study
-    labels = {name: [label] * len(at) for name, label in slab.labels.items()}
-    if GRADIENT in labels:
-        labels[GRADIENT] = [summed_format(slab.fixed)] * len(at)
+    fixed = labels_of(problem, slab.fixed)
+    labels = {name: [label] * len(at) for name, label in fixed.items()}
     places = np.unravel_index(at, box.shape) if box.shape else ()
     for axis, part, place in zip(slab.axes, box.slices, places, strict=True):
         if axis.name == LAYOUT:

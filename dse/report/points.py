@@ -310,10 +310,7 @@ def _intervals(
     """90 % intervals of points; None for a point that has none. drawn: see
     :func:`describe_front`."""
     names = (*problem.sure_of, "throughput")
-    best = {name: np.full(len(points), np.nan) for name in names}
-    for where, evaluation in problem.rows(points):
-        for name in names:
-            best[name][where] = evaluation[name]
+    best = problem.quantities(points, names)
     known = {name: best[name] for name in problem.sure_of}
     if drawn is not None and drawn["throughput"].shape[1] >= len(points):
         first = {name: drawn[name][:, : len(points)] for name in names}

@@ -168,15 +168,11 @@ def _priced(found: StudyDraws) -> list[FrontPoint]:
     """The points near the front that meet every limit, by their best estimates."""
     problem, points = found.problem, found.near.points[: found.near.feasible]
     names = [objective.name for objective in problem.study.objectives]
-    numbers = np.zeros((3, len(points)))
-    for where, evaluation in problem.rows(points):
-        for at, name in enumerate(names):
-            numbers[at, where] = evaluation[name]
+    columns = [column.tolist() for column in problem.quantities(points, names).values()]
+    columns += [[0.0] * len(points)] * (3 - len(columns))
     return [
-        FrontPoint(
-            values, labels_of(problem, values), float(gain), float(cost), float(other), 0, ()
-        )
-        for values, gain, cost, other in zip(points, *numbers, strict=True)
+        FrontPoint(values, labels_of(problem, values), gain, cost, other, 0, ())
+        for values, gain, cost, other in zip(points, *columns, strict=True)
     ]
 
 

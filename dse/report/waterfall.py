@@ -44,7 +44,8 @@ def waterfall(problem: Problem, recommended: Values) -> tuple[WaterfallStep, ...
     """
     way = _Way(problem, problem.study.baseline.values, recommended)
     states = way.states()
-    priced = _priced(problem, [values for values, _ in states])
+    names = ["speedup", *(o.name for o in problem.study.objectives if o.goal == "minimize")]
+    priced = zip(*problem.quantities([values for values, _ in states], names).values(), strict=True)
     steps, before = [], 1.0
     labels = labels_of(problem, {**dict.fromkeys(recommended), **problem.study.baseline.values})
     software = True
@@ -153,17 +154,6 @@ class _Way:
         if np.any(points.gpus_per_node > held):
             found.add(_LACKS)
         return frozenset(found)
-
-
-def _priced(problem: Problem, points: Sequence[Values]) -> list[tuple[float, ...]]:
-    """Speedup and costs of points."""
-    names = ["speedup", *(o.name for o in problem.study.objectives if o.goal == "minimize")]
-    found: list[tuple[float, ...]] = [()] * len(points)
-    for where, evaluation in problem.rows(points) if points else ():
-        columns = [np.broadcast_to(evaluation[name], where.shape) for name in names]
-        for row, at in enumerate(where):
-            found[at] = tuple(float(column[row]) for column in columns)
-    return found
 
 
 @dataclass(frozen=True)

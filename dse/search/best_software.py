@@ -15,9 +15,8 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.search.cells import PRICED_POINTS
-from dse.study import Axis, Study, Value
+from dse.study import Study, Value
 from dse.study.axes import HARDWARE
-from dse.study.definition import written
 
 MOST_POINTS = 4_000_000  # ways of training that are tried: seconds
 # What no training goes without; every other demand is met where it can be.
@@ -38,8 +37,13 @@ def best_software(
     values of continuous axes are tried, beside that of ``owned``. None if there are more than
     :data:`MOST_POINTS` of them, or none can train.
     """
-    study = restricted(problem.study, owned, {*HARDWARE, *kept}, tried)
-    narrowed = replace(problem, study=study)
+    points = [owned, *tried]
+    values = {
+        axis.name: tuple(dict.fromkeys(point.get(axis.name) for point in points))
+        for axis in problem.study.axes if axis.continuous
+    }  # fmt: skip
+    values |= {name: (owned.get(name),) for name in (*HARDWARE, *kept)}
+    narrowed = problem.narrowed(values)
     if narrowed.space.size > MOST_POINTS:
         return None
     own = problem.points_at(owned)
@@ -88,38 +92,6 @@ def _standing(problem: Problem, owned: Values) -> Cost:
     return replace(
         cost, capital_usd=nothing, hardware_usd=nothing, tco_usd_per_hour=np.asarray(electricity)
     )
-
-
-def restricted(
-    study: Study, values: Values, fixed: Collection[str], tried: Iterable[Values] = ()
-) -> Study:
-    """The study whose axes in ``fixed`` have one value alone, that of a point.
-
-    Continuous axes that are left have the values of that point and of those that are ``tried``.
-    """
-    points = [values, *tried]
-    conditions = tuple(c for c in study.conditions if c.axis not in fixed)
-    names = dict.fromkeys(c.axis for c in study.conditions if c.axis in fixed)
-    own = [_single(name, values.get(name)) for name in names]
-    axes = [
-        _single(axis.name, values.get(axis.name)) if axis.name in fixed
-        else _listed(axis, [point.get(axis.name) for point in points]) if axis.continuous else axis
-        for axis in (*study.axes, *study.defaults)
-    ]  # fmt: skip
-    return replace(
-        study, axes=tuple(axis for axis in (*axes, *own) if axis), defaults=(),
-        conditions=conditions,
-    )  # fmt: skip
-
-
-def _single(name: str, value: Value | None) -> Axis | None:
-    return None if value is None else Axis(name, (value,), (written(name, value),), True)
-
-
-def _listed(axis: Axis, values: Iterable[Value | None]) -> Axis:
-    """A continuous axis with some values alone."""
-    found = tuple(dict.fromkeys(value for value in values if value is not None))
-    return Axis(axis.name, found, tuple(written(axis.name, value) for value in found), False)
 
 
 def _best(

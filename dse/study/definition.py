@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -390,6 +390,18 @@ class Study:
     def numbers(self, name: str, default: float) -> list[float]:
         """The values of a numeric axis; ``default`` where the study has none."""
         return [float(v) for v in self.values(name)] or [default]  # type: ignore[arg-type]
+
+    def narrowed(self, values: Mapping[str, Sequence[Value | None]]) -> Study:
+        """The study with these values alone of some axes; None is no value."""
+        own = {name: tuple(one for one in each if one is not None) for name, each in values.items()}
+        axes = [axis for axis in self.axes if axis.name not in own]
+        axes += [
+            Axis(name, each, tuple(written(name, one) for one in each), False)
+            for name, each in own.items() if each
+        ]  # fmt: skip
+        defaults = tuple(axis for axis in self.defaults if axis.name not in own)
+        conditions = tuple(one for one in self.conditions if one.axis not in own)
+        return replace(self, axes=tuple(axes), defaults=defaults, conditions=conditions)
 
     def has(self, name: str, value: Value) -> bool:
         """Whether a search may try this value of an axis, whatever the others are."""

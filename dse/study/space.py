@@ -23,13 +23,11 @@ from dse.study.definition import Axis, Condition, Value
 class Slab:
     """A grid of design points that share their structural values.
 
-    fixed, labels: structural axis -> its value here (None where it does not apply), and its text.
-    axes: the data axes (one whose condition fails has a single value, None). first: index of the
-    slab's first point.
+    fixed: structural axis -> its value here, None where it does not apply. axes: the data axes (one
+    whose condition fails has a single value, None). first: index of the slab's first point.
     """
 
     fixed: Mapping[str, Value | None]
-    labels: Mapping[str, str]
     axes: tuple[Axis, ...]
     first: int
 
@@ -137,7 +135,7 @@ class Space:
 
     def _slabs(self) -> Iterator[Slab]:
         first = 0
-        for fixed, labels in self._structures({}, {}, self.looped):
+        for fixed in self._structures({}, self.looped):
             axes = tuple(_applied(axis, self.conditions, fixed) for axis in self.data_axes)
             if self.tabled is not None:
                 rows = self.tabled(fixed)
@@ -145,21 +143,20 @@ class Space:
                 for rule, count in rows.removed.items():
                     self.removed[rule] = self.removed.get(rule, 0) + count * beside
                 axes = (*axes, Axis(LAYOUT, rows, (), False))
-            slab = Slab(fixed, labels, axes, first)
+            slab = Slab(fixed, axes, first)
             first += slab.size
             if slab.size:
                 yield slab
 
     def _structures(
-        self, fixed: dict[str, Value | None], labels: dict[str, str], rest: tuple[Axis, ...]
-    ) -> Iterator[tuple[dict[str, Value | None], dict[str, str]]]:
+        self, fixed: dict[str, Value | None], rest: tuple[Axis, ...]
+    ) -> Iterator[dict[str, Value | None]]:
         if not rest:
-            yield fixed, labels
+            yield fixed
             return
         axis = _applied(rest[0], self.conditions, fixed)
-        for value, label in zip(axis.values, axis.labels, strict=True):
-            name = axis.name
-            yield from self._structures({**fixed, name: value}, {**labels, name: label}, rest[1:])
+        for value in axis.values:
+            yield from self._structures({**fixed, axis.name: value}, rest[1:])
 
     @property
     def size(self) -> int:

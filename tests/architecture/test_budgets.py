@@ -17,7 +17,7 @@ MOST = {
     "calibration": 13_900,
     "report": 9_500,
     "pricing": 9_100,
-    "search": 5_800,
+    "search": 5_700,
     "model": 8_400,
     "catalog": 6_200,
     "study": 4_800,

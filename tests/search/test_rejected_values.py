@@ -35,7 +35,7 @@ def test_it_is_what_judging_the_points_one_by_one_finds(tmp_path: Path) -> None:
     several = {axis for axis, _ in points if len({k for k in points if k[0] == axis}) > 1}
     expected = {key: missed[key] for key in points if key not in feasible and key[0] in several}
     told = rejected_values(problem)
-    assert {key: dict(one.demands) for key, one in told.items()} == expected
+    assert {key: dict(one.rejected) for key, one in told.items()} == expected
     assert expected
     for key, one in told.items():
         assert one.points == points[key]

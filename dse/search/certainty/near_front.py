@@ -167,19 +167,12 @@ def _by_machine(problem: Problem, study: Study) -> Iterator[Problem]:
     """The problem of every accelerator or node type alone. study: the problem's, with its limits or
     others."""
     given = study.axis("node") or study.axis("accelerator")
-    each = zip(given.values, given.labels, strict=True) if given else ()
-    spaces = [
-        tuple(
-            replace(axis, values=(value,), labels=(label,)) if axis is given else axis
-            for axis in study.axes
-        )
-        for value, label in each
-    ]
-    for axes in spaces or [study.axes]:
-        part: Problem = replace(problem, study=replace(study, axes=axes))
-        # What is left out of the study stays left out, though nothing else may be in this part.
-        part.__dict__ |= {"baseline": problem.baseline, "buys_new": problem.buys_new}
-        yield part
+    whole = replace(problem, study=study)
+    if given is None:
+        yield whole
+        return
+    for value in given.values:
+        yield whole.narrowed({given.name: [value]})
 
 
 def _near_misses(outcome: Outcome) -> Iterator[Values]:
