@@ -51,8 +51,8 @@ class Study:
 
     @property
     def workload(self) -> str:
-        """The network that is trained."""
-        return self.problem.workload.name
+        """What is trained."""
+        return self.problem.trained
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:

@@ -147,6 +147,15 @@ class Source:
         root = replace(root, data=data, children=children)
         return Source(self.path, data, root, self._lines)
 
+    def chosen(self, section: str, name: str, key: str) -> Source:
+        """The same with a key of the file whose value is the name of an entry of a section, and
+        which stands where that name does."""
+        root = self._root
+        node = _Node(name, *root.children[section].keys[name], text=name)
+        data = {**root.data, key: name}
+        root = replace(root, data=data, children={**root.children, key: node})
+        return Source(self.path, data, root, self._lines)
+
     def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
         """The error to raise for the value (or the key) at ``loc``."""
         return StudyError(self.path, *self.mark(loc, key=key), problem, remedy)

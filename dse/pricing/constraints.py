@@ -19,12 +19,14 @@ KNOWN = "facts known"
 HOSTED = "colocated servers within workers"
 FITS = "fits_memory"
 SOLD = "sold new"
+MIXED = "every workload of the mix"
 RULE = "layout: "
 _UNMET = {
     WHOLE_NODES: "the last node is only partly filled",
     COMPUTABLE: "the accelerator does not have this precision",
     KNOWN: "a price or a speed is unknown",
     SOLD: "the accelerator is no longer sold new (market: used admits it)",
+    MIXED: "another workload of the mix cannot train there",
     HOSTED: "there are more colocated servers than workers",
     EQUAL_BATCH: "its global batch is not the baseline's",
     FITS: "the accelerator has too little memory (a smaller batch with accumulation, an optimizer "
@@ -96,6 +98,8 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
     yield HOSTED, evaluation.hosted
     if evaluation.sold is not None:
         yield SOLD, evaluation.sold
+    if evaluation.mixed is not None:
+        yield MIXED, evaluation["speedup"] != 0
     if _memory_counts(evaluation, study):
         yield FITS, np.asarray(~(evaluation["memory_slack"] < 0))
 

@@ -195,6 +195,7 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
     """Points with their quantities; ``terms`` in place of those of their own step. compared: with
     the baseline; without it their speedup is NaN."""
     problem, costs = points.problem, Costs(points)
+    mix = problem.mix if compared else None
     return Evaluation(
         timed=points.step_time if terms is None else lambda: terms,
         costed=costs.cost,
@@ -225,6 +226,7 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
             points.on_terms(lambda rental: rental.billing.in_use),
         ),
         start_up_s=points.on_terms(lambda rental: rental.awaited_s),
+        mixed=mix and partial(mix.speedup, points),
     )
 
 

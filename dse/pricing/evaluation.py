@@ -45,9 +45,11 @@ class Evaluation(Mapping[str, Array]):
     every colocated server has a worker of its own. convergence: None where the study has no target.
     baseline: the baseline's quantities by name. start_up_s: until the machines of a run train; 0 of
     those that are bought. sold: the accelerator can be bought as the study wants to buy; None where
-    that is no question. Computed when they are first asked for, in the same variation of draws:
-    :attr:`step` by timed, :attr:`cost` by costed, :attr:`baseline_samples_per_s` by reference,
-    :attr:`grade` by graded, and :attr:`running` by run.
+    that is no question. mixed: what speedups of a mix are where those of its first workload, whose
+    the points are, are known; None of a single workload. Computed when they are first asked for, in
+    the same variation of draws: :attr:`step` by timed, :attr:`cost` by costed,
+    :attr:`baseline_samples_per_s` by reference, :attr:`grade` by graded, and :attr:`running` by
+    run.
     """
 
     timed: Callable[[], Terms]
@@ -72,6 +74,7 @@ class Evaluation(Mapping[str, Array]):
     run: Callable[[], Goodput]
     billing: Billing
     start_up_s: ArrayLike
+    mixed: Callable[[Array], Array] | None = None
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:

@@ -28,6 +28,7 @@ from dse.pricing import constraints, market, memory_remedies, requirements, targ
 from dse.pricing.aggregations import Factory
 from dse.pricing.computing import losses
 from dse.pricing.layout_choice import baseline
+from dse.pricing.mix import Mix, MixedWorkload, own_software
 from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import alternatives, meant
@@ -51,6 +52,7 @@ from dse.study.axes import (
     WHOLE_STACKS,
 )
 from dse.study.definition import USED
+from dse.study.mix import of_each
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.study.values import DESCRIBED
@@ -175,6 +177,22 @@ def resolve(study: Study) -> Problem:
 
     Raises :class:`StudyError` with all that is wrong, as far as one does not follow from another.
     """
+    problem = _resolved(study)
+    if not study.mix:
+        return problem
+    first, *others = study.mix
+
+    def mixed(name: str) -> MixedWorkload:
+        alone = study_of(study.source, known_names(), workload=name)
+        kept = tuple(filter(of_each, alone.constraints))
+        return MixedWorkload(name, study.mix[name], _resolved(replace(alone, constraints=kept)))
+
+    itself = MixedWorkload(first, study.mix[first], problem)
+    return replace(problem, mix=Mix((itself, *each(mixed, others))))
+
+
+def _resolved(study: Study) -> Problem:
+    """A study of one workload, or of one of a mix alone."""
     study, mistakes = market.counted_once(study), Mistakes()
     profiles = mistakes.part(lambda: {} if study.model == PAI else _profiles(study))
     workload = mistakes.part(lambda: _workload(study))
@@ -183,7 +201,8 @@ def resolve(study: Study) -> Problem:
     problem = mistakes.part(
         lambda: Problem(study, workload(), prices(), profiles(), *losses(study, workload()))
     )
-    problem = mistakes.part(partial(_laid_out, problem))
+    laid_out = mistakes.part(partial(_laid_out, problem))
+    problem = mistakes.part(lambda: own_software(laid_out()))
     mistakes.part(lambda: requirements.check_axes(problem()))
     mistakes.part(lambda: _check_facts(problem(), aimed))
     mistakes.told()

@@ -82,6 +82,12 @@ class Problem(StudyFacts):
         return part
 
     @property
+    def trained(self) -> str:
+        """The workload by its name, or those of a mix with their shares."""
+        mix = self.study.mix.items()
+        return ", ".join(f"{100 * share:.3g} % {name}" for name, share in mix) or self.workload.name
+
+    @property
     def usual_optimizer(self) -> Fact | None:
         """What the optimizer is taken to be where the study does not say; None where it does, or
         where nothing is known of the network."""
@@ -111,6 +117,8 @@ class Problem(StudyFacts):
         if self.convergence is not None:
             quality = target.quality_of(self.study)
             digest.update(repr((self.convergence, quality and vars(quality))).encode())
+        for other in self.mix.workloads if self.mix else ():
+            digest.update(other.problem.inputs_hash.encode())
         return digest.hexdigest()
 
     def computing_known(self, points: Points) -> str:
@@ -124,7 +132,8 @@ class Problem(StudyFacts):
 
     def drawn(self, count: int = DRAWS) -> Problem:
         """The same problem, priced once per draw, of which there are so many."""
-        sampled = replace(self, draws=True, draw_count=count)
+        mix = self.mix and self.mix.drawn(count)
+        sampled = replace(self, draws=True, draw_count=count, mix=mix)
         if self.computing.step_errors:  # what rates say is no matter of draws, and takes a while
             sampled.__dict__["anchors"] = self.anchors
         sampled.__dict__["own_layouts"] = self.own_layouts

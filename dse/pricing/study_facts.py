@@ -49,7 +49,8 @@ class StudyFacts(ABC):
     profiles: calibration profiles by their name in the study, in its order. scale: what
     accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
     each of its terms. draws: price every point once per draw of all that is not sure, which adds a
-    first axis of length draw_count to every term that depends on it.
+    first axis of length draw_count to every term that depends on it. mix: the workloads that share
+    the cluster, a :class:`.mix.Mix`; None where there is one alone.
     """
 
     study: Study
@@ -60,6 +61,7 @@ class StudyFacts(ABC):
     scale_spread: Scale = IDEAL
     draws: bool = False
     draw_count: int = DRAWS
+    mix: Any = None
     _results: PartialResults = field(default_factory=PartialResults, init=False)
     _aggregations: dict[AggregationName, PricedAggregation] = field(
         default_factory=dict, init=False

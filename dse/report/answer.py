@@ -50,6 +50,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "rival": _named(document, others[0], gains) if open_ else None,
         "times": document.objectives.maximize == "speedup",
         "run": _run(document),
+        "mix": workloads(document),
         "placed": "; ".join(words.of_layout(document.recommended, {document.objectives.maximize})),
         "software": _software(document, gains),
         "present": present,
@@ -80,6 +81,15 @@ def _verb(document: RunDocument) -> str:
     if document.owned:
         return "Use"
     return "Buy" if document.buys else "Rent"
+
+
+def workloads(document: RunDocument) -> list[tuple[str, ...]]:
+    """Of a mix each at the recommended point: name, share, speedup, its 90 % interval, software."""
+    return [
+        (one.workload, words.percent(one.share),
+         *words.with_interval(one.speedup, one.bounds, "x"), one.settings)
+        for one in document.recommended.mix or ()
+    ]  # fmt: skip
 
 
 def _best(document: RunDocument) -> dict[str, str]:

@@ -87,6 +87,8 @@ def build(
     position, sure = recommendation.chosen(draws, outcome, rule, likely)
     values, row = draws.near.points[position], draws.near.row(position)
     best = describe(problem, values) if row is None else front[row]
+    if problem.mix is not None and row is not None:
+        best = replace(best, mix=describe(problem, values).mix)
     limits = recommendation.because(sure)
     because = "; ".join(filter(None, [because, limits]))
     baseline = Baseline(
@@ -103,8 +105,8 @@ def build(
             name=study.name,
             description=study.description,
             path=study.path,
-            workload=problem.workload.name,
-            workload_title=problem.workload.title,
+            workload=problem.trained,
+            workload_title=problem.trained if problem.mix else problem.workload.title,
             tokens_per_sample=problem.workload.tokens_per_sample,
             sides=tuple((layers, block.share) for block, layers in runs) if crossed else None,
             rental="" if study.rental.term == ON_DEMAND else study.rental.term,

@@ -112,7 +112,7 @@ def objectives(study: Study) -> list[str]:
 def lines(problem: Problem) -> list[str]:
     """Every axis with its values, the baseline, notes, and the size of the search."""
     study, found = problem.study, checked(problem)
-    out = [f"{study.path}: study {study.name}, workload {problem.workload.name}"]
+    out = [f"{study.path}: study {study.name}, workload {problem.trained}"]
     out += [f"  {axis.name:<16} {_values(axis)}" for axis in study.axes]
     for condition in study.conditions:
         where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)

@@ -88,6 +88,19 @@ class Paid:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mixed:
+    """A workload of a mix at a point: its share of the time on the baseline, its speedup with a
+    90 % interval, its own software in words, and its whole point as labels."""
+
+    workload: str
+    share: float
+    speedup: float | None
+    bounds: Bounds | None
+    settings: str
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
@@ -99,7 +112,8 @@ class Point:
     model, None by another. run: to the target, None without one. immaterial: axes that change
     nothing of it. servers: parameter servers, where they sum. others: of a point of the front, the
     quantities that are neither axes nor here already, by name; None of another point. ties: points
-    exactly as good, of which some are listed in ``tied`` by the labels in which they differ.
+    exactly as good, of which some are listed in ``tied`` by the labels in which they differ. mix:
+    of a mix every workload, whose first has the point's own software.
     None is unknown, or does not apply.
     """
 
@@ -129,6 +143,7 @@ class Point:
     others: Mapping[str, float] | None = field(default=None, metadata=IF_ANY)
     ties: int = 0
     tied: tuple[Mapping[str, str], ...] = ()
+    mix: tuple[Mixed, ...] | None = field(default=None, metadata=IF_ANY)
 
     def same_as(self, other: Point) -> bool:
         """Whether both choose alike on every axis that applies, which are all that is written down

@@ -54,6 +54,9 @@ def lines(point: Explained) -> list[str]:
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
     times = _interval(ends.get("speedup"), 1.0, 3)
     out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
+    for one in point.mix or ():
+        said = f"{words.shown(one.speedup, 'x')} in {words.percent(one.share)} of the time"
+        out.append(f"                 {one.workload}: {said}, with {one.settings}")
     if point.goodput:
         out.append(f"goodput          {goodput.said(point.goodput)}")
         if point.goodput.stalled:

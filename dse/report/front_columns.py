@@ -84,6 +84,12 @@ def _columns(document: RunDocument) -> Iterator[Column]:
     for name in ("speedup", "step", *known, "throughput"):
         yield from _ends(QUANTITIES[name], front)
     yield from _others(document)
+    for at, one in enumerate(front[0].mix or ()):
+        mixes = [point.mix[at] for point in front if point.mix]
+        speedups, title = [other.speedup for other in mixes], f"Speedup of {one.workload}"
+        yield Column(f"{one.workload}_speedup", title, "x", speedups)
+        software, title = [other.settings for other in mixes], f"Software of {one.workload}"
+        yield Column(f"{one.workload}_software", title, "", software, str)
     yield Column("equals", "Points exactly as good", "", [point.ties for point in front], int)
     if document.target is not None:
         beyond = [bool(point.run and point.run.extrapolated) for point in front]

@@ -32,6 +32,7 @@ from dse.report import (
     own_rates,
     power,
     training_runs,
+    words,
 )
 from dse.report.design_point import (
     ApproachTerms,
@@ -41,6 +42,7 @@ from dse.report.design_point import (
     Interval,
     LibraryChoice,
     MessageAlgorithm,
+    Mixed,
     Paid,
     PaiStep,
     Point,
@@ -121,10 +123,27 @@ def _described(
         )
         if front
         else (),
+        mix=_mix(problem, values, bounded=front is None),
     )
     if not front:
         return found
     return replace(found, others=_others(evaluation, found, problem.study.laid_out))
+
+
+def _mix(problem: Problem, values: Values, bounded: bool) -> tuple[Mixed, ...] | None:
+    """Every workload of a mix at a point, with intervals where bounded; None without a mix, or
+    where one cannot train."""
+    if problem.mix is None or not np.all(problem.point(values)["speedup"]):
+        return None
+    found, points = [], problem.points_at(values)
+    for one in problem.mix.workloads:
+        best = values if one is problem.mix.workloads[0] else one.best(points)[0][0].point
+        point = _described(one.problem, best, None, None)
+        ends = _intervals(one.problem, [best])[0] if bounded else None
+        found.append(Mixed(workload=one.name, share=one.share, speedup=point.speedup,
+                           bounds=ends.speedup if ends else None, config=point.config,
+                           settings=", ".join(words.settings(point))))  # fmt: skip
+    return tuple(found)
 
 
 def _others(evaluation: Evaluation, point: Point, laid_out: bool) -> Mapping[str, float] | None:

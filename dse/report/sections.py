@@ -116,6 +116,10 @@ def _front(document: RunDocument) -> Facts:
     }
 
 
+def _mix(document: RunDocument) -> Facts | None:
+    return {"rows": answer.workloads(document)} if document.recommended.mix else None
+
+
 def _gain(document: RunDocument) -> Facts | None:
     if not document.waterfall:
         return None
@@ -202,6 +206,7 @@ def _reproduce(document: RunDocument) -> Facts:
 SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy, "What to rent"),
     Section("front", "The front", "The front", _front),
+    Section("mix", "The workloads", "Workloads", _mix),
     Section("gain", "Where the gain comes from", "Where the gain comes from", _gain),
     Section("what_if", "What if", "What if", _what_if),
     Section("bill", "Bill of materials", "Bill of materials", _bill, "Bill of the rent"),

@@ -10,7 +10,7 @@ from math import inf
 from dse.report import choices, training_runs, words
 from dse.report.design_point import Point
 from dse.report.document import Choice, RunDocument
-from dse.study.axes import spoken
+from dse.study.axes import HARDWARE, spoken
 
 NOT_APPLICABLE = "–"
 DASHES = (
@@ -50,8 +50,9 @@ class FrontTable:
 
 
 def axis_names(document: RunDocument) -> list[str]:
-    """The axes in the document's order."""
-    return [axis.name for axis in document.axes]
+    """The axes in the document's order, of a mix those that its workloads share."""
+    names = [axis.name for axis in document.axes]
+    return [name for name in names if name in HARDWARE or not document.recommended.mix]
 
 
 def _split_axes(

@@ -35,6 +35,7 @@ UNKNOWN = "unknown"
 FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 _VENDORS = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
+OWN_SOFTWARE = "each workload's own software"  # of a mix
 STACK = "stack"  # the axis of the training software
 DEGREES = 3  # of a layout that are always said: TP, PP, DP
 
@@ -310,6 +311,8 @@ def phrase(axis: str, value: str) -> str:
 def settings(point: Described, beside: Described | None = None) -> list[str]:
     """How it trains, in phrases: aggregation, batch, precision, software. beside: a
     point that it is compared with; where their software differs, even the usual one is named."""
+    if isinstance(point, Point) and point.mix:
+        return [OWN_SOFTWARE]
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
     if not laid_out(point.config):
         said = _said(point, SOFTWARE, {STACK} if differs else set())
@@ -343,7 +346,7 @@ def of_layout(point: Point, besides: Collection[str] = ()) -> list[str]:
         "tokens_per_s_per_gpu": "" if rate is None else f"{count(rate)} tokens/s per GPU",
         "mfu": "" if used is None else f"MFU {significant(100 * used)} %",
     }
-    return [text for name, text in said.items() if text and name not in besides]
+    return [text for name, text in said.items() if text and name not in besides and not point.mix]
 
 
 def layout(point: Described) -> list[str]:

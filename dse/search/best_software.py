@@ -20,7 +20,8 @@ from dse.study.axes import HARDWARE
 
 MOST_POINTS = 4_000_000  # ways of training that are tried: seconds
 # What no training goes without; every other demand is met where it can be.
-_NEEDED = (constraints.COMPUTABLE, constraints.KNOWN, constraints.HOSTED, constraints.FITS)
+_NEEDED = (constraints.COMPUTABLE, constraints.KNOWN, constraints.HOSTED, constraints.FITS,
+           constraints.MIXED)  # fmt: skip
 
 Values = Mapping[str, Value | None]
 

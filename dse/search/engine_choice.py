@@ -28,6 +28,7 @@ SECONDS_PER_LAYOUT = 1.5e-6  # of a point where transformers are laid out
 SECONDS_PER_SLAB = 1e-3  # whatever its size: a combination of looped values
 SECONDS_PER_TENSOR = 5e-8  # of a point, each time its tensors are followed one by one
 MEASURED_FROM_POINTS = 1 << 22  # where a search takes longer than it takes to measure
+MOST_OF_MIX = 20_000_000  # points, all of which are priced for every workload but one
 SAMPLES = 8  # boxes, evenly spaced over the space
 MEASURING_S = 1.0  # enough of it, even with fewer boxes
 KIBIBYTE = 1024
@@ -64,6 +65,11 @@ def _duration(seconds: float) -> str:
 
 def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
     """(engine, why)."""
+    if problem.study.mix:
+        if wanted == "guided" or problem.space.size > MOST_OF_MIX:
+            most = f"of at most {MOST_OF_MIX:,} points; drop engine guided, or give fewer values"
+            raise DseError(f"a mix is searched exhaustively, {most}")
+        return "exhaustive", f"a mix: {estimate(problem)}"
     if problem.points is None:
         if wanted == "exhaustive":
             raise DseError("engine exhaustive needs finite axes; use guided, or list the values")

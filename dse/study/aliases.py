@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, RENTAL, AxisRow
+from dse.study.mix import MIX
 from dse.study.names import Names
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.yaml_source import Loc, Source
@@ -135,6 +136,7 @@ def with_real_names(source: Source, names: Names) -> tuple[Source, tuple[str, ..
     if not isinstance(data, dict):
         return source, ()
     spelling.read(("workload",), data.get("workload"), "workloads")
+    spelling.read_keys((MIX,), data.get(MIX), "workloads")
     spelling.read(("region",), data.get("region"), "regions")
     spelling.read_keys(("calibration",), data.get("calibration"), "fabrics")
     for key in ("space", "baseline"):

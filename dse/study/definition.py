@@ -305,8 +305,10 @@ class Study:
     ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` as text: a name of the catalogue, or a path (:func:`~dse.text_source.is_path`) that
     already counts from the working folder, as those of ``prices`` do, of which the later count
-    more. ``market``: whether what is no longer sold new may be bought used. ``told``: what
-    those words of the file mean that could mean several things.
+    more. ``mix``: workloads that share the cluster, the first of which is ``workload``, with their
+    shares of time on the baseline; empty where there is one alone. ``market``: whether what is no
+    longer sold new may be bought used. ``told``: what those words of the file mean that could mean
+    several things.
     """
 
     name: str
@@ -346,6 +348,7 @@ class Study:
     owned: tuple[OwnedHardware, ...] = ()
     experts: Experts = Experts()
     lora: int = 0
+    mix: Mapping[str, float] = field(default_factory=dict)
     told: tuple[str, ...] = field(default=(), compare=False)
 
     def axis(self, name: str) -> Axis | None:

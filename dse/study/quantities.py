@@ -90,6 +90,11 @@ _MIN: Literal["minimize"] = "minimize"
 
 
 def _speedup(p: PricedPoints) -> NDArray[np.float64]:
+    own = _own_speedup(p)
+    return own if p.mixed is None else p.mixed(own)
+
+
+def _own_speedup(p: PricedPoints) -> NDArray[np.float64]:
     if np.any(p.start_up_s):  # which no rate holds
         return np.asarray(p.baseline()["time_to_target"] / p["time_to_target"])
     if np.ndim(p.baseline_samples_per_s):  # of every draw, over which the baseline itself is 1

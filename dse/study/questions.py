@@ -80,11 +80,10 @@ class Questions:
         if not self:
             return study
         if self.deadline is not None and study.target is None:
-            raise ArgumentError(
-                "--deadline",
-                f"{study.path} does not say how long a run is",
-                "add target: {samples: 115e6} to it",
-            )
+            remedy = "add target: {samples: 115e6} to it"
+            remedy = "ask for a speedup: constraints: [speedup >= 3]" if study.mix else remedy
+            problem = f"{study.path} does not say how long a run is"
+            raise ArgumentError("--deadline", problem, remedy)
         new = tuple(self._constraints(study, rates))
         limited = {constraint.limit.name for constraint in new if constraint.limit}
         # A limit of the study on how much of one of these there may be gives way.

@@ -48,6 +48,7 @@ from dse.study.definition import (
     Value,
 )
 from dse.study.inline import read_calibration, read_prices, read_workload, with_described
+from dse.study.mix import MIX, check_mix, read_mix, with_workload
 from dse.study.names import Names, misspelt, suggest
 from dse.study.numbers import divisors_of
 from dse.study.objectives import (
@@ -88,14 +89,18 @@ def read_study(path: str | os.PathLike[str], names: Names) -> Study:
     return study_of(read_yaml(path, mistakes=mistakes), names, mistakes)
 
 
-def study_of(source: Source, names: Names, mistakes: Mistakes | None = None) -> Study:
-    """The study that a source holds; likewise. mistakes: those that were found in it already."""
+def study_of(
+    source: Source, names: Names, mistakes: Mistakes | None = None, workload: str = ""
+) -> Study:
+    """The study that a source holds; likewise. mistakes: those that were found in it already.
+    workload: that of a mix which it is read for, by default the first."""
     from dse.study.complaints import checked  # pydantic takes a while to import
     from dse.study.schema import EXAMPLES, StudyFile
 
     _check_kind(source)
     names = with_described(source, names)
     source, told = with_real_names(with_axes_in_space(source), names)
+    source = with_workload(source, workload)
     mistakes = Mistakes() if mistakes is None else mistakes
     file, top = checked(source, StudyFile, EXAMPLES, mistakes)
     return replace(_study(top, file, names, mistakes), told=told)
@@ -125,6 +130,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
 
     part(top.at("study").check_folder)
     workload = part(lambda: read_workload(top.at("workload"), names))
+    mix = optional(MIX, read_mix, {})
     axes = _axes(top, names, mistakes)
     part(lambda: _check_overlap(top))
     given = _named(top, "space")
@@ -157,6 +163,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     owned = optional("owned", lambda at: read_owned(at, axes, names), ())
     experts = part(lambda: _experts(top, file()))
     lora = optional("train", _lora, 0)
+    part(lambda: check_mix(top, _values(axes.values()), objectives()))
     part(lambda: _check_owned(top, objectives(), _values(constraints)))
     mistakes.told()
     said = file()
@@ -195,6 +202,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
         owned=owned(),
         experts=experts(),
         lora=lora(),
+        mix=mix(),
         source=top.source,
         content_hash=hashlib.sha256(
             json.dumps(top.source.data, sort_keys=True).encode()

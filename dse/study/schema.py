@@ -25,6 +25,7 @@ from dse.study.definition import (
     RentClass,
 )
 from dse.study.inline import ACCELERATORS_SCHEMA
+from dse.study.mix import MIX, WORKLOAD
 from dse.study.names import Names
 from dse.study.owned import OWNED_SCHEMA
 from dse.study.quantities import QUANTITIES
@@ -263,6 +264,11 @@ class StudyFile(Section):
         description="a name of the catalogue, a path, {config: config.json, sequence}, or {params, "
         "forward_flops, activation_bytes, input_bytes, gradient_tensors, layers, name}"
     )
+    mix: Annotated[Any, shown_as({"type": "object", "additionalProperties": QUANTITY})] = Field(
+        default=None,
+        description="workloads that share the cluster, in place of workload, each with its share "
+        "of time on the baseline",
+    )
     accelerators: Annotated[dict[str, dict[str, Any]], shown_as(ACCELERATORS_SCHEMA)] = Field(
         default={}, description="accelerators that the catalogue does not have, by name"
     )
@@ -362,6 +368,8 @@ def study_schema(names: Names) -> dict[str, Any]:
     beside = {spec.name: _axis_schema(spec, single=True) for spec in AXES.values()}
     beside[MICRO_BATCH] = beside[BATCH]
     schema["properties"] = {**beside, **schema["properties"]}
+    schema["required"].remove(WORKLOAD)
+    schema["oneOf"] = [{"required": [name]} for name in (WORKLOAD, MIX)]
     parts = schema["$defs"]
     for part in (parts["Space"], parts["Baseline"]):
         part["properties"][MICRO_BATCH] = part["properties"][BATCH]

@@ -31,7 +31,8 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
 
 def test_a_template_says_the_facts_of_its_section_and_nothing_else(tmp_path: Path) -> None:
     """It has nothing else of the document, and no fact is handed over in vain."""
-    run = searched(tmp_path, studies.SMALL + "what_if: accelerator\n").document
+    mixed = studies.SMALL.replace("workload: resnet50", "mix: {resnet50: 100 %}")
+    run = searched(tmp_path, mixed + "what_if: accelerator\n").document
     layouts = laid_out(tmp_path).document
     environment = templating.environment("html")
     assert environment.loader is not None

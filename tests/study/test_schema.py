@@ -32,7 +32,8 @@ def test_schema_describes_every_axis() -> None:
     for found in schema["$defs"]["Space"]["properties"].values():
         assert found["description"]
     assert set(Space.model_fields) == set(BaselinePoint.model_fields) == set(AXES)
-    assert schema["required"] == ["study", "workload", "space", "objectives"]
+    assert schema["required"] == ["study", "space", "objectives"]
+    assert schema["oneOf"] == [{"required": ["workload"]}, {"required": ["mix"]}]
 
 
 @pytest.mark.parametrize(
