@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+HALF = 2.0  # bytes of an element in 16 bits
+
 
 @dataclass(frozen=True)
 class Precision:

@@ -19,12 +19,12 @@ from dse.model.kept import (
     SCORE_MASKS,
     Kept,
 )
+from dse.model.precision import HALF
 from dse.model.work import Attention, Moved, Products, Work
 from dse.pricing import hardware
 
 # Share of the pairs of queries and keys that count.
 UNMASKED = {rows_of_work.ATTENTION: 1.0, rows_of_work.CAUSAL_ATTENTION: 0.5}
-HALF = 2.0  # bytes of an element in 16 bits
 
 
 def model_layers(workload: catalog.Workload) -> compute.Layers:

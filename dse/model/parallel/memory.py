@@ -18,8 +18,8 @@ from dse.model.parallel.mesh import Mesh
 from dse.model.parallel.schedules import SCHEDULES, Stages, in_order, of_kinds
 from dse.model.parallel.shape import Block, Transformer
 from dse.model.parallel.sharding import Cut
+from dse.model.precision import HALF
 
-HALF = 2.0  # bytes of an activation in 16 bits
 GATHERED = 2.5  # sequences whole at a time, where tensor ranks split them between products
 
 
