@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Device, Layers
-from dse.model.precision import Precision
+from dse.model.precision import HALF, Precision
 from dse.model.stack import Stack
 
 
@@ -116,6 +116,7 @@ def ledger(
     and libraries. Arrays broadcast.
     """
     takes, several = stack.footprint, np.asarray(gpus) > 1
+    written_out = layers.family in takes.written_out and precision.activation_bytes > HALF
     fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
     aside = takes.reserved * np.asarray(device.memory_bytes)
     return Ledger(
@@ -128,7 +129,7 @@ def ledger(
             "buckets_bytes": several * (takes.bucket_copy * precision.gradient_bytes),
         },
         batch=batch,
-        of_sample=layers.kept.sample_bytes(precision, layers.family in takes.written_out, fused),
+        of_sample=layers.kept.sample_bytes(precision, written_out, fused),
         slack=takes.slack,
         beside={
             "buffers_bytes": several * takes.communication_bytes,
