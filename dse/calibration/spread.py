@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.normal import NORMAL_90 as NORMAL_90
 
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
-NORMAL_90 = 1.645  # its 90th percentile, and half of a normal's 90 % interval
 # Standard deviation of the logarithm per doubling beyond what was measured. Assumed.
 PER_OCTAVE = 0.15
 SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal

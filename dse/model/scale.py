@@ -12,16 +12,12 @@ passes that run beside it, and a network between many nodes gives each less than
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
-
-_AT = np.linspace(-9.0, 9.0, 3601)  # standard deviations; beyond, nothing is left
-_BELOW = np.array([0.5 * math.erfc(-x / math.sqrt(2.0)) for x in _AT])
-
+from dse.model.normal import AT, BELOW
 
 FEW_NODES = 2.0  # the smallest network, and so the one that its nominal speed is taken to hold for
 
@@ -81,7 +77,7 @@ def largest_of(count: ArrayLike) -> Array:
     """
     n = np.asarray(count, dtype=np.float64)
     distinct, which = np.unique(n, return_inverse=True)
-    largest = np.array([_AT[-1] - np.trapezoid(_BELOW**value, _AT) for value in distinct])
+    largest = np.array([AT[-1] - np.trapezoid(BELOW**value, AT) for value in distinct])
     return np.asarray(largest[which].reshape(n.shape))
 
 
