@@ -86,11 +86,16 @@ def priced(
         and (problem.study.laid_out or not row.laid_out)
     ]
     columns = {row.column: np.empty(count) for row in rows}
+    free = QUANTITIES["memory_slack"].column
+    ends = [f"{free}_low", f"{free}_high"] if intervals else []
+    columns |= {end: np.empty(count) for end in ends}
     feasible, evidence = np.ones(count, dtype=bool), np.zeros(count, dtype=np.int8)
     reason, texts = np.zeros(count, dtype=np.int16), [""]
     for where, evaluation in problem.scattered(coordinates) if count else []:
         for row in rows:
             columns[row.column][where] = evaluation[row.name]
+        for end, values in zip(ends, evaluation.room.free_ends, strict=False):
+            columns[end][where] = values
         meets = np.ones(where.shape, dtype=bool)
         first = np.zeros(where.shape, dtype=np.int16)
         for said, mask in constraints.checks(evaluation, problem.study):
@@ -115,10 +120,11 @@ def priced(
             found[row.column] = unknown.copy()
     if intervals:
         best = {name: found[QUANTITIES[name].column] for name in problem.sure_of}
-        ends = problem.intervals(coordinates, best)
+        found.update({end: columns[end] for end in ends})
+        drawn = problem.intervals(coordinates, best)
         for name in best:
             column = QUANTITIES[name].column
-            found.update(zip((f"{column}_low", f"{column}_high"), ends[name], strict=True))
+            found.update(zip((f"{column}_low", f"{column}_high"), drawn[name], strict=True))
         rate, step = (QUANTITIES[name].column for name in ("throughput", "step"))
         samples = found[rate] * found[step]
         found[f"{rate}_low"] = samples / found[f"{step}_high"]

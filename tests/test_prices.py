@@ -311,7 +311,7 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
         np.testing.assert_array_equal(found[name], column, name)
     sure = ("speedup", "step_s", "capital_usd", "rent_usd_per_hour", "ownership_usd_per_hour",
             "power_w")  # fmt: skip
-    sure = (*sure, "throughput_samples_per_s")
+    sure = (*sure, "throughput_samples_per_s", "memory_slack_bytes")
     ends = {f"{column}_{end}" for column in sure for end in ("low", "high")}
     assert set(found) - set(plain) == ends
     for at, point in enumerate(points):

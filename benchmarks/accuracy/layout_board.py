@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy import layout_parts
+from benchmarks.accuracy import memory as fits
 from benchmarks.accuracy.board import COVERAGE, missed
 from benchmarks.accuracy.layouts import (
     DATA,
     Ranking,
     Row,
     fit,
-    fits,
     groups,
     holds,
     measured,
@@ -257,21 +257,6 @@ def memory(name: str, source: str, fitted: str, target: Target) -> Judged:
     return Judged(name, fitted, ratio, target, shipped=np.abs(np.log(ratio)) <= NORMAL_90 * spread)
 
 
-def fitting() -> str:
-    """What fits by the rule of studies, of the runs of nanotron that worked and that failed."""
-    found = rows("nanotron")
-    worked = np.array([bool(row["step_s"]) for row in found])
-    fine = fits(found)
-    refused, foretold = np.mean(~fine[worked]), np.mean(~fine[~worked])
-    words = [f"{share:.1%}{' (missed)' * bool(off)}" for share, off in (
-        (refused, refused > 0.01), (foretold, foretold < 0.85))]  # fmt: skip
-    return (
-        f"Of nanotron's {worked.sum():,} runs that worked {words[0]} are refused (target: at most "
-        f"1 %), of the {np.sum(~worked):,} that failed {words[1]} are foretold (target: 85 %): by "
-        "memory with the allocator's 5 % and 1 GB of context, and by m >= p - 1."
-    )
-
-
 def in_the_lab(name: str, kind: str) -> Judged:
     """Real ranks in the emulated network, predicted from its profile."""
     sets = [lab.judged(one, lab.KINDS[kind]) for one in lab.load()]
@@ -383,7 +368,7 @@ def intervals(found: Sequence[Judged]) -> str:
 def text() -> str:
     """What stands between the markers."""
     found = board()
-    return "\n\n".join((table(found), intervals(found), fitting(), peers()))
+    return "\n\n".join((table(found), intervals(found), fits.table(), peers()))
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from dse.calibration.fitting import layouts
 from dse.calibration.fitting.layouts import Run, adjusted, fitted
 from dse.catalog.stacks import layout_stacks
 from dse.model.arrays import ArrayLike
+from dse.model.memory import Room
 from dse.model.parallel.layouts import ALL_TO_ALL, RING, Layouts
 from dse.model.parallel.memory import Kept, States, heaviest_bytes
 from dse.model.parallel.mesh import Mesh
@@ -239,13 +240,17 @@ def memory_gb(found: Sequence[Row]) -> np.ndarray:
     return out
 
 
-def fits(found: Sequence[Row]) -> np.ndarray:
-    """Whether studies would run each row: it fits the accelerator, and its software takes it."""
+def room(found: Sequence[Row]) -> Room:
+    """Memory of the accelerator of rows of one source, beside what the heaviest rank needs."""
     stack = layout_stacks()[found[0]["stack"]]
     machine, *_ = hardware.machines("accelerator", [found[0]["device"]], catalog.default_prices())
-    taken = memory_gb(found) * 1e9 * (1 + ALLOCATOR) + CONTEXT_BYTES
-    m = np.array([float(r["global_batch"]) / float(r["micro_batch"]) / float(r["data"])
-                  for r in found])  # fmt: skip
+    has = hardware.number(machine.accelerator.memory_bytes)
+    free = has - memory_gb(found) * 1e9 * (1 + ALLOCATOR) - CONTEXT_BYTES
+    return Room(has, free, stack.memory_spread)
+
+
+def fills(found: Sequence[Row]) -> np.ndarray:
+    """Which rows' software takes as few micro-batches."""
     p = np.array([float(row["pipeline"]) for row in found])
-    fills = (m >= p - 1) | (not stack.fills)
-    return np.asarray((taken <= hardware.number(machine.accelerator.memory_bytes)) & fills)
+    least = [layout_stacks()[row["stack"]].fills for row in found]
+    return np.asarray((passes(found) >= 2 * (p - 1)) | ~np.array(least))

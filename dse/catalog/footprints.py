@@ -26,6 +26,7 @@ class Footprint:
     reserved: float
     slack: float
     written_out: frozenset[str]
+    spread: float
     facts: tuple[Fact, ...]
 
 
@@ -57,6 +58,7 @@ def _footprint(entry: Entry) -> Footprint:
         entry.known("reserved", "count"),
         entry.known("slack", "count"),
         families,
+        entry.known("spread", "count"),
         tuple(entry.facts[first:]),
     )
     entry.finish()

@@ -19,6 +19,7 @@ from dse.catalog import implausible
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS
 from dse.model.arrays import scalar
+from dse.model.memory import DOUBT
 from dse.pricing import anchors, hardware, market, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
@@ -182,6 +183,12 @@ def _memory_ignored(answer: Answer) -> Iterator[Facts]:
     slack = answer.recommended.number("memory_slack")
     if answer.problem.study.memory == IGNORED and slack < 0:
         yield {"lacking": -slack}
+
+
+def _may_not_fit(answer: Answer) -> Iterator[Facts]:
+    risk = answer.recommended.number("out_of_memory")
+    if answer.problem.study.memory != IGNORED and risk > DOUBT:
+        yield {"risk": risk, "most": DOUBT}
 
 
 def _memory_unknown(problem: Problem) -> Iterator[Facts]:
@@ -517,6 +524,9 @@ OF_ANSWER = (
     Row("memory ignored", _memory_ignored, 100, True,
         "Memory is ignored: each accelerator lacks {lacking:B}.",
         "Lay the model out over more memory, or drop memory: ignore"),
+    Row("may not fit", _may_not_fit, 97, True,
+        "It may not fit into memory (probability {risk:%}).",
+        "Train one step of it, or add the constraint out_of_memory <= {most:%}"),
     Row("for nothing", _for_nothing, 94, True,
         "With {settings} they are as fast.",
         "Use the baseline's machines first"),

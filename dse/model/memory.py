@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.compute import Device, Layers
+from dse.model.normal import NORMAL_90, below
 from dse.model.precision import HALF, Precision
 from dse.model.stack import Stack
 
@@ -26,6 +27,7 @@ class Part:
     title: str
 
 
+DOUBT = 0.05  # probability that it does not fit, from which it is told
 _ALLOCATOR = "allocator_bytes"
 _ROWS = (
     Part("weights_bytes", "weights"),
@@ -94,6 +96,42 @@ class Ledger(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self.of_param) + len(self.of_sample) + 1 + len(self.beside)
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """An accelerator's memory beside what is needed of it, which is off by a factor.
+
+    free_bytes: what is left by the best estimate; negative: it is too little; NaN: not known.
+    spread: standard deviation of the logarithm of what is needed, > 0. Arrays broadcast.
+    """
+
+    memory_bytes: ArrayLike
+    free_bytes: Array
+    spread: float
+
+    @cached_property
+    def over(self) -> Array:
+        """By how many standard deviations more is needed than there is: ``ln(need / has) /
+        spread``, negative where it fits by the best estimate."""
+        return np.asarray(np.log1p(-self.free_bytes / self.memory_bytes) / self.spread)
+
+    @property
+    def out_of_memory(self) -> Array:
+        """Probability that it does not fit."""
+        return below(self.over)
+
+    @property
+    def too_little(self) -> Mask:
+        """Where even the lower end of the 90 % interval of what is needed does not fit."""
+        return np.asarray(self.over > NORMAL_90)
+
+    @property
+    def free_ends(self) -> tuple[Array, Array]:
+        """The 90 % interval of what is left, low and high."""
+        needed = self.memory_bytes - self.free_bytes
+        low, high = (needed * np.exp(end * self.spread) for end in (NORMAL_90, -NORMAL_90))
+        return np.asarray(self.memory_bytes - low), np.asarray(self.memory_bytes - high)
 
 
 def _sum(parts: Mapping[str, ArrayLike]) -> ArrayLike:

@@ -17,7 +17,8 @@ class Footprint:
     kernels and workspaces. reserved: share of the memory that the framework sets aside for these,
     if that is more. slack: of all tensors, what the allocator loses between them. written_out:
     families of networks whose GELU, normalisation and dropout are operations of their own in 32
-    bits, which keep more for the backward pass; in 16 bits a compiler joins them.
+    bits, which keep more for the backward pass; in 16 bits a compiler joins them. spread: standard
+    deviation of the logarithm of all that is needed.
     """
 
     bucket_copy: float = 0.0
@@ -26,6 +27,7 @@ class Footprint:
     reserved: float = 0.0
     slack: float = 0.0
     written_out: frozenset[str] = frozenset()
+    spread: float = 0.06
 
 
 @dataclass(frozen=True)

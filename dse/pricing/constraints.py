@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.normal import NORMAL_90
 from dse.pricing.evaluation import Evaluation
 from dse.study import IGNORED, Constraint, Study
 from dse.study.expressions import Expression
@@ -32,9 +33,6 @@ _UNMET = {
     FITS: "the accelerator has too little memory (a smaller batch with accumulation, an optimizer "
     "with less state, 16-bit precision or a larger accelerator helps)",
 }
-
-
-TYPICAL_BYTES = 80e9  # of an accelerator's memory: a shortage of as much counts one half
 
 
 def unmet(demand: str) -> str:
@@ -101,13 +99,13 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
     if evaluation.mixed is not None:
         yield MIXED, evaluation["speedup"] != 0
     if _memory_counts(evaluation, study):
-        yield FITS, np.asarray(~(evaluation["memory_slack"] < 0))
+        yield FITS, ~evaluation.room.too_little
 
 
 def _memory_counts(evaluation: Evaluation, study: Study) -> bool:
     """Whether points must fit: unless the study ignores memory, or the activations are unknown and
     what is known would fit everywhere, so that nothing can be judged."""
-    return study.memory != IGNORED and not np.isnan(evaluation["memory_slack"]).all()
+    return study.memory != IGNORED and not np.isnan(evaluation.room.free_bytes).all()
 
 
 def _compared(study: Study) -> Iterator[tuple[Constraint, Expression]]:
@@ -125,8 +123,7 @@ def violation(evaluation: Evaluation, study: Study) -> Array:
     """
     total = _unmet_count(evaluation, study)
     if _memory_counts(evaluation, study):
-        short = np.fmax(-evaluation["memory_slack"], 0.0)
-        total = total + short / (short + TYPICAL_BYTES)
+        total = total + np.fmax(_past_memory(evaluation), 0.0)
     for _, expression in _compared(study):
         past = expression.violation(evaluation)
         total = total + np.where(np.isnan(past), 1.0, past)
@@ -137,16 +134,23 @@ def excesses(evaluation: Evaluation, study: Study) -> list[Array]:
     """How far points are past each limit, below 0 as far as they are within it; each of the points'
     shape or smaller.
 
-    First how many built-in demands they fail, which knows no "within"; then memory, as a share of
-    what is short or spare and :data:`TYPICAL_BYTES` together; then every comparison of the study
-    (:meth:`.Expression.excess`).
+    First how many built-in demands they fail, which knows no "within"; then memory, as
+    :func:`_past_memory` says; then every comparison of the study (:meth:`.Expression.excess`).
     """
     memory: Array = np.zeros(())
     if _memory_counts(evaluation, study):
-        slack = evaluation["memory_slack"]
-        memory = np.nan_to_num(-slack / (np.abs(slack) + TYPICAL_BYTES), nan=-1.0)
+        memory = np.nan_to_num(_past_memory(evaluation), nan=-1.0)
     compared = [expression.excess(evaluation) for _, expression in _compared(study)]
     return [_unmet_count(evaluation, study), memory, *compared]
+
+
+def _past_memory(evaluation: Evaluation) -> Array:
+    """How far what is needed for certain is past the memory, in [-1, 1].
+
+    ``x / (|x| + ln 2)``, where x is the logarithm of their ratio.
+    """
+    past = (evaluation.room.over - NORMAL_90) * evaluation.room.spread
+    return np.asarray(past / (np.abs(past) + np.log(2)))
 
 
 def limits(study: Study) -> int:

@@ -207,7 +207,7 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
         nics_per_node=points.rails,
         servers=points.servers,
         bucket_bytes=points.bucket_bytes,
-        memory_slack_bytes=points.memory_slack_bytes,
+        room=points.room,
         placement=points.placement,
         hosted=points.hosted,
         convergence=_convergence(points),

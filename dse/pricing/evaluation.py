@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.convergence import Convergence
 from dse.model.goodput import Goodput
+from dse.model.memory import Room
 from dse.model.money import Billing, Cost, billed_s
 from dse.model.terms import Terms
 from dse.study.quantities import QUANTITIES
@@ -62,7 +63,7 @@ class Evaluation(Mapping[str, Array]):
     nics_per_node: Array
     servers: Array
     bucket_bytes: ArrayLike
-    memory_slack_bytes: Array
+    room: Room
     placement: Placement
     hosted: Mask
     convergence: Convergence | None

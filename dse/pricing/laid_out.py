@@ -19,7 +19,7 @@ from dse.model import compute
 from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike, Mask, distinct
 from dse.model.leaves import Leaf
-from dse.model.memory import Ledger
+from dse.model.memory import Ledger, Room
 from dse.model.parallel.layouts import SELECTIVE, Layouts
 from dse.model.parallel.memory import PARTS, Kept, States, bytes_by_stage, heaviest_bytes
 from dse.model.parallel.mesh import Group, Mesh
@@ -66,7 +66,9 @@ class LaidOut(Placed):
     def stack(self) -> Stack:
         """The training software, as far as pages name it."""
         found = self._software
-        footprint = Footprint(slack=ALLOCATOR, context_bytes=CONTEXT_BYTES)
+        footprint = Footprint(
+            slack=ALLOCATOR, context_bytes=CONTEXT_BYTES, spread=found.memory_spread
+        )
         return Stack(found.name, found.eager, 0.0, None if found.fused_attention else frozenset(),
                      footprint)  # fmt: skip
 
@@ -392,9 +394,8 @@ class LaidOut(Placed):
         def make() -> tuple[NDArray[np.intp], list[tuple[NDArray[np.intp], Layouts]]]:
             own = np.arange(len(rows))
             if self.unpriced is not None:
-                largest = float(np.max(self.device.memory_bytes))
                 taken = self._parts(node, rows).sum(axis=0) * (1 + ALLOCATOR) + CONTEXT_BYTES
-                own = np.flatnonzero(~(taken > largest))
+                own = np.flatnonzero(~self._fits_nowhere(taken))
             return own, self._on(node, rows[own])
 
         return self._kept(f"steps of layouts {np.max(self.device.memory_bytes)}", node, make)
@@ -404,7 +405,12 @@ class LaidOut(Placed):
         """Points of a table that fit nowhere, so that nobody asks for their steps."""
         if not self.tabled or self.problem.study.memory == IGNORED or self.problem.draws:
             return None
-        return np.asarray(self.memory.total_bytes > float(np.max(self.device.memory_bytes)))
+        return self._fits_nowhere(self.memory.total_bytes)
+
+    def _fits_nowhere(self, needed_bytes: Array) -> Mask:
+        """Whether as much is too little for the largest memory."""
+        largest = float(np.max(self.device.memory_bytes))
+        return Room(largest, largest - needed_bytes, self._software.memory_spread).too_little
 
     def by_stage(self) -> tuple[tuple[Stage, ...], Array, Mapping[str, Array]]:
         """Of a single point the stages of its pipeline, seconds of a micro-batch on each, and bytes

@@ -78,7 +78,7 @@ def _fits(problem: Problem, values: Mapping[str, Value | None]) -> bool:
     """Whether there is room, and, of a layout, such a one."""
     points = problem.points_at(values)
     rules = points.placement.rules.values()
-    return scalar(points.memory_slack_bytes) >= 0 and all(map(np.all, rules))
+    return scalar(points.room.free_bytes) >= 0 and all(map(np.all, rules))
 
 
 def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> str:
@@ -93,7 +93,7 @@ def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> s
 
 
 def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:
-    return scalar(problem.points_at(values).memory_slack_bytes)
+    return scalar(problem.points_at(values).room.free_bytes)
 
 
 def _size(size_bytes: float) -> str:

@@ -30,7 +30,7 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.bill import Bill, bill, network_cards
 from dse.model.leaves import Leaf, leaf
 from dse.model.links import Link, mesh_bytes_per_s
-from dse.model.memory import Ledger, ledger
+from dse.model.memory import Ledger, Room, ledger
 from dse.model.passes import CellOfPoints, Compute, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
@@ -665,15 +665,16 @@ class Points:
         )  # fmt: skip
 
     @property
-    def memory_slack_bytes(self) -> Array:
-        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known.
+    def room(self) -> Room:
+        """An accelerator's memory beside what is needed of it.
 
         Where activations are not known, what is known may be too much already.
         """
         ledger = self.memory
         left = self.device.memory_bytes - ledger.total_bytes
         known = self.device.memory_bytes - ledger.known_bytes
-        return np.asarray(np.where(np.isnan(left) & (known < 0), known, left))
+        free = np.asarray(np.where(np.isnan(left) & (known < 0), known, left))
+        return Room(self.device.memory_bytes, free, self.stack.footprint.spread)
 
     # -- when their gradients are summed -------------------------------------------------------
 

@@ -133,6 +133,7 @@ class Point:
     nodes: int
     global_batch: int
     memory_slack_bytes: float | None
+    out_of_memory: float | None = None
     terms: Mapping[str, float | None]
     comm_s: float | None
     library_choice: LibraryChoice | None = None
@@ -184,6 +185,7 @@ class Point:
             "nodes": self.nodes,
             "global_batch": self.global_batch,
             "memory_slack": self.memory_slack_bytes,
+            "out_of_memory": self.out_of_memory,
             "comm": self.comm_s,
             "exposed": self.terms.get("exposed_s"),
         }

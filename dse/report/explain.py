@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.model.memory import PARTS
+from dse.model.memory import DOUBT, PARTS
 from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
 from dse.report import bills, goodput, layout, money, power, training_runs, words
@@ -86,14 +86,20 @@ def lines(point: Explained) -> list[str]:
     if point.rented:
         out += [bills.heading(point.rented), *bills.lines(point.rented), ""]
     slack = point.memory_slack_bytes
-    out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
+    free = "".join(f" to {words.size(end)}" for end in point.intervals.get("memory_slack") or ())
+    said = f"  ({words.INTERVAL} {free.removeprefix(' to ')})" * bool(free)
+    out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}{said}")
     for name, of_part in point.memory.items():
         if of_part:
             out.append(f"  {PARTS[name].title:<24} {words.size(of_part)}")
     if point.layout:
         out += ["", *layout.lines(point.layout), ""]
+    risk = point.out_of_memory or 0.0
+    if risk > DOUBT:
+        verdict = "does not fit" if risk > 1 - DOUBT else "may not fit"
+        out.append(f"{verdict:<16} with a probability of {words.chance(risk)}")
     if point.memory_short:
-        out.append(f"does not fit     {point.memory_short}")
+        out.append(f"                 {point.memory_short}")
     reasons_outside = () if point.evidence == words.FORMULA else point.why_outside
     out += ["", f"calibration      {_calibration(point)}{':' * bool(reasons_outside)}"]
     out += [f"                 {reason}" for reason in reasons_outside]

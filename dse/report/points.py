@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
@@ -109,6 +110,7 @@ def _described(
         nodes=int(scalar(evaluation["nodes"])),
         global_batch=int(scalar(evaluation["global_batch"])),
         memory_slack_bytes=number(evaluation["memory_slack"]),
+        out_of_memory=number(evaluation["out_of_memory"]),
         terms={name: number(seconds) for name, seconds in step.items()},
         comm_s=number(step.comm_s),
         library_choice=_library_choice(points),
@@ -177,7 +179,7 @@ def explained(problem: Problem, values: Values) -> Explained:
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
-        intervals=by_name(point.interval),
+        intervals=by_name(point.interval) | {"memory_slack": _free_ends(points)},
         bill=billed[""],
         rented=billed.get(RENTED),
         goodput=goodput.of_point(problem, values),
@@ -187,6 +189,12 @@ def explained(problem: Problem, values: Values) -> Explained:
         power=power.of_point(problem, values),
         layout=layout.of_point(points),
     )
+
+
+def _free_ends(points: Points) -> Bounds | None:
+    """The 90 % interval of the memory that stays free; None where that is not known."""
+    low, high = map(scalar, points.room.free_ends)
+    return None if math.isnan(low) else (low, high)
 
 
 def by_name(interval: Interval | None) -> dict[str, Bounds | None]:
