@@ -230,6 +230,7 @@ def _priced(rows: Sequence[Row]) -> tuple[Count, ...]:
     problem = load_study({
         "study": "scale", "workload": workload, "space": {**point, "gpus": counts},
         "baseline": {**point, "gpus": counts[0]}, "scale": "ideal", "memory": "ignore",
+        "input": "synthetic",
         "objectives": {"maximize": "speedup", "minimize": "capital"},
     }).problem  # fmt: skip
     shared = replace(problem, scale=Scale(sharing=1.0))

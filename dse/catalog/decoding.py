@@ -17,10 +17,12 @@ DECODING = "decoding.yaml"
 @dataclass(frozen=True)
 class Decoding:
     """images_per_core_s: of a core of the host, by stack; None where hosts are no limit. spread:
-    standard deviation of its logarithm. facts: by stack."""
+    standard deviation of its logarithm. cores: of a host for each accelerator, where no node says
+    it. facts: by stack."""
 
     images_per_core_s: Mapping[str, float | None]
     spread: float
+    cores: float
     facts: Mapping[str, tuple[Fact, ...]]
 
 
@@ -41,6 +43,6 @@ def read_decoding(path: Path) -> Decoding:
         if fact.value == 0:
             raise own.wrong("images_per_core_s is 0", "write a number above 0, or unknown")
         rates[name], facts[name] = fact.value, (fact,)
-    spread = entry.known("spread", "count")
+    spread, cores = entry.known("spread", "count"), entry.known("cores", "count")
     entry.finish()
-    return Decoding(rates, spread, facts)
+    return Decoding(rates, spread, cores, facts)

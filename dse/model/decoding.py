@@ -8,7 +8,7 @@ from dse.model.arrays import Array, ArrayLike
 
 
 def decoding_s(images: ArrayLike, cores: ArrayLike, images_per_core_s: ArrayLike) -> Array:
-    """Seconds to decode ``images`` on the cores of one host: ``images / (cores rate)``.
+    """Seconds to decode ``images`` on so many cores: ``images / (cores rate)``.
 
     Where the cores are not known (NaN) hosts are no limit, 0. Arrays broadcast.
     """

@@ -72,6 +72,13 @@ class Machine:
     with_server: bool = False
 
     @property
+    def cores(self) -> float:
+        """CPU cores of its host for each accelerator; NaN: not known."""
+        if self.node is None:
+            return catalog.decoding().cores
+        return number(self.node.cores) / self.node.accelerators
+
+    @property
     def liquid(self) -> bool:
         """Whether it is cooled by liquid, as trays are whose links reach beyond one node."""
         if self.node is None:

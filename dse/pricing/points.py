@@ -598,15 +598,15 @@ class Points:
 
     @cached_property
     def decoding_s(self) -> ArrayLike:
-        """For the host of a node to decode what its accelerators train on in a step; 0 where hosts
-        are no limit."""
+        """For an accelerator's share of its host to decode what it trains on in a step, or at the
+        rate that the study says; 0 where hosts are no limit."""
+        samples, fed = self.batch * self.accumulation, self.problem.study.input
+        if not isinstance(fed, str):
+            return np.asarray(samples / fed)
         rate = self.problem.images_per_core_s(self.stack.name)
-        if rate is None or self.machine_axis != "node":
+        if rate is None:
             return 0.0
-        cores = self.machine(lambda m: hardware.number(m.node.cores if m.node else None))
-        training = np.minimum(self.gpus, self.gpus_per_node)
-        images = self.batch * self.accumulation * training
-        return decoding.decoding_s(images, cores, self.drawn(rate))
+        return decoding.decoding_s(samples, self.machine(lambda m: m.cores), self.drawn(rate))
 
     @property
     def update_s(self) -> Array:

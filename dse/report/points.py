@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import NODE_SHARE
 from dse.model import pai
@@ -385,13 +384,14 @@ def decoding(problem: Problem, values: Values) -> str | None:
     step_s = scalar(points.step_time().step_s)  # NaN where it has no price
     if not longest or not longest >= step_s:
         return None
-    machine, rate = catalog.node(str(values["node"])), problem.images_per_core_s(points.stack.name)
-    assert machine.cores is not None
-    assert rate is not None
-    each = float(np.asarray(rate))
+    fed, machine = problem.study.input, points.machines[0]
+    if not isinstance(fed, str):
+        return f"its input feeds {fed:,.0f} samples a second to each accelerator"
+    each = float(np.asarray(problem.images_per_core_s(points.stack.name)))
+    host = machine.node.title if machine.node else "a usual host"
     return (
-        f"the {machine.cores} CPU cores of {machine.title} decode {each:,.0f} images a second "
-        f"each (stack {points.stack.name}), {machine.cores * each:,.0f} in all"
+        f"the {machine.cores:g} CPU cores of {host} for each accelerator decode {each:,.0f} "
+        f"images a second each (stack {points.stack.name}), {machine.cores * each:,.0f} in all"
     )
 
 

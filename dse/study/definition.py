@@ -278,7 +278,8 @@ GivenPrices: TypeAlias = str | tuple[str | int, ...]
 IGNORED = "ignore"
 Memory: TypeAlias = Literal["checked", "ignore"]
 REAL = "real"
-Input: TypeAlias = Literal["real", "synthetic"]
+INPUTS = (REAL, "synthetic")
+FASTEST_INPUT = 1e9  # samples a second of an accelerator
 USED = "used"
 Market: TypeAlias = Literal["new", "used"]
 RentClass: TypeAlias = Literal["hyperscaler", "neocloud", "marketplace"]
@@ -295,8 +296,9 @@ class Study:
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
-    the samples, or these are made up. ``region``: whose electricity is paid and whose carbon is
-    counted; None: the price list's. ``recommend``: the rule that is asked for; None: by need.
+    the samples, or these are made up; or how many a second are fed to each accelerator.
+    ``region``: whose electricity is paid and whose carbon is counted; None: the price list's.
+    ``recommend``: the rule that is asked for; None: by need.
     ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
     ``what_if``: the axis each of whose values is asked about.
     ``confidence``: with what probability the recommended point must meet every constraint.
@@ -338,7 +340,7 @@ class Study:
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"
-    input: Input = "real"
+    input: str | float = REAL
     resolution: float = 0.01
     what_if: str | None = None
     failures: StudyFailures = field(default_factory=StudyFailures)

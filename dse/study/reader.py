@@ -30,8 +30,11 @@ from dse.study.axes import (
 from dse.study.choices import read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
+    FASTEST_INPUT,
     FORCED,
     IGNORED,
+    INPUTS,
+    REAL,
     Axis,
     Baseline,
     Condition,
@@ -162,7 +165,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     ownership = optional("ownership", read_ownership, StudyOwnership())
     owned = optional("owned", lambda at: read_owned(at, axes, names), ())
     experts = part(lambda: _experts(top, file()))
-    lora = optional("train", _lora, 0)
+    lora, fed = optional("train", _lora, 0), optional("input", _input, REAL)
     part(lambda: check_mix(top, _values(axes.values()), objectives()))
     part(lambda: _check_owned(top, objectives(), _values(constraints)))
     mistakes.told()
@@ -192,7 +195,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
         scale=said.scale,
         model=said.model,
         memory=said.memory,
-        input=said.input,
+        input=fed(),
         resolution=said.resolution,
         what_if=what_if(),
         failures=failures(),
@@ -278,6 +281,12 @@ def _check_owned(
             problem = f"owned: {name} is rent, and owned hardware is not rented"
             remedy = "compare capital or tco, or drop owned"
             raise top.at("owned").wrong(problem, remedy, key=True)
+
+
+def _input(at: Cursor) -> str | float:
+    """What feeds accelerators: one of :data:`INPUTS`, or samples a second for each."""
+    text = isinstance(at.value, str)
+    return at.named("input", INPUTS) if text else at.quantity("samples", FASTEST_INPUT, low=0.001)
 
 
 def _lora(at: Cursor) -> int:

@@ -15,9 +15,10 @@ from dse import units
 from dse.study.axes import AUTO, AXES, BATCH, MICRO_BATCH, AxisRow
 from dse.study.choices import RESOLUTION, SUREST
 from dse.study.definition import (
+    INPUTS,
+    REAL,
     Balance,
     Experts,
-    Input,
     Market,
     Memory,
     RankOrder,
@@ -131,6 +132,7 @@ _TRAIN = {"anyOf": [{"const": FULL}, {
     "type": "object", "additionalProperties": False, "required": [LORA],
     "properties": {LORA: {"type": "integer", "minimum": 1}},
 }]}  # fmt: skip
+_INPUT = {"anyOf": [{"enum": [*INPUTS]}, {"type": "number", "exclusiveMinimum": 0}]}
 _AGGREGATIONS: list[str] = []  # stands for those of the catalogue, which a study may not import
 
 
@@ -330,9 +332,10 @@ class StudyFile(Section):
     memory: Memory = Field(
         default="checked", description="whether a point must fit into an accelerator's memory"
     )
-    input: Input = Field(
-        default="real",
-        description="whether images are decoded by the hosts; synthetic: nothing is read",
+    input: Annotated[Any, shown_as(_INPUT)] = Field(
+        default=REAL,
+        description="whether images are decoded by the hosts; synthetic: nothing is read; a "
+        "number: samples a second that the input pipeline feeds to each accelerator",
     )
     failures: Annotated[Any, shown_as(FAILURES_SCHEMA)] = Field(
         default=None, description="how often training stops, and what a stop costs; ideal: never"

@@ -46,7 +46,7 @@ def test_no_node_trains_on_more_images_than_its_host_decodes(tmp_path: Path, ove
     rate = priced(tmp_path, **counts)["throughput_samples_per_s"]
     ceiling = 40 * PLAIN
     np.testing.assert_allclose(rate[1:], [ceiling, 2 * ceiling], rtol=1e-9)
-    assert rate[0] < ceiling, "four accelerators ask less of the same host"
+    np.testing.assert_allclose(rate[0], ceiling / 2, rtol=1e-9)  # each has its share of a host
     passes = priced(tmp_path, **{**counts, "gpus": 8, "accumulation": [1, 4]})
     np.testing.assert_allclose(passes["throughput_samples_per_s"], ceiling, rtol=1e-9)
 
@@ -81,9 +81,26 @@ def test_a_point_without_a_price_waits_for_nothing(
     assert points.decoding(found, baseline) is None
 
 
-def test_accelerators_without_a_node_have_no_known_host(tmp_path: Path) -> None:
-    found = load(studies.written(tmp_path))
-    assert not np.any(found.points_at(point(found, precision="fp16", gpus=16)).decoding_s)
+@pytest.mark.parametrize("gpus", [1, 8])
+def test_accelerators_without_a_node_have_the_share_of_a_usual_host(
+    tmp_path: Path, gpus: int
+) -> None:
+    """H200 and B200 were both measured at 3,080 images/s under plain: the host feeds them."""
+    text = NODES.replace(
+        "node: [dgx-1-v100, dgx-b200, mi300x-8]",
+        "accelerator: [h200-sxm, b200-sxm]\n  inter_node: 100gbe",
+    )
+    text = text.replace("{node: dgx-1-v100, gpus: 8", "{accelerator: h200-sxm, gpus: 8")
+    text = text.replace("[4, 8, 16]", "[1, 8]")
+    each = {"gpus": gpus, "accelerator": ["h200-sxm", "b200-sxm"]}
+    found = Study(load(studies.written(tmp_path, text))).price(each, intervals=True)
+    rates, low, high = (
+        found[f"throughput_samples_per_s{end}"] / gpus for end in ("", "_low", "_high")
+    )
+    np.testing.assert_allclose(rates, catalog.decoding().cores * PLAIN, rtol=1e-9)
+    assert gpus > 1 or np.all((low < 3077) & (high > 3077))
+    fed = priced(tmp_path, text.replace("objectives", "input: 1234\nobjectives"), **each)
+    np.testing.assert_allclose(fed["throughput_samples_per_s"], 1234 * gpus, rtol=1e-9)
 
 
 def test_how_fast_hosts_decode_is_uncertain_and_cancels_between_points(tmp_path: Path) -> None:
