@@ -33,6 +33,6 @@ def test_networks_of_images_are_decoded_and_no_others() -> None:
 def test_no_host_decodes_nothing(tmp_path: Path) -> None:
     path = tmp_path / DECODING
     text = (catalog.models_dir() / DECODING).read_text()
-    path.write_text(text.replace("value: 150", "value: 0"))
+    path.write_text(text.replace("value: 190", "value: 0"))
     with pytest.raises(StudyError, match="images_per_core_s is 0; write a number above 0"):
         read_decoding(path)

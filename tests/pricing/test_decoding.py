@@ -21,7 +21,7 @@ NODES = """\
 study: nodes
 workload: resnet50
 space:
-  node: [dgx-1-v100, dgx-b200, mi300x-8]
+  node: [dgx-h100, dgx-b200, mi300x-8]
   gpus: [4, 8, 16]
   batch_per_gpu: [64, 128]
   accumulation: [1, 4]
@@ -29,7 +29,7 @@ space:
   stack: [plain, vendor, tuned]
   aggregation: ring-nccl
   overlap: [bucketed, none]
-baseline: {node: dgx-1-v100, gpus: 8, batch_per_gpu: 128, accumulation: 1, stack: plain,
+baseline: {node: dgx-h100, gpus: 8, batch_per_gpu: 128, accumulation: 1, stack: plain,
            overlap: bucketed}
 objectives: {maximize: throughput, minimize: capital}
 """
@@ -42,9 +42,9 @@ def priced(folder: Path, text: str = NODES, **axes: Any) -> Any:
 
 @pytest.mark.parametrize("overlap", ["bucketed", "none"])
 def test_no_node_trains_on_more_images_than_its_host_decodes(tmp_path: Path, overlap: str) -> None:
-    counts = {"gpus": [4, 8, 16], "batch_per_gpu": 128, "overlap": overlap}
+    counts = {"gpus": [4, 8, 16], "batch_per_gpu": 128, "overlap": overlap, "node": "dgx-b200"}
     rate = priced(tmp_path, **counts)["throughput_samples_per_s"]
-    ceiling = 40 * PLAIN
+    ceiling = 112 * PLAIN
     np.testing.assert_allclose(rate[1:], [ceiling, 2 * ceiling], rtol=1e-9)
     np.testing.assert_allclose(rate[0], ceiling / 2, rtol=1e-9)  # each has its share of a host
     passes = priced(tmp_path, **{**counts, "gpus": 8, "accumulation": [1, 4]})
@@ -58,7 +58,7 @@ def test_no_node_trains_on_more_images_than_its_host_decodes(tmp_path: Path, ove
         ("workload: resnet50", "workload: vgg16\nmodel: pai"),
         ("workload: resnet50", "workload: bert-large-s128\nmemory: ignore"),
         ("stack: plain,", "stack: tuned,"),
-        ("{node: dgx-1-v100,", "{node: mi300x-8,"),
+        ("{node: dgx-h100,", "{node: mi300x-8,"),
     ],
 )
 def test_nothing_limits_input_elsewhere(tmp_path: Path, was: str, becomes: str) -> None:
@@ -87,10 +87,10 @@ def test_accelerators_without_a_node_have_the_share_of_a_usual_host(
 ) -> None:
     """H200 and B200 were both measured at 3,080 images/s under plain: the host feeds them."""
     text = NODES.replace(
-        "node: [dgx-1-v100, dgx-b200, mi300x-8]",
+        "node: [dgx-h100, dgx-b200, mi300x-8]",
         "accelerator: [h200-sxm, b200-sxm]\n  inter_node: 100gbe",
     )
-    text = text.replace("{node: dgx-1-v100, gpus: 8", "{accelerator: h200-sxm, gpus: 8")
+    text = text.replace("{node: dgx-h100, gpus: 8", "{accelerator: h200-sxm, gpus: 8")
     text = text.replace("[4, 8, 16]", "[1, 8]")
     each = {"gpus": gpus, "accelerator": ["h200-sxm", "b200-sxm"]}
     found = Study(load(studies.written(tmp_path, text))).price(each, intervals=True)
@@ -108,6 +108,6 @@ def test_how_fast_hosts_decode_is_uncertain_and_cancels_between_points(tmp_path:
     waits = explained(found, point(found, gpus=16))
     assert waits.interval is not None
     low, high = waits.interval.throughput_samples_per_s or (0.0, 0.0)
-    assert low < 0.75 * 2 * 40 * PLAIN < 2 * 40 * PLAIN < high
+    assert low < 0.75 * 2 * 112 * PLAIN < 2 * 112 * PLAIN < high
     slow, fast = waits.interval.speedup
     assert 1.8 < slow <= fast < 2.2
