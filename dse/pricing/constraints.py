@@ -145,12 +145,9 @@ def excesses(evaluation: Evaluation, study: Study) -> list[Array]:
 
 
 def _past_memory(evaluation: Evaluation) -> Array:
-    """How far what is needed for certain is past the memory, in [-1, 1].
-
-    ``x / (|x| + ln 2)``, where x is the logarithm of their ratio.
-    """
-    past = (evaluation.room.over - NORMAL_90) * evaluation.room.spread
-    return np.asarray(past / (np.abs(past) + np.log(2)))
+    """How far what is needed for certain is past the memory, in [-1, 1]: ``tanh`` of the logarithm
+    of their ratio."""
+    return np.tanh((evaluation.room.over - NORMAL_90) * evaluation.room.spread)
 
 
 def limits(study: Study) -> int:

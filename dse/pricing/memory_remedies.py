@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -11,7 +12,7 @@ from dse.model.arrays import scalar
 from dse.model.precision import OPTIMIZER_STATE_BYTES
 from dse.pricing.problem import Problem
 from dse.study import Value
-from dse.study.axes import LAYOUT_STACKS, ROWS
+from dse.study.axes import BATCH, LAYOUT_STACKS, ROWS
 
 # Why a network may not fit here that others train on such accelerators.
 WHOLE_COPIES = (
@@ -31,25 +32,15 @@ def shortage(problem: Problem, values: Mapping[str, Value | None]) -> str:
     lacking = -_slack_bytes(problem, values)
     if not lacking > 0:
         return ""
-    found = [*_smaller_batches(problem, values), *_other_choices(problem, values)]
+    found = [*_changes(problem, values)]
     helps = f"what fits: {', or '.join(found)}" if found else _no_single_change(problem, values)
     return f"{_size(lacking)} too little per GPU; {helps}"
 
 
-def _smaller_batches(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
-    """The largest power of two of samples that fits."""
-    batch = float(values.get("batch_per_gpu") or 1)  # type: ignore[arg-type]
-    size = 2.0 ** np.ceil(np.log2(max(batch, 1.0)))
-    while size > 1:
-        size /= 2
-        if _slack_bytes(problem, {**values, "batch_per_gpu": size}) >= 0:
-            yield f"batch_per_gpu {size:.0f} (accumulation keeps the global batch)"
-            return
-
-
-def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
-    """The first of the optimizers with less state, the 16-bit precisions, the software stacks, the
-    study's other choices that change memory and its machines, with which the point fits."""
+def _changes(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
+    """The largest power of two of samples, the first of the optimizers with less state, the 16-bit
+    precisions, the software stacks, the study's other choices that change memory and its machines,
+    with which the point fits."""
     points = problem.points_at(values)
     own = OPTIMIZER_STATE_BYTES[str(values.get("optimizer") or "momentum")]
     by_state = sorted(OPTIMIZER_STATE_BYTES.items(), key=lambda one: -one[1])
@@ -59,7 +50,9 @@ def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iter
     stacks = dict.fromkeys([
         *problem.study.values("stack"), *([] if laid_out else ORDINARY_STACKS)
     ])  # fmt: skip
+    batch = math.ceil(math.log2(max(float(values.get(BATCH) or 1), 1.0)))  # type: ignore[arg-type]
     tried: dict[str, list[Value]] = {
+        BATCH: [2**power for power in reversed(range(batch))],
         "optimizer": [name for name, state in by_state if state < own],
         "precision": [name for name in HALF_PRECISIONS if wide and name in known],
         "stack": [name for name in stacks if name != points.stack.name],
@@ -71,7 +64,8 @@ def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iter
         tried.setdefault(name, [*problem.study.values(name)])
     for axis, choices in tried.items():
         fits = (one for one in choices if _fits(problem, {**values, axis: one}))
-        yield from (f"{axis} {one}" for one in islice(fits, 1))
+        said = " (accumulation keeps the global batch)" * (axis == BATCH)
+        yield from (f"{axis} {one}{said}" for one in islice(fits, 1))
 
 
 def _fits(problem: Problem, values: Mapping[str, Value | None]) -> bool:

@@ -15,7 +15,7 @@ from dse import catalog
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
 from dse.catalog.nodes import AMD
-from dse.model import compute, decoding, overlap, precision
+from dse.model import compute, overlap, precision
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     SERVER_AXES,
@@ -598,15 +598,19 @@ class Points:
 
     @cached_property
     def decoding_s(self) -> ArrayLike:
-        """For an accelerator's share of its host to decode what it trains on in a step, or at the
-        rate that the study says; 0 where hosts are no limit."""
-        samples, fed = self.batch * self.accumulation, self.problem.study.input
-        if not isinstance(fed, str):
-            return np.asarray(samples / fed)
+        """In which an accelerator is fed what it trains on in a step; 0 where that is no limit."""
+        fed = self.fed_per_s
+        return 0.0 if fed is None else np.nan_to_num(self.batch * self.accumulation / fed)
+
+    @cached_property
+    def fed_per_s(self) -> ArrayLike | None:
+        """Samples a second that an accelerator is fed: as the study says, or images that its share
+        of the host decodes, NaN where its cores are not known; None: without limit."""
+        said = self.problem.study.input
+        if not isinstance(said, str):
+            return said if self.problem.step_model.measurable else None
         rate = self.problem.images_per_core_s(self.stack.name)
-        if rate is None:
-            return 0.0
-        return decoding.decoding_s(samples, self.machine(lambda m: m.cores), self.drawn(rate))
+        return None if rate is None else self.machine(lambda m: m.cores) * self.drawn(rate)
 
     @property
     def update_s(self) -> Array:

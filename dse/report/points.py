@@ -384,15 +384,12 @@ def decoding(problem: Problem, values: Values) -> str | None:
     step_s = scalar(points.step_time().step_s)  # NaN where it has no price
     if not longest or not longest >= step_s:
         return None
-    fed, machine = problem.study.input, points.machines[0]
-    if not isinstance(fed, str):
-        return f"its input feeds {fed:,.0f} samples a second to each accelerator"
-    each = float(np.asarray(problem.images_per_core_s(points.stack.name)))
+    fed = f"each accelerator is fed {scalar(points.fed_per_s):,.0f} samples a second"
+    if not isinstance(problem.study.input, str):
+        return fed
+    machine = points.machines[0]
     host = machine.node.title if machine.node else "a usual host"
-    return (
-        f"the {machine.cores:g} CPU cores of {host} for each accelerator decode {each:,.0f} "
-        f"images a second each (stack {points.stack.name}), {machine.cores * each:,.0f} in all"
-    )
+    return f"{fed} by {machine.cores:g} CPU cores of {host} (stack {points.stack.name})"
 
 
 def launching(problem: Problem, values: Values) -> str | None:

@@ -145,7 +145,7 @@ def sources(problem: Problem) -> list[Citation]:
             add(f"stack {name}", layout_stacks()[name].facts)
             continue
         add(f"memory, stack {name}", catalog.footprints()[name].facts)
-        if mentioned(problem, "node") and problem.images_per_core_s(name) is not None:
+        if problem.images_per_core_s(name) is not None:
             add(f"decoding, stack {name}", catalog.decoding().facts[name])
     if problem.study.target is not None and not problem.study.failures.ideal:
         add("failures", catalog.failure_terms().facts)
