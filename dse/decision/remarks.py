@@ -526,7 +526,7 @@ OF_ANSWER = (
         "Lay the model out over more memory, or drop memory: ignore"),
     Row("may not fit", _may_not_fit, 97, True,
         "It may not fit into memory, with a probability of {risk:%}.",
-        "Train one step of it, or add the constraint out_of_memory <= {most:%}"),
+        "Train one step of it, or demand out_of_memory <= {most:%}"),
     Row("for nothing", _for_nothing, 94, True,
         "With {settings} they are as fast.",
         "Use the baseline's machines first"),
