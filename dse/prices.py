@@ -23,6 +23,7 @@ from dse.pricing.problem import Problem
 from dse.study import QUANTITIES, Value
 from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LINKS, MACHINES, axis_called
 from dse.study.definition import written
+from dse.study.quantities import TARGET
 from dse.study.values import check_name, value_of
 from dse.yaml_source import yaml_text
 
@@ -77,14 +78,7 @@ def priced(
     problem: Problem, coordinates: Mapping[str, Coordinate], count: int, intervals: bool = False
 ) -> Prices:
     """Price points of which every axis is known. coordinates: of shape (count,)."""
-    aimed = problem.study.target is not None
-    rows = [
-        row
-        for row in QUANTITIES.values()
-        if (aimed or not row.needs_target)
-        and row.column not in coordinates
-        and (problem.study.laid_out or not row.laid_out)
-    ]
+    rows = [row for row in problem.quantities if row.column not in coordinates]
     columns = {row.column: np.empty(count) for row in rows}
     free = QUANTITIES["memory_slack"].column
     ends = [f"{free}_low", f"{free}_high"] if intervals else []
@@ -116,7 +110,7 @@ def priced(
             found[row.column] = coordinates[row.column].numbers(np.nan)
         elif row in rows:
             found[row.column] = columns[row.column]
-        elif problem.study.laid_out or not row.laid_out:
+        elif row.needs == TARGET:
             found[row.column] = unknown.copy()
     if intervals:
         best = {name: found[QUANTITIES[name].column] for name in problem.sure_of}

@@ -14,12 +14,14 @@ from dse.pricing import constraints, scattering, uncertainty
 from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
+from dse.study.quantities import RATES, TARGET
 from tests.evidence import beyond
 from tests.pricing import priced, studies
 
 GOLDEN = Path(__file__).parent / "golden"
 NCCL = GOLDEN / "studies" / "measured-nccl.yaml"
-ROWS = [row for row in QUANTITIES.values() if not row.laid_out]  # of studies without layouts
+# Of studies without layouts or tokens.
+ROWS = [row for row in QUANTITIES.values() if row.needs in (None, TARGET)]
 
 
 @pytest.fixture
@@ -104,7 +106,7 @@ def test_no_points_have_no_prices(small: dse.Study, empty: Any) -> None:
 def test_prices_are_a_table(small: dse.Study) -> None:
     found = small.price(COLUMNS)
     assert {row.column for row in ROWS} < set(found)
-    assert not {row.column for row in QUANTITIES.values() if row.laid_out} & set(found)
+    assert not {row.column for row in QUANTITIES.values() if row not in ROWS} & set(found)
     assert repr(found).startswith("<4 points priced: ")
     assert found._repr_html_().count("<tr>") == 5
     assert small.price({"gpus": [8] * 1234})._repr_html_().count("<tr>") == 11
@@ -149,7 +151,7 @@ def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureR
                 blank = one[row.column] is None
                 assert np.isnan(mine) if blank else mine == one[row.column]
                 continue
-            if row.needs_target and not aimed:
+            if row.needs == TARGET and not aimed:
                 assert np.isnan(mine)
                 continue
             expected = float(np.ravel(alone[row.name])[0])
@@ -223,7 +225,7 @@ def test_what_a_run_costs_is_nan_without_a_target(tmp_path: Path) -> None:
     aimed = f"{studies.SMALL}target: {{samples: 1e7}}\n"
     with_one = dse.load_study(studies.written(tmp_path, aimed)).price([{}])
     for row in ROWS:
-        assert np.isnan(without[row.column][0]) == row.needs_target
+        assert np.isnan(without[row.column][0]) == (row.needs == TARGET)
         assert np.isfinite(with_one[row.column][0])
     training_s = with_one["time_to_target_s"] * with_one["goodput"]
     samples = training_s * with_one["throughput_samples_per_s"]
@@ -311,7 +313,7 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
         np.testing.assert_array_equal(found[name], column, name)
     sure = ("speedup", "step_s", "capital_usd", "rent_usd_per_hour", "ownership_usd_per_hour",
             "power_w")  # fmt: skip
-    sure = (*sure, "throughput_samples_per_s", "memory_slack_bytes")
+    sure = (*sure, "throughput_samples_per_s", "memory_slack_bytes", *RATES)
     ends = {f"{column}_{end}" for column in sure for end in ("low", "high")}
     assert set(found) - set(plain) == ends
     for at, point in enumerate(points):

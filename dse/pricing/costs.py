@@ -208,6 +208,7 @@ def priced(points: Points, terms: Terms | None = None, compared: bool = True) ->
         servers=points.servers,
         bucket_bytes=points.bucket_bytes,
         room=points.room,
+        ideal=points.ideal,
         placement=points.placement,
         hosted=points.hosted,
         convergence=_convergence(points),

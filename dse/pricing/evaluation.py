@@ -22,14 +22,27 @@ FROM_STEP = frozenset({"speedup", "throughput", "step"})
 
 
 @dataclass(frozen=True)
+class Ideal:
+    """A sample as an ideal accelerator trains it. tokens: NaN where it has no known number of them.
+    flops: model FLOPs of forward and backward pass, causal attention counted half.
+    peak_flops_per_s: of each point's accelerator in its precision, dense."""
+
+    tokens: float
+    flops: float
+    peak_flops_per_s: Array
+
+    @property
+    def seconds(self) -> Array:
+        """In which one accelerator at its peak does the model FLOPs."""
+        return self.flops / self.peak_flops_per_s
+
+
+@dataclass(frozen=True)
 class Placement:
-    """What a layout is judged by. tokens: of a sample. ideal_s: in which one accelerator at its
-    peak does the model FLOPs of a sample. allocated_bytes: on the heaviest rank. rules: of layouts,
-    and which points meet them, where not all do. unpriced: points whose memory is too small for all
+    """What a layout is judged by. allocated_bytes: on the heaviest rank. rules: of layouts, and
+    which points meet them, where not all do. unpriced: points whose memory is too small for all
     that has a step; None where every point has one."""
 
-    tokens: float = np.nan
-    ideal_s: ArrayLike = np.nan
     allocated_bytes: ArrayLike = np.nan
     rules: Mapping[str, Mask] = field(default_factory=dict)
     unpriced: Mask | None = None
@@ -64,6 +77,7 @@ class Evaluation(Mapping[str, Array]):
     servers: Array
     bucket_bytes: ArrayLike
     room: Room
+    ideal: Ideal
     placement: Placement
     hosted: Mask
     convergence: Convergence | None

@@ -22,7 +22,7 @@ from dse.errors import DseError
 from dse.model.arrays import Array, ArrayLike
 from dse.model.parallel.layouts import Layouts
 from dse.model.parallel.step import ParallelStep
-from dse.pricing.evaluation import Placement
+from dse.pricing.evaluation import Ideal, Placement
 from dse.study import Value
 from dse.study.axes import (
     ACCUMULATION,
@@ -55,6 +55,8 @@ class LaidOutPoints(Protocol):
 
     @property
     def hardware(self) -> Sequence[Hardware]: ...
+    @property
+    def ideal(self) -> Ideal: ...
     @property
     def placement(self) -> Placement: ...
 
@@ -138,7 +140,7 @@ class OwnRates:
         ideal = np.ones(len(self.rates))
         if any(rate.rate_of == "mfu" for rate in self.rates):
             for at, placed in self._placed(self.rates):
-                ideal[at] = placed.placement.ideal_s / placed.placement.tokens
+                ideal[at] = placed.ideal.seconds / placed.ideal.tokens
         steps = [rate.step_s(s) for rate, s in zip(self.rates, ideal, strict=True)]
         each = [
             step / (rate.passes + rate.pipeline_parallel - 1)
@@ -175,7 +177,7 @@ class OwnRates:
             rules = placed.placement.rules
         except DseError as cause:
             return "workload", f"it cannot be priced: {cause}", "write another"
-        if not np.isfinite(placed.placement.ideal_s).all():
+        if not np.isfinite(placed.ideal.seconds).all():
             problem = f"precision: {rate.accelerator or rate.node} has no peak in {rate.precision}"
             return "precision", problem, "write another"
         for rule in rules:

@@ -53,6 +53,7 @@ from dse.study.axes import (
 )
 from dse.study.definition import USED
 from dse.study.mix import of_each
+from dse.study.quantities import LAYOUTS, TOKENS, Need
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.study.values import DESCRIBED
@@ -239,6 +240,15 @@ def _laid_out(known: Part[Problem]) -> Problem:
     return replace(problem, study=replace(study, baseline=found))
 
 
+# What a study must have for a quantity that it asks for: how its absence is said, and the remedy.
+_MISSING: Mapping[Need | None, tuple[str, str]] = {
+    LAYOUTS: ("{name} is known of layouts alone",
+              "name another quantity, or add axes of layouts, such as tensor_parallel: auto"),
+    TOKENS: ("{name}: samples of {workload} have no known number of tokens",
+             "name another quantity, such as mfu, or a workload with tokens_per_sample"),
+}  # fmt: skip
+
+
 def _check_layouts(problem: Problem) -> None:
     """Raise for what is no study of layouts, or leaves none."""
     study, tables = problem.study, problem.tables
@@ -248,12 +258,13 @@ def _check_layouts(problem: Problem) -> None:
             if key in study.source.data:
                 remedy = "drop it, or add axes of layouts, such as tensor_parallel: auto"
                 raise wrong((key,), f"{key}: nothing is laid out", remedy, key=True)
-        remedy = "name another quantity, or add axes of layouts, such as tensor_parallel: auto"
         for name in sorted(requirements.demanded(study)):
-            if QUANTITIES[name].laid_out:
-                goals = [one.goal for one in study.objectives if one.name == name]
-                place: Loc = ("objectives", goals[0]) if goals else ("constraints",)
-                raise wrong(place, f"{name} is known of layouts alone", remedy)
+            if QUANTITIES[name] in problem.quantities:
+                continue
+            goals = [one.goal for one in study.objectives if one.name == name]
+            place: Loc = ("objectives", goals[0]) if goals else ("constraints",)
+            said, remedy = _MISSING[QUANTITIES[name].needs]
+            raise wrong(place, said.format(name=name, workload=problem.workload.name), remedy)
         return
     if study.model == PAI:
         raise wrong(("model",), f"model {PAI} lays nothing out", "drop it, or the axes of layouts")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dse.catalog.stacks import ZERO
 from dse.model.arrays import Array, Mask
 from dse.model.parallel.enumeration import DIVIDES, judged
-from dse.pricing import hardware
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.evaluation import Placement
 from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
@@ -109,17 +108,21 @@ class Placed(Points):
         """See :class:`.evaluation.Placement`."""
         return None
 
+    @property
+    def sample_tokens(self) -> float:
+        """See :class:`.points.Points`."""
+        return self.problem.tables.tokens
+
+    @property
+    def sample_flops(self) -> float:
+        """See :class:`.points.Points`: gradients of frozen weights are not computed."""
+        tables = self.problem.tables
+        return (2 + self.trained) * tables.model.forward_flops(self.tokens) * tables.tokens
+
     @cached_property
     def placement(self) -> Placement:
         """What they are judged by."""
-        tables = self.problem.tables
-        passes = 2 + self.trained  # gradients of frozen weights are not computed
-        flops = passes * tables.model.forward_flops(self.tokens) * tables.tokens
-        peak = self.machine(
-            lambda m: hardware.number(m.accelerator.peak_flops_per_s.get(self.precision.name))
-        )
-        allocated = self.memory.tensors_bytes
-        return Placement(tables.tokens, flops / peak, allocated, self.rules, self.unpriced)
+        return Placement(self.memory.tensors_bytes, self.rules, self.unpriced)
 
     @cached_property
     def rules(self) -> Mapping[str, Mask]:

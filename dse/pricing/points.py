@@ -39,7 +39,7 @@ from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.evaluation import UNPLACED, Placement
+from dse.pricing.evaluation import UNPLACED, Ideal, Placement
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
 from dse.pricing.rental import Rental
 from dse.pricing.step_errors import LAUNCH, StepErrors
@@ -227,6 +227,29 @@ class Points:
     def data_parallel(self) -> Array:
         """Replicas of the model: every accelerator has one."""
         return self.gpus
+
+    @property
+    def sample_tokens(self) -> float:
+        """Tokens of a sample; NaN where it has no known number of them."""
+        return hardware.number(self.problem.workload.tokens_per_sample)
+
+    @property
+    def sample_flops(self) -> float:
+        """Model FLOPs of forward and backward pass of a sample. A workload may count the half of
+        causal attention that its mask leaves out; its blocks tell how much that is."""
+        known, passes = self.problem.workload, 3
+        if known.shape is None or known.tokens_per_sample is None:
+            return passes * known.forward_flops
+        tokens = float(known.tokens_per_sample)
+        of_blocks = self.problem.tables.model.forward_flops(tokens) * tokens
+        return passes * min(known.forward_flops, of_blocks)
+
+    @property
+    def ideal(self) -> Ideal:
+        """A sample as an ideal accelerator trains it."""
+        name = self.precision.name
+        peak = self.machine(lambda m: hardware.number(m.accelerator.peak_flops_per_s.get(name)))
+        return Ideal(self.sample_tokens, self.sample_flops, peak)
 
     @property
     def placement(self) -> Placement:

@@ -31,7 +31,7 @@ from dse.pricing.whole_model import Whole
 from dse.pricing.whole_steps import WholeSteps, corrected
 from dse.study import Value
 from dse.study.axes import ACCUMULATION, GLOBAL_BATCH, LAYOUT_STACKS, LOOPED, OPTIMIZER
-from dse.study.quantities import OF_LAYOUTS
+from dse.study.quantities import LAYOUTS, QUANTITIES, RATES, TARGET, TOKENS, Need, Quantity
 from dse.study.space import Box, Space
 from dse.text_source import is_path
 
@@ -215,12 +215,26 @@ class Problem(StudyFacts):
         return found
 
     @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Those that the study's points have a number of."""
+        study, tokens = self.study, self.workload.tokens_per_sample
+        given: Mapping[Need | None, bool] = {
+            None: True, TARGET: study.target is not None, LAYOUTS: study.laid_out,
+            TOKENS: study.laid_out or tokens is not None,
+        }  # fmt: skip
+        return tuple(row for row in QUANTITIES.values() if given[row.needs])
+
+    @property
+    def of_training(self) -> tuple[Quantity, ...]:
+        """Those that tell how well points train, besides what the study aims at."""
+        return tuple(row for row in self.quantities if row.name in RATES or row.needs == LAYOUTS)
+
+    @property
     def sure_of(self) -> tuple[str, ...]:
         """The quantities of a point that have intervals."""
-        aimed = self.study.target is not None
-        laid_out = [row.name for row in OF_LAYOUTS if self.study.laid_out and not row.whole]
-        of_run = uncertainty.OF_RUN if aimed else ()
-        return ("speedup", "step", *uncertainty.OF_COST, *of_run, *laid_out)
+        of_run = uncertainty.OF_RUN if self.study.target is not None else ()
+        of_training = [row.name for row in self.of_training if not row.whole]
+        return ("speedup", "step", *uncertainty.OF_COST, *of_run, *of_training)
 
     def intervals(
         self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dse.model.memory import DOUBT, PARTS
 from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
@@ -9,7 +11,7 @@ from dse.report import bills, goodput, layout, money, power, training_runs, word
 from dse.report.design_point import ApproachTerms, Bounds, Explained
 from dse.report.rdma import reaches
 from dse.study.axes import ACCUMULATION
-from dse.study.quantities import COSTS, POWER
+from dse.study.quantities import COSTS, POWER, QUANTITIES, RATES
 
 _MS, _US, _MIB = 1e3, 1e6, 2.0**20
 _SERVERS, ONE_SERVER = "ps_servers", 1
@@ -52,6 +54,7 @@ def lines(point: Explained) -> list[str]:
         out.append(f"  (the host's launches decide how long both passes take: {point.launching})")
     rates = _interval(ends.get("throughput_samples_per_s"), 1.0, 1, " samples/s")
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
+    out += _rates(point)
     times = _interval(ends.get("speedup"), 1.0, 3)
     out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
     for one in point.mix or ():
@@ -119,6 +122,16 @@ def lines(point: Explained) -> list[str]:
         out += _approach(point.approach, step_s)
     out.append(f"constraints      {_missed(point) or 'all met'}")
     return out
+
+
+def _rates(point: Explained) -> Iterator[str]:
+    """Its throughput in tokens and FLOPs, where these are known."""
+    for name in RATES:
+        value, phrase = point.quantity(name), QUANTITIES[name].phrase
+        if value is not None and phrase is not None:
+            scale, unit = 100.0 if phrase.unit == "%" else 1.0, f" {phrase.unit}"
+            ends = _interval(point.bounds(name), scale, 1, unit)
+            yield f"  {phrase.title:<30} {value * scale:,.1f}{unit}{ends}"
 
 
 def _run(point: Explained) -> list[str]:

@@ -30,7 +30,6 @@ from dse.report.write import beside
 from dse.search import cells, exhaustive
 from dse.search.run import labels_of
 from dse.study.axes import LAYOUT
-from dse.study.quantities import QUANTITIES
 from dse.study.space import Box
 
 SPREADSHEET = ".xlsx"
@@ -148,11 +147,7 @@ def _quantities(
     at: NDArray[np.intp],
 ) -> Iterator[Column]:
     """Every quantity that is no axis, of the points ``at`` of a box; None where it is unknown."""
-    for row in QUANTITIES.values():
-        if row.name in axes or (row.needs_target and problem.study.target is None):
-            continue
-        if row.laid_out and not problem.study.laid_out:
-            continue
+    for row in (row for row in problem.quantities if row.name not in axes):
         numbers = np.broadcast_to(evaluation[row.name], shape).ravel()[at]
         values = [value if isfinite(value) else None for value in numbers.tolist()]
         yield quantity_column(row, values)

@@ -141,10 +141,7 @@ def _speed(document: RunDocument, point: Point) -> Fact:
     speedup, ends = words.with_interval(point.speedup, point.bounds("speedup"), "x")
     if point.same_as(document.baseline):  # 1x by definition
         ends = words.interval(point.bounds("throughput"), "samples/s")
-    rates = words.of_layout(point) or [
-        f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
-    ]
-    notes = "; ".join(filter(None, [*rates, _range(ends)]))
+    notes = "; ".join(filter(None, [*words.rates(point), _range(ends)]))
     return Fact("Speed", f"{speedup} the baseline", notes)
 
 

@@ -55,7 +55,7 @@ from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
 from dse.study.axes import ACCUMULATION, AUTO_FORMAT, AXES, GRADIENT
-from dse.study.quantities import COSTS, OF_LAYOUTS, QUANTITIES
+from dse.study.quantities import COSTS
 
 Values = Mapping[str, Value | None]
 
@@ -88,8 +88,7 @@ def _described(
     evaluation = problem.point(values)
     step = evaluation.step
     names = {objective.name for objective in problem.study.objectives} | {"speedup"}
-    if problem.study.laid_out:
-        names |= {row.name for row in OF_LAYOUTS}
+    names |= {row.name for row in problem.of_training}
     points = problem.points_at(values)
     outside = points.why_outside()
     found = Point(
@@ -128,7 +127,7 @@ def _described(
     )
     if not front:
         return found
-    return replace(found, others=_others(evaluation, found, problem.study.laid_out))
+    return replace(found, others=_others(problem, evaluation, found))
 
 
 def _mix(problem: Problem, values: Values, bounded: bool) -> tuple[Mixed, ...] | None:
@@ -147,14 +146,12 @@ def _mix(problem: Problem, values: Values, bounded: bool) -> tuple[Mixed, ...] |
     return tuple(found)
 
 
-def _others(evaluation: Evaluation, point: Point, laid_out: bool) -> Mapping[str, float] | None:
+def _others(problem: Problem, evaluation: Evaluation, point: Point) -> Mapping[str, float] | None:
     """The quantities that are neither axes nor said of a point already; None where none is."""
     numbers = {
         row.name: number(evaluation[row.name])
-        for row in QUANTITIES.values()
-        if row.name not in point.config
-        and point.quantity(row.name) is None
-        and (laid_out or not row.laid_out)
+        for row in problem.quantities
+        if row.name not in point.config and point.quantity(row.name) is None
     }
     return {name: one for name, one in numbers.items() if one is not None} or None
 

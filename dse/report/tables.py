@@ -123,7 +123,7 @@ def thinned(rows: Sequence[FrontRow]) -> list[FrontRow]:
 
 def _measures(document: RunDocument) -> list[tuple[str, str, Callable[[float | None], str]]]:
     """The columns of numbers, as heading, quantity, and how a value reads: what the study aims at,
-    the time of a run to its target, the step, and what layouts are told by."""
+    the time of a run to its target, the step, tokens and use of the peak, and replicas."""
     aims = document.objectives.names
     timed = [training_runs.TIME.name] if document.target is not None else []
     phrases = {name: words.objective(document, name) for name in (*aims, *timed)}
@@ -132,13 +132,13 @@ def _measures(document: RunDocument) -> list[tuple[str, str, Callable[[float | N
           for name, how in phrases.items()),
         ("Step", "step", words.duration),
     ]  # fmt: skip
-    of_layouts: list[tuple[str, str, Callable[[float | None], str]]] = [
+    told: list[tuple[str, str, Callable[[float | None], str]]] = [
         ("Tokens/s per GPU", "tokens_per_s_per_gpu", lambda value: words.count(value or 0.0)),
         ("MFU", "mfu", lambda value: words.percent(value or 0.0)),
         ("DP", "data_parallel", lambda value: words.count(value or 0.0)),
     ]
-    laid_out = words.laid_out(document.baseline.config)
-    return own + [column for column in of_layouts if laid_out and column[1] not in aims]
+    known = document.baseline.quantity
+    return own + [one for one in told if known(one[1]) is not None and one[1] not in aims]
 
 
 def _sortable(value: float | None) -> float:

@@ -339,13 +339,15 @@ def replicas(point: Described) -> int:
     return round(point.gpus / prod(int(point.config.get(axis) or 1) for axis in REPLICA))
 
 
-def of_layout(point: Point, besides: Collection[str] = ()) -> list[str]:
-    """How fast a layout trains, in phrases; none of another point. besides: said already."""
+def rates(point: Point, besides: Collection[str] = ()) -> list[str]:
+    """How fast a point trains, in phrases: tokens per second and their share of the peak, or
+    samples per second. besides: said already."""
     rate, used = point.quantity("tokens_per_s_per_gpu"), point.quantity("mfu")
-    said = {
-        "tokens_per_s_per_gpu": "" if rate is None else f"{count(rate)} tokens/s per GPU",
-        "mfu": "" if used is None else f"MFU {significant(100 * used)} %",
-    }
+    if rate is None:
+        said = {"throughput": shown(point.throughput_samples_per_s, "samples/s")}
+    else:
+        said = {"tokens_per_s_per_gpu": f"{count(rate)} tokens/s per GPU"}
+        said["mfu"] = "" if used is None else f"MFU {significant(100 * used)} %"
     return [text for name, text in said.items() if text and name not in besides and not point.mix]
 
 

@@ -11,7 +11,7 @@ from dse.study.constraints import ExpressionError, Rates, parse_constraint
 from dse.study.cursor import Cursor
 from dse.study.definition import Baseline, Constraint, Goal, Objective, Target
 from dse.study.inline import read_quality
-from dse.study.quantities import BUILTINS, EQUAL_BATCH, QUANTITIES
+from dse.study.quantities import BUILTINS, EQUAL_BATCH, QUANTITIES, TARGET
 
 TARGETS = ("samples", "epochs", "tokens", "quality")  # ways to say how long a run is
 EPOCH = "epoch_samples"
@@ -107,7 +107,7 @@ ADD_TARGET = (
 def check_target(at: Cursor, objectives: Sequence[Objective], target: Target | None) -> None:
     """Raise where a study without a target has the time, cost or energy of a run as objective."""
     for objective in objectives:
-        if target is None and QUANTITIES[objective.name].needs_target:
+        if target is None and QUANTITIES[objective.name].needs == TARGET:
             places = at.at(objective.goal).each()
             place = next(place for place in places if str(place.value).strip() == objective.name)
             raise place.wrong(f"objective {objective.name} needs a target", ADD_TARGET)

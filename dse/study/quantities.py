@@ -17,8 +17,13 @@ from dse.units import DIMENSIONS
 
 SECONDS_PER_HOUR = 3600.0
 JOULES_PER_KWH = 3.6e6
+FLOPS_PER_TFLOPS = 1e12
 PURCHASE, RENT, POWER = "purchase price", "rent", "power"
 FACTS = (PURCHASE, RENT, POWER)
+Need: TypeAlias = Literal["target", "layouts", "tokens"]
+TARGET: Need = "target"
+LAYOUTS: Need = "layouts"
+TOKENS: Need = "tokens"
 # Of units that people do not think in: from how many, divided by what, called what.
 _LARGER = {
     "s": ((2 * 86_400.0, 86_400.0, "days"), (3_600.0, 3_600.0, "h"), (60.0, 60.0, "min")),
@@ -51,10 +56,10 @@ class Quantity:
     column: its name in tables, unit included. dimension: a key of ``units.DIMENSIONS``. doc: its
     meaning. value: computes it. objective: the sense in which it may be one, with its ``phrase``.
     communication: whether what is communicated changes it. facts: those of :data:`FACTS` that it
-    rests on, which a study must not leave unknown; with facts, and without needs_target, it is a
-    cost of the cluster (COSTS). needs_target: it is about a whole run, so the study must say how
-    long one is. whole: it counts something, so that every value is a whole
-    number; of a dimension without a unit are shares and ratios, too.
+    rests on, which a study must not leave unknown; with facts alone it is a cost of the cluster
+    (COSTS). needs: without which a study has no such number: a target, as it is about a whole run;
+    layouts; or samples of so many tokens. whole: it counts something, so that every value is a
+    whole number; of a dimension without a unit are shares and ratios, too.
     """
 
     name: str
@@ -66,9 +71,8 @@ class Quantity:
     phrase: Phrase | None = None
     communication: bool = False
     facts: frozenset[str] = frozenset()
-    needs_target: bool = False
+    needs: Need | None = None
     whole: bool = False
-    laid_out: bool = False
 
     def text(self, value: float) -> str:
         """A value with its unit, to four digits: ``30,660 USD``, ``13.2 days``, ``97.3 %``."""
@@ -118,10 +122,9 @@ def _exposed(name: str, term: str, doc: str) -> Quantity:
         if term in p.step:
             return np.asarray(p.step[term])
         exposed = np.asarray(p.step.exposed_s)
-        own = exposed if term == GRADIENTS else np.zeros_like(exposed)
-        return np.where(np.isnan(p.placement.tokens), np.nan, own)
+        return exposed if term == GRADIENTS else np.zeros_like(exposed)
 
-    return Quantity(name, name, "seconds", doc, value, communication=True, laid_out=True)
+    return Quantity(name, name, "seconds", doc, value, communication=True, needs=LAYOUTS)
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
@@ -156,19 +159,19 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("per_run", "run_usd", "usd", "cost of training to the target",
                  lambda p: p["hourly"] * p.billed_s / SECONDS_PER_HOUR,
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
-                 communication=True, facts=frozenset({RENT}), needs_target=True),
+                 communication=True, facts=frozenset({RENT}), needs=TARGET),
         Quantity("time_to_target", "time_to_target_s", "seconds",
                  "time to the target, with the start-up of rented machines",
                  lambda p: p.start_up_s + p.running_s,
                  _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
-                 communication=True, needs_target=True),
+                 communication=True, needs=TARGET),
         Quantity("energy", "run_energy_j", "joule",
                  "electricity of training to the target, cooling included",
                  lambda p: p["power"] * p.held_s,
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
-                 communication=True, facts=frozenset({POWER}), needs_target=True),
+                 communication=True, facts=frozenset({POWER}), needs=TARGET),
         Quantity("samples_to_target", "samples_to_target", "samples", "samples of the whole run",
-                 lambda p: p.samples_to_target, needs_target=True),
+                 lambda p: p.samples_to_target, needs=TARGET),
         Quantity("goodput", "goodput", "share",
                  "share of a run's time that trains, the rest being lost to failures",
                  lambda p: p.running.share),
@@ -176,7 +179,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  "greenhouse gases of the electricity of training to the target, as CO2",
                  lambda p: p["energy"] / JOULES_PER_KWH * p.carbon_kg_per_kwh,
                  _MIN, Phrase("carbon per run", "kg CO2e", "emits", "per run", "cleanest"),
-                 communication=True, facts=frozenset({POWER}), needs_target=True),
+                 communication=True, facts=frozenset({POWER}), needs=TARGET),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),
@@ -213,24 +216,29 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("ps_servers", "ps_servers", "count", "parameter servers", lambda p: p.servers,
                  whole=True),
         Quantity("data_parallel", "data_parallel", "count", "replicas of the model",
-                 lambda p: p.data_parallel, whole=True, laid_out=True),
+                 lambda p: p.data_parallel, whole=True, needs=LAYOUTS),
         Quantity("tokens_per_s", "tokens_per_s", "count", "tokens trained per second",
-                 lambda p: p["throughput"] * p.placement.tokens, _MAX,
+                 lambda p: p["throughput"] * p.ideal.tokens, _MAX,
                  Phrase("tokens per second", "tokens/s", "trains", least=""),
-                 communication=True, laid_out=True),
+                 communication=True, needs=TOKENS),
         Quantity("tokens_per_s_per_gpu", "tokens_per_s_per_gpu", "count",
                  "tokens that an accelerator trains per second",
                  lambda p: p["tokens_per_s"] / p.gpus, _MAX,
                  Phrase("tokens per second and GPU", "tokens/s per GPU", "trains", least=""),
-                 communication=True, laid_out=True),
+                 communication=True, needs=TOKENS),
         Quantity("mfu", "mfu", "share",
                  "model FLOPs, causal attention counted half, over the dense peak of the precision",
-                 lambda p: p["throughput"] * p.placement.ideal_s / p.gpus, _MAX,
+                 lambda p: p["throughput"] * p.ideal.seconds / p.gpus, _MAX,
                  Phrase("model FLOPs utilisation", "%", "reaches", "of the peak", ""),
-                 communication=True, laid_out=True),
+                 communication=True),
+        Quantity("tflops_per_gpu", "tflops_per_gpu", "count",
+                 "model FLOPs that an accelerator does per second, in 1e12",
+                 lambda p: p["throughput"] * p.ideal.flops / p.gpus / FLOPS_PER_TFLOPS, _MAX,
+                 Phrase("model FLOPs per second and GPU", "TFLOPS per GPU", "does", least=""),
+                 communication=True),
         Quantity("memory_bytes", "memory_bytes", "bytes", "peak allocated on the heaviest rank",
                  lambda p: p.placement.allocated_bytes, _MIN,
-                 Phrase("memory", "B", "allocates", "on the heaviest rank"), laid_out=True),
+                 Phrase("memory", "B", "allocates", "on the heaviest rank"), needs=LAYOUTS),
         _exposed("bubble_s", "bubble_s", "idle time of the pipeline on the slowest stage"),
         _exposed("tensor_s", "tensor_s", "exchanges of tensor parallelism that nothing hides"),
         _exposed("pipeline_s", "pipeline_s", "sends of the pipeline that nothing hides"),
@@ -242,10 +250,10 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
     )
 })  # fmt: skip
 
-# What only a layout has; those that are counted have no interval.
-OF_LAYOUTS = tuple(row for row in QUANTITIES.values() if row.laid_out)
+# How fast a point trains in units that workloads share: shown wherever its throughput is.
+RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "mfu", "tflops_per_gpu")
 # What a cluster costs, whatever runs on it: shown of every point, also where nobody aims at it.
-COSTS = tuple(row for row in QUANTITIES.values() if row.facts and not row.needs_target)
+COSTS = tuple(row for row in QUANTITIES.values() if row.facts and row.needs is None)
 EQUAL_BATCH = "equal_batch"
 BUILTINS = {
     "fits_memory": "the state of training fits the memory of an accelerator",

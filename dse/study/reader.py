@@ -62,7 +62,7 @@ from dse.study.objectives import (
     read_target,
 )
 from dse.study.owned import read_owned
-from dse.study.quantities import QUANTITIES, RENT
+from dse.study.quantities import QUANTITIES, RENT, TARGET
 from dse.study.terms import (
     StudyFailures,
     StudyOwnership,
@@ -318,7 +318,7 @@ def _check_limit(
     if ignored and limit.expression is None:
         raise at.wrong(f"{limit.text} contradicts memory: {IGNORED}", "drop one of the two")
     for name in sorted(limit.expression.names) if limit.expression else ():
-        if run is None and QUANTITIES[name].needs_target:
+        if run is None and QUANTITIES[name].needs == TARGET:
             raise at.wrong(f"constraint: {name} needs a target", ADD_TARGET)
 
 

@@ -21,7 +21,6 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive, pareto, screening
 from dse.search.tally import Tally, total
-from dse.study.quantities import QUANTITIES
 from tests.evidence import beyond
 from tests.pricing import studies
 from tests.pricing.priced import feasible
@@ -282,9 +281,8 @@ def test_constraints_that_communication_may_decide_are_all_known(tmp_path: Path)
         for name in real:
             if not np.array_equal(*np.broadcast_arrays(ideal[name], real[name]), equal_nan=True):
                 changed.add(name)
-    # Those of layouts are priced one by one, and unknown elsewhere.
-    of_layouts = {row.name for row in QUANTITIES.values() if row.laid_out}
-    assert changed == bounds.OF_THE_STEP - of_layouts
+    own = {row.name for row in problem.quantities}
+    assert changed & own == bounds.OF_THE_STEP & own
 
 
 prices = st.floats(0, 1e-3)
