@@ -29,7 +29,6 @@ STUDY = "study.yaml"  # a draft's file, unless it is called otherwise
 ROOM = 8  # accelerators of a usual host
 CARDS = (1, 4, 8)  # network cards of one
 MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
-LARGE_PARAMS = 2e9  # with gradients and Adam's state 36 GB, before any activation
 STEP_TOKENS = 4 << 20  # of a step of large models: 4 million, as Llama 3 trained with
 LARGEST_BATCH = 512  # of one accelerator, in steps of doublings from 1
 SMALLER = 4  # the least batch tried is this share of what fits the smallest accelerator
@@ -247,10 +246,7 @@ class Draft:
 
     @property
     def _laid_out(self) -> bool:
-        """Whether what is trained is a transformer too large for every accelerator to have."""
-        known = self._seen.workload
-        sequences = known.shape is not None and known.tokens_per_sample is not None
-        return sequences and known.params >= LARGE_PARAMS
+        return self._seen.workload.usually_laid_out
 
     @property
     def _gpus(self) -> str:

@@ -16,12 +16,16 @@ from dse.calibration.hardware_names import nearest_device
 from dse.model.aggregation.names import NAMES
 from dse.study.aggregation_name import AggregationName
 from dse.study.names import Names
+from dse.study.quantities import FLOPS_PER_TFLOPS
 
 Name = Annotated[str, Field(min_length=1)]
 NODE = 8  # accelerators of a node, where nobody says
 BLOCK_STACK = "plain"  # of blocks that dse times: ordinary framework code
-RateOf = Literal["tokens_per_s_per_gpu", "tokens_per_s", "samples_per_s", "step_s", "mfu"]
+RateOf = Literal[
+    "tokens_per_s_per_gpu", "tokens_per_s", "samples_per_s", "step_s", "mfu", "tflops_per_gpu"
+]
 RATES: tuple[str, ...] = get_args(RateOf)
+OF_FLOPS = ("mfu", "tflops_per_gpu")
 Schedule = Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"]
 
 
@@ -79,6 +83,28 @@ class Throughput:
     def what(self) -> str:
         """What was timed, in words."""
         return f"a block of {self.workload}" if self.layers else self.workload
+
+
+def step_s(
+    rate_of: str,
+    rate: float,
+    samples: float,
+    tokens: float,
+    gpus: int,
+    flops: float,
+    peak_flops_per_s: float,
+) -> float:
+    """Seconds of a step on gpus accelerators, by its rate in one of :data:`RATES`. samples, tokens,
+    flops: of a step, model FLOPs forward and backward."""
+    done: Mapping[str, float] = {
+        "step_s": rate**2,
+        "samples_per_s": samples,
+        "tokens_per_s": tokens,
+        "tokens_per_s_per_gpu": tokens / gpus,
+        "mfu": flops / peak_flops_per_s / gpus,
+        "tflops_per_gpu": flops / FLOPS_PER_TFLOPS / gpus,
+    }
+    return done[rate_of] / rate
 
 
 @cache
@@ -168,18 +194,12 @@ class LayoutRate:
         """Of a step."""
         return self.passes * self.micro_batch * self.gpus / self.replica
 
-    def step_s(self, ideal_s: float) -> float:
-        """Seconds of a step. ideal_s: in which one accelerator at its peak does the model FLOPs of
-        a token."""
-        tokens = self.sequences * self.sequence
-        done: Mapping[str, float] = {
-            "step_s": self.rate**2,
-            "samples_per_s": self.sequences,
-            "tokens_per_s": tokens,
-            "tokens_per_s_per_gpu": tokens / self.gpus,
-            "mfu": tokens * ideal_s / self.gpus,
-        }
-        return done[self.rate_of] / self.rate
+    def step_s(self, flops: float, peak_flops_per_s: float) -> float:
+        """Seconds of a step. flops: model FLOPs of a token."""
+        return step_s(
+            self.rate_of, self.rate, self.sequences, self.sequences * self.sequence, self.gpus,
+            self.sequences * self.sequence * flops, peak_flops_per_s,
+        )  # fmt: skip
 
     @property
     def unmeasured(self) -> LayoutRate:

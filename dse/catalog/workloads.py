@@ -44,6 +44,7 @@ NONE, JPEG = ENCODINGS = ("none", "jpeg")  # of samples, which hosts decode
 TRANSFORMER = "transformer"  # the key of the sizes of one
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
+LARGE_PARAMS = 2e9  # with gradients and Adam's state 36 GB, before any activation
 Array = NDArray[np.float64]
 
 
@@ -90,6 +91,12 @@ class Workload:
     tokens_per_sample: float | None = None
     shape: Transformer | None = None
     sizes: Mapping[str, object] | None = None
+
+    @property
+    def usually_laid_out(self) -> bool:
+        """Whether it is a transformer too large for every accelerator to have."""
+        sequences = self.shape is not None and self.tokens_per_sample is not None
+        return sequences and self.params >= LARGE_PARAMS
 
 
 def workload(name: str) -> Workload:

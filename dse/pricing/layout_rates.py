@@ -16,7 +16,7 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.fitting.layouts import Run, adjusted, fitted, stalled
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE, widened
-from dse.calibration.throughput_part import LayoutRate, aggregation_names
+from dse.calibration.throughput_part import OF_FLOPS, LayoutRate, aggregation_names
 from dse.catalog import Workload
 from dse.errors import DseError
 from dse.model.arrays import Array, ArrayLike
@@ -137,11 +137,12 @@ class OwnRates:
     @cached_property
     def measured(self) -> tuple[Measured, ...]:
         """In their order."""
-        ideal = np.ones(len(self.rates))
-        if any(rate.rate_of == "mfu" for rate in self.rates):
+        flops, peaks = np.ones((2, len(self.rates)))
+        if any(rate.rate_of in OF_FLOPS for rate in self.rates):
             for at, placed in self._placed(self.rates):
-                ideal[at] = placed.ideal.seconds / placed.ideal.tokens
-        steps = [rate.step_s(s) for rate, s in zip(self.rates, ideal, strict=True)]
+                flops[at] = placed.ideal.flops / placed.ideal.tokens
+                peaks[at] = placed.ideal.peak_flops_per_s
+        steps = [rate.step_s(*s) for rate, *s in zip(self.rates, flops, peaks, strict=True)]
         each = [
             step / (rate.passes + rate.pipeline_parallel - 1)
             for rate, step in zip(self.rates, steps, strict=True)
@@ -170,8 +171,6 @@ class OwnRates:
         nodes = rate.gpus / rate.gpus_per_node
         if nodes > 1 and not rate.node and not rate.inter_node:
             return "gpus", f"gpus: {nodes:g} nodes have no network", "write inter_node, or node"
-        if rate.rate_of == "mfu" and rate.rate > 1:
-            return "mfu", f"mfu: {rate.rate:g} is above the peak", "write a share, such as 0.4"
         try:
             ((_, placed),) = self.unseen(workload, [configuration(rate)])
             rules = placed.placement.rules

@@ -35,7 +35,7 @@ from dse.model.passes import CellOfPoints, Compute, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
 from dse.model.terms import Terms
-from dse.pricing import hardware
+from dse.pricing import hardware, shapes
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
@@ -235,14 +235,8 @@ class Points:
 
     @property
     def sample_flops(self) -> float:
-        """Model FLOPs of forward and backward pass of a sample. A workload may count the half of
-        causal attention that its mask leaves out; its blocks tell how much that is."""
-        known, passes = self.problem.workload, 3
-        if known.shape is None or known.tokens_per_sample is None:
-            return passes * known.forward_flops
-        tokens = float(known.tokens_per_sample)
-        of_blocks = self.problem.tables.model.forward_flops(tokens) * tokens
-        return passes * min(known.forward_flops, of_blocks)
+        """Model FLOPs of forward and backward pass of a sample."""
+        return shapes.training_flops(self.problem.workload)
 
     @property
     def ideal(self) -> Ideal:

@@ -27,6 +27,15 @@ def transformer(workload: Workload, predicted: int = 0) -> Transformer:
     return replace(found, runs=(*runs, (runs[-1][0], predicted)), predicted=predicted)
 
 
+def training_flops(workload: Workload) -> float:
+    """Model FLOPs of the forward and backward pass of a sample: three times those of the forward
+    pass, without the half of causal attention that its mask leaves out."""
+    forward, tokens = workload.forward_flops, workload.tokens_per_sample
+    if workload.shape is not None and tokens is not None:
+        forward = min(forward, transformer(workload).forward_flops(tokens) * tokens)
+    return 3 * forward
+
+
 def _block(block: shapes.Block) -> Block:
     """The same sizes; the catalogue's block has more fields, which ``other_params`` counts."""
     found = Block(*(getattr(block, field.name) for field in fields(Block)))

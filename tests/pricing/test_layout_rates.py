@@ -227,6 +227,7 @@ def test_every_way_to_write_a_rate_is_the_same_step(tmp_path: Path) -> None:
     written = {
         "tokens_per_s_per_gpu": tokens / 8 / step_s, "tokens_per_s": tokens / step_s,
         "samples_per_s": 64 / step_s, "step_s": step_s, "mfu": 64 * ideal / 8 / step_s,
+        "tflops_per_gpu": 64 * ideal / 8 / step_s * 989.4,
     }  # fmt: skip
     assert set(written) == set(RATES)
     for name, value in written.items():

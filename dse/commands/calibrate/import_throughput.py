@@ -14,10 +14,11 @@ def import_throughput(
         typer.Argument(
             help="Table with a row for each rate: workload, accelerator, samples_per_s, precision, "
             "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation; "
+            "tokens_per_s_per_gpu, tokens_per_s, step_s, mfu or tflops_per_gpu in place of "
+            "samples_per_s; "
             "gpus_per_node where gpus are more than 8; of several gpus how they summed gradients: "
             "aggregation, inter_node or node. Of transformers laid out: stack, sequence, node, the "
-            "axes of layouts, and one of tokens_per_s_per_gpu, tokens_per_s, samples_per_s, step_s "
-            "and mfu."
+            "axes of layouts."
         ),
     ],
     name: Annotated[
@@ -43,16 +44,22 @@ def import_throughput(
     from dse.calibration.profile_files import check_replaces_profile
     from dse.calibration.throughput_part import Throughput
     from dse.pricing.load import of_layouts
+    from dse.pricing.shapes import training_flops
     from dse.pricing.throughput import doubts
 
     called = file.stem if name is None else name
     arguments.check_profile_name(called)
     path = out / f"{called}.yaml"
-    rates = read_throughput(file, of_layouts().own_layouts.refused)
+    notes = list[str]()
+    rates = read_throughput(
+        file, of_layouts().own_layouts.refused, training_flops,
+        lambda line, said: notes.append(f"note: {file}:{line}: {said}"),
+    )  # fmt: skip
     profile = throughput_profile(file, called, rates.values())
     check_writable(out)
     check_replaces_profile(path, rates=True)
     write_profile(profile, path)
+    print(*dict.fromkeys(notes), sep="\n", end="\n" * bool(notes), file=sys.stderr)
     for line, rate in rates.items():
         if isinstance(rate, Throughput) and (strange := doubts(rate)):
             print(f"warning: {file}:{line}: {strange}", file=sys.stderr)

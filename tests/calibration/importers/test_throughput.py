@@ -11,6 +11,7 @@ from dse.calibration.importers import throughput
 from dse.calibration.importers.throughput import throughput_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import StudyError
+from dse.pricing.shapes import training_flops
 
 HEADER = "workload,accelerator,samples_per_s,gpus,precision,batch_per_gpu,stack\n"
 GOOD = "bert-large-s128,a100-sxm4-40gb,1200,8,fp16,64,vendor\n"
@@ -71,7 +72,7 @@ def test_a_mistake_has_its_place_and_what_would_be_right(
 
 
 def test_all_mistakes_are_told_at_once_in_their_order(tmp_path: Path) -> None:
-    text = f"{HEADER}resnet5,a100,fast,0,half,64,vendr\nresnet50,h100-sxm,900,16,fp16,-1,\n"
+    text = f"{HEADER}resnet5,a101,fast,0,half,64,vendr\nresnet50,h100-sxm,900,16,fp16,-1,\n"
     with pytest.raises(StudyError) as found:
         read_throughput(table(tmp_path, text))
     lines = str(found.value).splitlines()
@@ -87,6 +88,28 @@ def test_a_quote_within_a_cell_hides_neither_a_mistake_nor_its_place(tmp_path: P
     path = table(tmp_path, f'{HEADER}bert-large-s128,a100"-sxm4-40gb,1200,8,fp16,6x,vendor\n')
     with pytest.raises(StudyError, match=r"ours.csv:2:45: batch_per_gpu: '6x'"):
         read_throughput(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("samples_per_s", 2400), ("tokens_per_s", 2400 * 1024), ("step_s", 512 / 2400), ("mfu", None),
+     ("tokens_per_s_per_gpu", 300 * 1024), ("tflops_per_gpu", 300 * 0.8168)],
+)  # fmt: skip
+def test_a_rate_may_be_told_in_tokens_or_flops(
+    tmp_path: Path, column: str, value: float | None
+) -> None:
+    """Of 8 H100, which a word names that could mean others, too; mfu is of 989.4 TFLOPS."""
+    header = f"workload,accelerator,gpus,batch_per_gpu,precision,stack,{column}\n"
+    row = f"gpt2-124m,h100,8,64,bf16,vendor,{value or 300 * 0.8168 / 989.4}\n"
+    notes: list[str] = []
+    path = table(tmp_path, header + row)
+    found = throughput.read_throughput(path, flops=training_flops, note=lambda *a: notes.append(a))
+    assert found[2].samples_per_s == pytest.approx(2400, rel=1e-3)
+    assert found[2].accelerator == "h100-sxm"
+    assert notes == [(2, "h100 means h100-sxm here, not h100-pcie")]
+    with pytest.raises(StudyError, match="samples of resnet50 have no known number of tokens"):
+        read_throughput(table(tmp_path, f"{header}{row.replace('gpt2-124m', 'resnet50')}".replace(
+            column, "tokens_per_s")))  # fmt: skip
 
 
 def test_columns_in_another_spelling_are_known(tmp_path: Path) -> None:
