@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 TEMPLATE = "study.yaml.j2"
 STUDY = "study.yaml"  # a draft's file, unless it is called otherwise
 ROOM = 8  # accelerators of a usual host
+HOSTS = (1, 2, 4, ROOM)
+MACHINES = "a100,h100"
+GPUS = "8..256"
 CARDS = (1, 4, 8)  # network cards of one
 MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
 STEP_TOKENS = 4 << 20  # of a step of large models: 4 million, as Llama 3 trained with
@@ -56,14 +59,19 @@ class Draft:
     reader of studies judges them, and what it refuses is told of the option that wrote the line.
     """
 
-    workload: str = option("What is trained: a name of the catalogue, or a file.", "workload",
+    workload: str = option("What is trained: a name of the catalogue, a repository of Hugging "
+                           "Face, or a file.", "workload", "config",
                            default="")  # fmt: skip
-    on: str = option("Accelerators or whole machines to choose from [a100,h100].",
-                     "accelerator", "node", "baseline", default="a100,h100")  # fmt: skip
-    gpus: str = option("How many accelerators: 8..256 (whole hosts), or 8,16,64 [8..256].", "gpus",
-                       default="8..256")  # fmt: skip
+    on: str = option("Accelerators or whole machines to choose from [a100,h100]; H100:8 is 8 in "
+                     "each host.",
+                     "accelerator", "node", "baseline", default=MACHINES)  # fmt: skip
+    gpus: str | None = option("How many accelerators: 8..256 (whole hosts), or 8,16,64 [8..256, or "
+                              "those of H100:8, which may stand here, too].", "gpus")  # fmt: skip
     network: str | None = option("Networks to choose from: Ethernet in Gbps, or names, such as "
                                  "100,ib-ndr [100,200,400].", "inter_node")  # fmt: skip
+    sequence: str | None = option("Tokens of a sample [as usual of the workload].", "sequence")
+    precision: str | None = option("Formats to choose from, such as bf16,fp8 [the shortest of 16 "
+                                   "bits that all have].", "precision")  # fmt: skip
     accumulation: str | None = option("Passes of a step, whose gradients are added up and exchanged"
                                       " once: 1,2,4 [1].", "accumulation")  # fmt: skip
     stack: str | None = option("Training software to choose from: plain, vendor, tuned, or of "
@@ -108,14 +116,15 @@ class Draft:
 
         seen, folder, machines = self._seen, str(path.parent), self._known
         counts = sorted(map(int, seen.study.numbers("gpus", 1)))
-        per_node = _per_node(counts, self._laid_out)
+        per_node = [self._host] if self._host else _per_node(counts, self._laid_out)
         communication, rates = unasked(seen), training_rates(seen)
         measured = {name for one in communication.values() for name in one.measured}
         sums = [name for name in SUMS if name in measured] or [*SUMS]
         usual = usual_optimizer(seen.workload)
-        precision, optimizer = _precision(machines), usual.text if usual else MOMENTUM
+        formats = self._formats or [_precision(machines)]
+        optimizer = usual.text if usual else MOMENTUM
         laid_out = self._laid_out
-        fits = dict.fromkeys(machines, 1) if laid_out else self._fitting(precision, optimizer)
+        fits = dict.fromkeys(machines, 1) if laid_out else self._fitting(formats[0], optimizer)
         fitting = [batch for batch in fits.values() if batch]
         first = next(name for name, batch in fits.items() if batch)
         axis = seen.study.axis("inter_node")
@@ -128,7 +137,7 @@ class Draft:
         if laid_out:  # the fastest layout of the first count on which one fits
             baseline = {self._axis: first}
         hosts = ("gpus_per_node", "nics_per_node") if self._axis == "node" else ()
-        named = seen.study.workload
+        named = getattr(seen.study.workload, "config", seen.study.workload)
         return _resolved(str(path), {
             **self._said(folder),
             "whole": True,
@@ -151,7 +160,7 @@ class Draft:
             "networks": networks,
             "batches": _doublings(max(1, min(fitting) // SMALLER), max(fitting)),
             "memory_known": seen.layers.kept.known,
-            "precision": precision,
+            "precision": formats,
             "optimizer": optimizer,
             "sums": sums,
             "baseline": {key: value for key, value in baseline.items()
@@ -195,9 +204,11 @@ class Draft:
             "workload": _path(self.workload, folder),
             "prices": paths,
             "axis": self._axis,
+            "sequence": None if self.sequence is None else _plain(self.sequence),
+            "precision": self._formats,
             "machines": _words(",".join(self._machines.values())),
             "gpus": self._gpus,
-            "per_node": [1, 2, 4, ROOM],
+            "per_node": HOSTS,
             "cards": CARDS,
             "networks": self._networks,
             "batches": [1],
@@ -221,13 +232,35 @@ class Draft:
                     found.add(kind)
         return "node" if found == {"node"} else "accelerator"
 
+    @property
+    def _named(self) -> str:
+        """Words for machines, of which each may tell how many are in a host, as SkyPilot has it."""
+        if not self.gpus or ":" not in self.gpus:
+            return self.on
+        if self.on != MACHINES:
+            raise ArgumentError("--gpus", "names accelerators, as --on does", "name them once")
+        return self.gpus
+
+    @property
+    def _host(self) -> int | None:
+        """Accelerators of a host, where the words tell."""
+        told = {word.partition(":")[1:] for word in self._named.split(",")}
+        if told == {("", "")}:
+            return None
+        (_, count), *others = told
+        if others or count.strip() not in map(str, HOSTS):
+            problem = f"'{self._named}' does not tell one size of hosts"
+            raise ArgumentError("--on", problem, "write for example H100:8, of 1, 2, 4 or 8")
+        return int(count)
+
     @cached_property
     def _machines(self) -> dict[str, str]:
         """The words for machines to choose from, each with what it means: where one of them is an
         accelerator that comes in a node type of its own, all are node types that are sold."""
         from dse.catalog import UnknownName, node, node_of, nodes_with, resolve
 
-        found = {word: word for word in map(str.strip, self.on.split(","))}
+        named = (word.partition(":")[0].strip() for word in self._named.split(","))
+        found = {word: word for word in named}
         known = {}
         for word in found:
             with suppress(UnknownName):
@@ -249,15 +282,21 @@ class Draft:
         return self._seen.workload.usually_laid_out
 
     @property
+    def _formats(self) -> list[str] | None:
+        return None if self.precision is None else _words(self.precision)
+
+    @property
     def _gpus(self) -> str:
         """How many accelerators. A range whose ends are whole hosts has all numbers of hosts, so
         that a budget can be used up; others, and those of very many hosts, double."""
-        ends = _RANGE.fullmatch(self.gpus.strip())
+        given = None if self._named == self.gpus else self.gpus
+        asked = (given or str(self._host or GPUS)).strip()
+        ends = _RANGE.fullmatch(asked)
         if ends is None:
-            return f"[{', '.join(_words(self.gpus))}]"
-        low, high = int(ends[1]), int(ends[2])
-        whole = low % ROOM == high % ROOM == 0 and high <= MOST_HOSTS * ROOM
-        scale = f"linear, step: {ROOM}" if whole else "doubling"
+            return f"[{', '.join(_words(asked))}]"
+        low, high, room = int(ends[1]), int(ends[2]), self._host or ROOM
+        whole = low % room == high % room == 0 and high <= MOST_HOSTS * room
+        scale = f"linear, step: {room}" if whole else "doubling"
         return f"{{from: {low}, to: {high}, scale: {scale}}}" if low != high else f"[{low}]"
 
     @property
@@ -390,9 +429,9 @@ def _per_node(counts: Sequence[int], laid_out: bool) -> list[int]:
     """Accelerators of a host: as many as usual, or as the smallest clusters fill; of layouts, which
     fill whole hosts, the most that all clusters do."""
     if laid_out:
-        return [max(size for size in (1, 2, 4, ROOM) if not any(n % size for n in counts))]
-    least = max(size for size in (1, 2, 4, ROOM) if counts[0] % size == 0)
-    return [size for size in (1, 2, 4, ROOM) if least <= size <= counts[-1]]
+        return [max(size for size in HOSTS if not any(n % size for n in counts))]
+    least = max(size for size in HOSTS if counts[0] % size == 0)
+    return [size for size in HOSTS if least <= size <= counts[-1]]
 
 
 def _global_batch(gpus: int, seen: Problem) -> int:

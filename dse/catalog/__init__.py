@@ -50,6 +50,7 @@ from dse.catalog.workloads import (
     named_workload,
     read_layers,
     read_workload,
+    resized,
     workload,
     workload_of_config,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "read_workload",
     "region",
     "rental_facts",
+    "resized",
     "resolve",
     "scale_terms",
     "sources",

@@ -6,6 +6,7 @@ import csv
 import difflib
 import io
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -21,7 +22,7 @@ from dse.catalog.reader import Entry
 from dse.catalog.rows_of_work import FAMILIES, NUMBERS, SIZES, WorkRow
 from dse.catalog.shapes import Transformer
 from dse.catalog.store import find, read_file
-from dse.errors import StudyError
+from dse.errors import DseError, StudyError
 from dse.text_source import is_path, text_of
 from dse.units import UnitError, parse
 
@@ -41,6 +42,7 @@ LAYERS = Kind(COLUMNS, "layers", "a layer table")
 WORK = Kind(WORK_COLUMNS, "work", "a table of rows of work")
 EQUAL, VARYING = LENGTHS = ("equal", "varying")  # of samples
 NONE, JPEG = ENCODINGS = ("none", "jpeg")  # of samples, which hosts decode
+_LENGTH = re.compile(r"-s\d+$")  # in the name of a workload
 TRANSFORMER = "transformer"  # the key of the sizes of one
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
@@ -242,6 +244,22 @@ def workload_of_config(
         found.title.format(size=f"{size[:-1]} {'billion' if size[-1] == 'b' else 'million'}"),
         cited,
     )
+
+
+def resized(name: str, sequence: int) -> Workload:
+    """A transformer of the catalogue, for samples of ``sequence`` tokens.
+
+    Raises :class:`~dse.errors.DseError` where the catalogue has no sizes of it.
+    """
+    known, path = workload(name), find("workloads", name)
+    if known.sizes is None or known.tokens_per_sample is None:
+        raise DseError(f"{name} has no sequences of tokens whose length could be another")
+    if known.tokens_per_sample == sequence:
+        return known
+    found = described(read_file(path), (TRANSFORMER,), sequence)
+    title = f"{known.title.partition(',')[0]}, {sequence} tokens"
+    cited = Fact(TRANSFORMER, None, "", path.name, str(path), "")
+    return _closed_form(found, f"{_LENGTH.sub('', name)}-s{sequence}", title, cited)
 
 
 def _closed_form(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from dse.study import Value
 
 
+_SEVERAL = re.compile(r",(?=\s*[a-z_]+\s*=)")  # between assignments in one option
+
+
 def explain(
     study: Annotated[
         str,
@@ -28,7 +32,10 @@ def explain(
     ],
     assign: Annotated[
         list[str] | None,
-        typer.Option("--set", help="AXIS=VALUE; every other axis keeps the baseline's value."),
+        typer.Option(
+            "--set",
+            help="AXIS=VALUE, or several with commas; every other axis keeps the baseline's value.",
+        ),
     ] = None,
     row: Annotated[
         int | None, typer.Option(help="A row of the front of the finished run, from 1.")
@@ -126,7 +133,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     problem = load.load(study)
     values: dict[str, Value | None] = dict(problem.study.baseline.values)
     given: list[str] = []
-    for text in assignments:
+    for text in (one for several in assignments for one in _SEVERAL.split(several)):
         axis, value = assigned(problem.study, text, load.known_names())
         if axis in given:
             raise StudyError(OPTION, 0, 0, f"'{axis}' is set twice", "give it once")

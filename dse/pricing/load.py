@@ -305,14 +305,23 @@ def _workload(study: Study) -> catalog.Workload:
     given = study.workload
     if isinstance(given, InlineWorkload):
         return _inline_workload(given, study)
-    return _known_workload(given)
+    try:
+        return _known_workload(given)
+    except StudyError:
+        raise
+    except DseError as cause:
+        raise study.source.error(("workload", "sequence"), str(cause), "leave it out") from None
 
 
 def _known_workload(given: str | ConfiguredWorkload) -> catalog.Workload:
-    """A workload of the catalogue, or one that a file describes."""
-    if isinstance(given, ConfiguredWorkload):
+    """A workload of the catalogue, or one that a file describes, of samples as they are asked."""
+    if not isinstance(given, ConfiguredWorkload):
+        return catalog.named_workload(given)
+    if catalog.is_path(given.config):
         return catalog.workload_of_config(Path(given.config), given.sequence)
-    return catalog.named_workload(given)
+    if given.sequence is None:
+        return catalog.workload(given.config)
+    return catalog.resized(given.config, given.sequence)
 
 
 # Layers of a network that has no table, at least: there must be several, so that most gradients are

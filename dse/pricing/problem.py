@@ -204,7 +204,7 @@ class Problem(StudyFacts):
         """Evaluate points given one by one; see :meth:`scattered`."""
         return [*self.scattered(columns_of(points), speedup)]
 
-    def quantities(
+    def numbers(
         self, points: Sequence[Mapping[str, Value | None]], names: Iterable[str]
     ) -> dict[str, Array]:
         """Quantities of points given one by one, (points,) each."""

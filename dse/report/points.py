@@ -333,7 +333,7 @@ def _intervals(
     """90 % intervals of points; None for a point that has none. drawn: see
     :func:`describe_front`."""
     names = (*problem.sure_of, "throughput")
-    best = problem.quantities(points, names)
+    best = problem.numbers(points, names)
     known = {name: best[name] for name in problem.sure_of}
     if drawn is not None and drawn["throughput"].shape[1] >= len(points):
         first = {name: drawn[name][:, : len(points)] for name in names}

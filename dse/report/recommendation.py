@@ -168,7 +168,7 @@ def _priced(found: StudyDraws) -> list[FrontPoint]:
     """The points near the front that meet every limit, by their best estimates."""
     problem, points = found.problem, found.near.points[: found.near.feasible]
     names = [objective.name for objective in problem.study.objectives]
-    columns = [column.tolist() for column in problem.quantities(points, names).values()]
+    columns = [column.tolist() for column in problem.numbers(points, names).values()]
     columns += [[0.0] * len(points)] * (3 - len(columns))
     return [
         FrontPoint(values, labels_of(problem, values), gain, cost, other, 0, ())

@@ -45,7 +45,7 @@ def waterfall(problem: Problem, recommended: Values) -> tuple[WaterfallStep, ...
     way = _Way(problem, problem.study.baseline.values, recommended)
     states = way.states()
     names = ["speedup", *(o.name for o in problem.study.objectives if o.goal == "minimize")]
-    priced = zip(*problem.quantities([values for values, _ in states], names).values(), strict=True)
+    priced = zip(*problem.numbers([values for values, _ in states], names).values(), strict=True)
     steps, before = [], 1.0
     labels = labels_of(problem, {**dict.fromkeys(recommended), **problem.study.baseline.values})
     software = True

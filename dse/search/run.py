@@ -133,7 +133,7 @@ def outlasted(problem: Problem, points: Sequence[Mapping[str, Value | None]]) ->
     if not points or problem.study.target is None or market.rents(problem.study):
         return np.full(len(points), -math.inf)
     years = float(problem.prices.amortisation_years.value or math.inf)
-    lasts = problem.quantities(points, ["time_to_target"])["time_to_target"]
+    lasts = problem.numbers(points, ["time_to_target"])["time_to_target"]
     return np.nan_to_num(lasts - years * HOURS_PER_YEAR * SECONDS_PER_HOUR, nan=-math.inf)
 
 

@@ -137,6 +137,8 @@ def with_real_names(source: Source, names: Names) -> tuple[Source, tuple[str, ..
         return source, ()
     spelling.read(("workload",), data.get("workload"), "workloads")
     spelling.read_keys((MIX,), data.get(MIX), "workloads")
+    for loc, word in ((("workload", key), word) for key, word in _items(data.get("workload"))):
+        spelling.read(loc, word if loc[1] == "config" else None, "workloads")
     spelling.read(("region",), data.get("region"), "regions")
     spelling.read_keys(("calibration",), data.get("calibration"), "fabrics")
     for key in ("space", "baseline"):

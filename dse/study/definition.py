@@ -250,7 +250,8 @@ class Experts:
 
 @dataclass(frozen=True)
 class ConfiguredWorkload:
-    """The transformer in a config.json, for samples of so many tokens; None: as usual."""
+    """The transformer in a config.json or of that name, for samples of so many tokens; None: as
+    usual."""
 
     config: str
     sequence: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ U = TypeVar("U")
 _REQUIRED = ("params", "forward_flops", "activation_bytes")
 _WORKLOAD = (*_REQUIRED, "input_bytes", "gradient_tensors", "layers", "name")
 _UNKNOWN = "unknown"
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+(?<!.yaml|.json)")  # of Hugging Face
 _MOST_TENSORS = 10_000
 _MOST_TOKENS = 10**7  # of a sample
 _TENSORS_TOLERANCE = 1e-3  # relative difference between params and the tensors' sum
@@ -29,17 +31,27 @@ _LARGEST = 1e24  # parameters, operations, bytes of one network
 
 def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | ConfiguredWorkload:
     """The workload: a known name, a path that counts from the working folder, or its numbers."""
-    if isinstance(cursor.value, str) and is_path(cursor.value):
-        return existing(cursor)
     if not isinstance(cursor.value, dict):
+        return _named_workload(cursor, names)
+    return _configured(cursor, names) if cursor.has("config") else _inline(cursor)
+
+
+def _named_workload(cursor: Cursor, names: Names) -> str:
+    """A name of the catalogue, or the path of a file."""
+    word = cursor.value
+    if not isinstance(word, str) or not is_path(word):
         return read_name(cursor, "workloads", "workload", names, "see `dse catalog workloads`")
-    return _configured(cursor) if cursor.has("config") else _inline(cursor)
+    path = os.path.join(os.path.dirname(cursor.source.path), word)
+    if _REPOSITORY.fullmatch(word) and not os.path.exists(path):
+        problem = f"workload: '{clipped(word)}' is no file, and no repository that is known here"
+        raise cursor.wrong(problem, "save its config.json, and give the path of that")
+    return existing(cursor)
 
 
-def _configured(cursor: Cursor) -> ConfiguredWorkload:
+def _configured(cursor: Cursor, names: Names) -> ConfiguredWorkload:
     mistakes = Mistakes()
     cursor = cursor.keys(("config", "sequence"), (), mistakes)
-    config = mistakes.part(lambda: existing(cursor.at("config")))
+    config = mistakes.part(lambda: _named_workload(cursor.at("config"), names))
     sequence = mistakes.part(
         lambda: cursor.optional("sequence", lambda at: at.whole(1, _MOST_TOKENS), None)
     )

@@ -263,8 +263,8 @@ class StudyFile(Section):
     study: str = Field(description="name of the study and of its report's folder")
     description: str = Field(default="", description="a sentence for the report")
     workload: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
-        description="a name of the catalogue, a path, {config: config.json, sequence}, or {params, "
-        "forward_flops, activation_bytes, input_bytes, gradient_tensors, layers, name}"
+        description="a name of the catalogue, a path, {config: name or path, sequence}, or "
+        "{params, forward_flops, activation_bytes, input_bytes, gradient_tensors, layers, name}"
     )
     mix: Annotated[Any, shown_as({"type": "object", "additionalProperties": QUANTITY})] = Field(
         default=None,

@@ -141,6 +141,10 @@ def test_every_network_of_the_catalogue_can_be_asked_about(name: str) -> None:
             "--workload resnet50 --on l40s,gb200",
             "--on: whole machines are compared, and l40s stands",
         ),
+        ("--workload gpt2 --gpus h100:8 --on b200", "--gpus: names accelerators, as --on does"),
+        ("--workload gpt2 --on h100:8,a100:4", "--on: 'h100:8,a100:4' does not tell one size of"),
+        ("--workload resnet50 --sequence 384", "--sequence: resnet50 has no sequences of tokens"),
+        ("--workload google/gemma-9", "--workload: 'google/gemma-9' is no file, and no repository"),
         ("--workload gpt2-xl --on v100", "--on: gpt2-xl-1.5b does not fit in v100-sxm2-16gb"),
     ],
 )
@@ -223,6 +227,11 @@ def test_a_range_counts_whole_hosts(given: str, written: object) -> None:
          {"inter_node": ["100gbe", "ib-ndr"]}),
         (Draft("gpt2-small", "p4de, p5", "8..32"),
          {"node": ["aws-p4de.24xlarge", "aws-p5.48xlarge"]}),
+        (Draft("openai-community/gpt2", "H100:4,a100:4", "4..64", sequence="512",
+               precision="bf16,tf32"),
+         {"gpus": {"from": 4, "to": 64, "scale": "linear", "step": 4}, "gpus_per_node": [4],
+          "precision": ["bf16", "tf32"]}),
+        (Draft("bert-large", gpus="H100:8"), {"accelerator": ["h100-sxm"], "gpus": [8]}),
         (Draft("bert-large", "GB200", "8..64"), {"node": ["gb200-nvl72-tray"]}),
         (Draft("bert-large", "h200, h100,gb200", "8"),
          {"node": ["hgx-h200", "dgx-h100", "gb200-nvl72-tray"]}),
@@ -238,7 +247,9 @@ def test_what_is_left_open_suits_what_is_said(asked: Draft, space: dict[str, obj
     batches = found["space"]["batch_per_gpu"]
     assert max(batches) <= LARGEST_BATCH
     assert problem.study.name == asked.name
-    assert found["baseline"]["gpus"] == int(re.split(r"\D", asked.gpus)[0])
+    assert found["baseline"]["gpus"] == int(re.split(r"\D", (asked.gpus or "").split(":")[-1])[0])
+    tokens = problem.workload.tokens_per_sample
+    assert asked.sequence is None or int(asked.sequence) == tokens
     assert found["baseline"]["batch_per_gpu"] in batches
 
 

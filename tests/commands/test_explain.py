@@ -24,7 +24,7 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert sum(point["terms"].values()) == pytest.approx(point["step_s"])
     assert {"fits_memory", "capital <= 350 kUSD"} <= set(point["constraints"])
     assert all(point["constraints"].values())
-    printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
+    printed = dse("explain", "study.yaml", "--set", "gpus=8,batch_per_gpu=32", cwd=tmp_path).stdout
     for number in (point["speedup"], *point["intervals"]["speedup"]):
         assert f"{number:.3f}" in printed
     for seconds in (point["step_s"], *point["intervals"]["step_s"]):

@@ -124,6 +124,7 @@ def test_a_price_list_is_of_what_can_be_meant_alone(tmp_path: Path) -> None:
         ("accelerators", "Tesla V100-SXM2-16GB", "v100-sxm2-16gb"),
         ("nodes", "Standard_ND96isr_H100_v5", "azure-nd96isr-h100-v5"),
         ("workloads", "bert-large-uncased", "bert-large-s512"),
+        ("workloads", "meta-llama/Llama-3.1-8B", "llama3.1-8b"),
     ],
 )
 def test_what_a_word_means(kind: str, word: str, name: str) -> None:

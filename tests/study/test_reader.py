@@ -314,7 +314,7 @@ def test_three_numbers_are_a_workload(read: Reader, written: str, meant: InlineW
         (SHORT[10:] + "1 MB, gradient_tensors: [1e6, 2e6]}", "they add up to 3e+06"),
         (SHORT[10:] + "1 MB, gradient_tensors: 3, layers: x.csv}", "keep one of the two"),
         ("{config: none.json}", "no file 'none.json'"),
-        ("{config: 3}", "config: 3 is not text"),
+        ("{config: 3}", "config: 3 is not a name"),
         ("{sequence: 512}", "unknown key 'sequence'"),
     ],
 )

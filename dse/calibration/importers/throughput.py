@@ -229,10 +229,6 @@ def _usual_tokens(workload: str) -> str:
 def _name(column: str, word: str, folder: Path) -> str:
     """The name that a word means, in any spelling or by an alias that is clear; of a workload also
     the absolute path of its file, from the folder of the table."""
-    if column == "workload" and catalog.is_path(word):
-        path = folder / word
-        catalog.named_workload(str(path))
-        return str(path.resolve())
     kind = _KINDS[column]
     stacks = (*catalog.computing().stacks, *layout_stacks())
     known = {"stacks": dict.fromkeys(stacks), "aggregations": aggregation_names()}.get(kind)
@@ -241,6 +237,10 @@ def _name(column: str, word: str, folder: Path) -> str:
     found = real_name(word, known, words)
     if found in known:
         return found
+    if column == "workload" and catalog.is_path(word):
+        path = folder / word
+        catalog.named_workload(str(path))
+        return str(path.resolve())
     if could := catalog.aliases().get(kind, {}).get(same(word)):  # a measurement is of one of them
         remedy = f"write {alternatives(could)}"
         raise StudyError("", 0, 0, f"'{word}' could mean several", remedy)

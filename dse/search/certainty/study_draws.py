@@ -173,7 +173,7 @@ def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> Study
 def purchases(problem: Problem, points: Sequence[Mapping[str, Value | None]]) -> NDArray[np.intp]:
     """Which purchase each point is, (points,), numbered as they come: what is bought, and for how
     much."""
-    capital = problem.quantities(points, ["capital"])["capital"]
+    capital = problem.numbers(points, ["capital"])["capital"]
     numbers: dict[tuple[str, ...], int] = {}
     found = []
     for values, usd in zip(points, capital, strict=True):
