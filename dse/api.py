@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
+from importlib import import_module
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -19,8 +21,10 @@ from dse.prices import Prices, labels, point_values, price, priced
 from dse.pricing.coordinates import columns_of
 from dse.pricing.load import asking, known_names, load, resolve
 from dse.pricing.problem import Problem
+from dse.spelling import alternatives
 from dse.study import Axis, Value
 from dse.study.axes import axis_called
+from dse.study.definition import Condition
 from dse.yaml_source import parse_yaml, yaml_text
 
 if TYPE_CHECKING:
@@ -55,16 +59,18 @@ class Study:
         return self.problem.trained
 
     @property
-    def axes(self) -> dict[str, tuple[str, ...]]:
-        """The values of every axis, as a study writes them; of a range its two ends."""
+    def axes(self) -> dict[str, tuple[str | float, ...]]:
+        """The values of every axis: numbers, and the rest as a study writes it; of a range its two
+        ends."""
         study = self.problem.study
-        found = {axis.name: _labels(axis) for axis in (*study.axes, *study.defaults)}
-        return found | {condition.axis: condition.labels for condition in study.conditions}
+        rows = (*study.axes, *study.defaults, *study.conditions)
+        return {row.axis if isinstance(row, Condition) else row.name: _values(row) for row in rows}
 
     @property
-    def baseline(self) -> dict[str, str]:
-        """The point that speedup is measured from."""
-        return dict(self.problem.study.baseline.labels)
+    def baseline(self) -> dict[str, str | float]:
+        """The point that speedup is measured from, likewise."""
+        found = self.problem.study.baseline
+        return {axis: _value(found.values[axis], label) for axis, label in found.labels.items()}
 
     @property
     def points(self) -> int | None:
@@ -72,24 +78,28 @@ class Study:
         return self.problem.points
 
     def __repr__(self) -> str:
+        size = "a continuous space" if self.points is None else f"{self.points:,} points"
+        return f"<study {self.name}: {self.workload}, {size}>"
+
+    def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        return f"<pre>{escape(repr(self))}</pre>"
+        return f"<pre>{escape(str(self))}</pre>"
 
     def _lines(self) -> list[str]:
-        study = self.problem.study
-        size = "a continuous space" if self.points is None else f"{self.points:,} points"
-        out = [f"study {self.name}: {self.workload}, {size}"]
+        study, out = self.problem.study, [repr(self).strip("<>")]
         for name, values in self.axes.items():
             more = f", ... ({len(values)})" if len(values) > _SHOWN else ""
-            out.append(f"  {name:<14} {', '.join(values[:_SHOWN])}{more}")
+            out.append(f"  {name:<14} {', '.join(map(str, values[:_SHOWN]))}{more}")
         goals = ", ".join(f"{objective.goal} {objective.name}" for objective in study.objectives)
         return [*out, f"  {'objectives':<14} {goals}"]
 
-    def price(self, points: Any, intervals: bool = False) -> Prices:
+    def price(self, points: Any = None, intervals: bool = False, **axes: Any) -> Prices:
         """Price any points, in or outside of the study's space.
+
+        axes: values by name, ``price(gpus=[8, 16])``, in place of points.
 
         points: columns by axis (a mapping, a pandas or polars frame), or a list of mappings; values
         as a study file writes them (``"25 Gbps"``, ``8``, a mapping for a link); None, NaN and what
@@ -106,7 +116,7 @@ class Study:
         >>> prices["capital_usd"].shape, float(prices["speedup"][0])
         ((3,), 1.0)
         """
-        return price(self.problem, points, intervals)
+        return price(self.problem, _either(points, axes), intervals)
 
     def search(self, **options: Unpack[SearchArguments]) -> Result:
         """Search the study; nothing is written.
@@ -135,24 +145,39 @@ class Study:
         elapsed_s = time.perf_counter() - started
         return Result(Study(plan.problem), outcome, plan.seed, elapsed_s, call)
 
-    def explain(self, point: Mapping[str, Any]) -> Explanation:
+    def explain(self, point: Mapping[str, Any] | None = None, **axes: Any) -> Explanation:
         """Every term of one point's price; what it leaves out is the baseline's.
 
         >>> import dse
-        >>> explained = dse.load_study("ps-vs-allreduce").explain({"gpus": 32})
+        >>> explained = dse.load_study("ps-vs-allreduce").explain(gpus=32)
         >>> explained.point.gpus
         32
         """
         from dse.pricing.requirements import check_given
         from dse.report.points import explained
 
-        values = point_values(self.problem, point)
-        check_given(self.problem, values, [axis_called(str(axis)) for axis in point], "point")
+        given = _either(point, axes)
+        values = point_values(self.problem, given)
+        check_given(self.problem, values, [axis_called(str(axis)) for axis in given], "point")
         return Explanation(explained(self.problem, values))
 
 
-def _labels(axis: Axis) -> tuple[str, ...]:
-    return axis.labels or (axis.written,)
+def _values(row: Axis | Condition) -> tuple[str | float, ...]:
+    if isinstance(row, Axis) and not row.labels:
+        return (row.written,)
+    return tuple(map(_value, row.values, row.labels))
+
+
+def _value(value: Value, label: str) -> str | float:
+    """A value of an axis as a number where it is written as one."""
+    return value if isinstance(value, int | float) and label[-1:].isdigit() else label
+
+
+def _either(points: Any, axes: Mapping[str, Any]) -> Any:
+    """Points as a table, or by the names of axes."""
+    if axes and points is not None:
+        raise ArgumentError(next(iter(axes)), "stands beside points", "put it into them")
+    return axes if points is None else points
 
 
 @dataclass(frozen=True)
@@ -161,12 +186,13 @@ class Explanation:
 
     point: Explained
 
+    def __repr__(self) -> str:
+        return f"<explanation of {repr(self.point).strip('<>')}>"
+
     def __str__(self) -> str:
         from dse.report.explain import lines
 
         return "\n".join(lines(self.point))
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """For notebooks."""
@@ -259,7 +285,32 @@ class Result:
         check_writable(place, "folder")
         return write_report(self.document, place)
 
+    def plot(self, name: str = "front") -> Any:
+        """A figure of the report as plotly's: ``front``, ``time``, ``waterfall``, ``layout`` (the
+        memory of stages), ``timeline`` or ``certainty``; raises ArgumentError where it has none."""
+        from plotly.io import from_json
+
+        from dse.report.page import charts
+
+        drawn = charts(self.document)
+        drawn |= {"layout": drawn.pop("memory")} if "memory" in drawn else {}
+        if name not in drawn:
+            problem = f"there is no figure '{name}'"
+            raise ArgumentError("name", problem, f"use {alternatives(drawn)}")
+        return from_json(drawn[name])
+
+    def to_frame(self) -> Any:
+        """The front as a data frame of pandas, else of polars; raises DseError without both."""
+        for name in ("pandas", "polars"):
+            with suppress(ImportError):
+                return import_module(name).DataFrame(dict(self.front))
+        raise DseError("a data frame needs pandas or polars; pip install pandas, or use front")
+
     def __repr__(self) -> str:
+        count, best = len(self.outcome.front), repr(self.recommended).strip("<>")
+        return f"<result of {self.study.name}: {count} points on the front, {best}>"
+
+    def __str__(self) -> str:
         from dse.report.answer import answer
 
         return "\n".join(answer(self.document))

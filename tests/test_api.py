@@ -38,10 +38,11 @@ def small(tmp_path: Path) -> dse.Study:
 
 def test_a_study_says_what_it_is(small: dse.Study) -> None:
     assert (small.name, small.workload, small.points) == ("small", "resnet50", 2304)
-    assert small.axes["gpus"] == ("1", "2", "3", "4", "8", "16")
-    assert small.axes["ps_servers"] == ("1", "2")
-    assert small.baseline["aggregation"] == "ps-grpc"
-    assert repr(small).startswith("study small: resnet50, 2,304 points\n")
+    assert small.axes["gpus"] == (1, 2, 3, 4, 8, 16)
+    assert small.axes["ps_servers"] == (1, 2)
+    assert (small.baseline["aggregation"], small.baseline["gpus"]) == ("ps-grpc", 4)
+    assert repr(small) == "<study small: resnet50, 2,304 points>"
+    assert str(small).startswith("study small: resnet50, 2,304 points\n")
     assert small._repr_html_().startswith("<pre>study small")
 
 
@@ -73,8 +74,8 @@ def test_a_mapping_may_hold_tuples_ranges_and_paths(tmp_path: Path) -> None:
     given["space"]["gpus"] = range(1, 5)
     given["space"]["batch_per_gpu"] = (32, 64)
     study = dse.load_study(given)
-    assert study.axes["gpus"] == ("1", "2", "3", "4")
-    assert study.axes["batch_per_gpu"] == ("32", "64")
+    assert study.axes["gpus"] == (1, 2, 3, 4)
+    assert study.axes["batch_per_gpu"] == (32, 64)
     given["calibration"] = [tmp_path / "not-there.yaml"]
     with pytest.raises(StudyError, match=r"study:.*calibration: no file"):
         dse.load_study(given)
@@ -105,13 +106,17 @@ def test_a_point_is_explained_as_the_command_does(
     given = {"gpus": 16, "aggregation": "ring-mpi"}
     found = small.explain(given)
     explain_point(str(tmp_path / "study.yaml"), [f"{k}={v}" for k, v in given.items()], False)
-    assert str(found) == repr(found) == capsys.readouterr().out.rstrip("\n")
-    assert found.point.gpus == 16
+    assert str(found) == capsys.readouterr().out.rstrip("\n")
+    assert (
+        repr(small.explain(**given)) == repr(found) == "<explanation of 16 x p100-sxm2-16gb, 2.48x>"
+    )
+    with pytest.raises(ArgumentError, match=r"^gpus: stands beside points"):
+        small.price([{}], gpus=8)
     assert found._repr_html_().startswith("<pre>")
     assert small.explain({}).point.speedup == 1.0
     with pytest.raises(StudyError, match="point: no axis 'gpsu'; did you mean gpus"):
         small.explain({"gpsu": 1})
-    mistakes: tuple[Any, ...] = ([8], 8, None)
+    mistakes: tuple[Any, ...] = ([8], 8)
     for wrong in mistakes:
         with pytest.raises(StudyError, match=r"point: \w+ is not a point; write it as"):
             small.explain(wrong)
@@ -164,7 +169,14 @@ def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
     assert isinstance(result.document, RunDocument)
     assert result.recommended.speedup in result.front["speedup"]
     first = answer(result.document)[0]
-    assert repr(result).startswith(first)
+    assert str(result).startswith(first)
+    assert repr(result).startswith("<result of small: 4 points on the front, ")
+    with pytest.raises(
+        ArgumentError, match=r"figure .layout.; use front, time, waterfall or certa"
+    ):
+        result.plot("layout")
+    (front,) = (trace for trace in result.plot().data if trace.name == "Front")
+    assert len(front.x) == 4
     assert result._repr_html_().startswith(f"<p>{escape(first)}</p>")
     assert "<table>" in result._repr_html_()
     explained = result.explain(-1).point

@@ -146,6 +146,11 @@ class Point:
     tied: tuple[Mapping[str, str], ...] = ()
     mix: tuple[Mixed, ...] | None = field(default=None, metadata=IF_ANY)
 
+    def __repr__(self) -> str:
+        machine = self.config.get("node") or self.config.get("accelerator")
+        gain = "" if self.speedup is None else f", {self.speedup:.3g}x"
+        return f"<{self.gpus:,} x {machine}{gain}>"
+
     def same_as(self, other: Point) -> bool:
         """Whether both choose alike on every axis that applies, which are all that is written down
         of a baseline, and that is not immaterial to this point."""
@@ -199,14 +204,14 @@ class Point:
         return known.get(name)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Baseline(Point):
     """assumed: axes the study says nothing of."""
 
     assumed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Recommended(Point):
     """The point that the rule recommends; why: the rule in words."""
 
@@ -237,7 +242,7 @@ class WaterfallStep:
     other: float | None = field(default=None, metadata=IF_ANY)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class WithoutBuying(Point):
     """The baseline's hardware with the best software of the study, at the baseline's costs. missed:
     the demands of the study that it fails. steps: the way to it from the baseline."""
@@ -409,7 +414,7 @@ class Layout:
         return totals.index(max(totals))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None

@@ -34,18 +34,22 @@ def render_page(document: RunDocument) -> str:
     """The page of a run, self-contained."""
     template = environment("html").get_template("report.html.j2")
     bodies = sections.bodies(document, environment("html"), on_page=True)
-    drawn = {
+    return template.render(
+        d=document,
+        sections=[(section, Markup(body)) for section, body in bodies],
+        **shell(document.study.name, charts(document)),
+    )
+
+
+def charts(document: RunDocument) -> dict[str, str]:
+    """The charts of a run, Plotly figures in JSON, by name."""
+    return {
         "front": figures.front_figure(document),
         "time": figures.time_figure(document),
         **({"waterfall": waterfall_figure(document)} if document.waterfall else {}),
         **(layout_figures(document.layout) if document.layout else {}),
         **({"certainty": certainty_figure(document)} if document.certainty else {}),
     }
-    return template.render(
-        d=document,
-        sections=[(section, Markup(body)) for section, body in bodies],
-        **shell(document.study.name, drawn),
-    )
 
 
 def render_markdown(document: RunDocument) -> str:

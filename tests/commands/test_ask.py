@@ -386,7 +386,7 @@ def test_a_question_in_python_is_that_of_the_command_line(tmp_path: Path) -> Non
     single = api.draft_study(
         "resnet50", on="h100", gpus=64, samples=1e9, confidence=0.9, power="1 MW"
     )
-    assert (single.axes["gpus"], single.problem.study.confidence) == (("64",), 0.9)
+    assert (single.axes["gpus"], single.problem.study.confidence) == ((64,), 0.9)
 
 
 def test_mistakes_of_a_question_in_python_name_its_arguments() -> None:

@@ -11,15 +11,28 @@ import pytest
 from dse.search_options import HELP
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.M)
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```(?:\n+```text\n(.*?)^```)?",
+    PAGE.read_text(encoding="utf-8"),
+    re.S | re.M,
+)
 
 
 @pytest.mark.evidence
-def test_the_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_run_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What they print is what the page shows, but for digits."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
-    for number, block in enumerate(BLOCKS, 1):
+    for number, (block, shown) in enumerate(BLOCKS, 1):
         exec(compile(block, f"{PAGE.name}, block {number}", "exec"), names)
+        if (printed := capsys.readouterr().out) and shown:
+            assert _words(printed) == _words(shown)
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\d\s.e-]+", " ", text)
 
 
 def test_the_arguments_of_a_search_are_all_told_and_there_are_no_others() -> None:
