@@ -63,8 +63,9 @@ class Study:
         """The values of every axis: numbers, and the rest as a study writes it; of a range its two
         ends."""
         study = self.problem.study
-        rows = (*study.axes, *study.defaults, *study.conditions)
-        return {row.axis if isinstance(row, Condition) else row.name: _values(row) for row in rows}
+        rows = {row.name: row for row in (*study.axes, *study.defaults)}
+        own = {condition.axis: condition for condition in study.conditions}
+        return {name: _values(row) for name, row in (*rows.items(), *own.items())}
 
     @property
     def baseline(self) -> dict[str, str | float]:
