@@ -39,7 +39,13 @@ MOST_POINTS = 1_000_000  # of a space, that Result.points lists
 _SHOWN = 6  # values of an axis
 
 
-class Study:
+class _Printed:
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class Study(_Printed):
     """A study, checked, with its names, prices and calibration profiles resolved.
 
     Made by :func:`dse.load_study`. problem: what the rest of dse knows of it.
@@ -84,10 +90,6 @@ class Study:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return f"<pre>{escape(str(self))}</pre>"
 
     def _lines(self) -> list[str]:
         study, out = self.problem.study, [repr(self).strip("<>")]
@@ -182,7 +184,7 @@ def _either(points: Any, axes: Mapping[str, Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(_Printed):
     """One point, term by term: printed as ``dse explain`` does, and as an object in ``point``."""
 
     point: Explained
@@ -194,10 +196,6 @@ class Explanation:
         from dse.report.explain import lines
 
         return "\n".join(lines(self.point))
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 @dataclass(frozen=True)

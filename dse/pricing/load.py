@@ -53,7 +53,7 @@ from dse.study.axes import (
 )
 from dse.study.definition import USED
 from dse.study.mix import of_each
-from dse.study.quantities import LAYOUTS, TOKENS, Need
+from dse.study.quantities import LAYOUTS
 from dse.study.questions import Questions
 from dse.study.reader import study_of
 from dse.study.values import DESCRIBED
@@ -240,15 +240,6 @@ def _laid_out(known: Part[Problem]) -> Problem:
     return replace(problem, study=replace(study, baseline=found))
 
 
-# What a study must have for a quantity that it asks for: how its absence is said, and the remedy.
-_MISSING: Mapping[Need | None, tuple[str, str]] = {
-    LAYOUTS: ("{name} is known of layouts alone",
-              "name another quantity, or add axes of layouts, such as tensor_parallel: auto"),
-    TOKENS: ("{name}: samples of {workload} have no known number of tokens",
-             "name another quantity, such as mfu, or a workload with tokens_per_sample"),
-}  # fmt: skip
-
-
 def _check_layouts(problem: Problem) -> None:
     """Raise for what is no study of layouts, or leaves none."""
     study, tables = problem.study, problem.tables
@@ -263,8 +254,11 @@ def _check_layouts(problem: Problem) -> None:
                 continue
             goals = [one.goal for one in study.objectives if one.name == name]
             place: Loc = ("objectives", goals[0]) if goals else ("constraints",)
-            said, remedy = _MISSING[QUANTITIES[name].needs]
-            raise wrong(place, said.format(name=name, workload=problem.workload.name), remedy)
+            if QUANTITIES[name].needs == LAYOUTS:
+                remedy = "name another quantity, or add axes such as tensor_parallel: auto"
+                raise wrong(place, f"{name} is known of layouts alone", remedy)
+            said = f"{name}: samples of {problem.workload.name} have no known number of tokens"
+            raise wrong(place, said, "name another quantity, such as mfu")
         return
     if study.model == PAI:
         raise wrong(("model",), f"model {PAI} lays nothing out", "drop it, or the axes of layouts")

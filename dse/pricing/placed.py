@@ -13,7 +13,7 @@ from dse.catalog.stacks import ZERO
 from dse.model.arrays import Array, Mask
 from dse.model.parallel.enumeration import DIVIDES, judged
 from dse.pricing.coordinates import Coordinate
-from dse.pricing.evaluation import Placement
+from dse.pricing.evaluation import Ideal, Placement
 from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
@@ -109,15 +109,11 @@ class Placed(Points):
         return None
 
     @property
-    def sample_tokens(self) -> float:
-        """See :class:`.points.Points`."""
-        return self.problem.tables.tokens
-
-    @property
-    def sample_flops(self) -> float:
+    def ideal(self) -> Ideal:
         """See :class:`.points.Points`: gradients of frozen weights are not computed."""
         tables = self.problem.tables
-        return (2 + self.trained) * tables.model.forward_flops(self.tokens) * tables.tokens
+        flops = (2 + self.trained) * tables.model.forward_flops(self.tokens) * tables.tokens
+        return self._ideal(tables.tokens, flops)
 
     @cached_property
     def placement(self) -> Placement:

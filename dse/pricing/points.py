@@ -229,21 +229,15 @@ class Points:
         return self.gpus
 
     @property
-    def sample_tokens(self) -> float:
-        """Tokens of a sample; NaN where it has no known number of them."""
-        return hardware.number(self.problem.workload.tokens_per_sample)
-
-    @property
-    def sample_flops(self) -> float:
-        """Model FLOPs of forward and backward pass of a sample."""
-        return shapes.training_flops(self.problem.workload)
-
-    @property
     def ideal(self) -> Ideal:
         """A sample as an ideal accelerator trains it."""
+        known = self.problem.workload
+        return self._ideal(hardware.number(known.tokens_per_sample), shapes.training_flops(known))
+
+    def _ideal(self, tokens: float, flops: float) -> Ideal:
         name = self.precision.name
         peak = self.machine(lambda m: hardware.number(m.accelerator.peak_flops_per_s.get(name)))
-        return Ideal(self.sample_tokens, self.sample_flops, peak)
+        return Ideal(tokens, flops, peak)
 
     @property
     def placement(self) -> Placement:

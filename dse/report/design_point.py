@@ -252,48 +252,6 @@ class WithoutBuying(Point):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Queries:
-    """Driver queries of an approach; without_step_s: the step as it would be without."""
-
-    per_message: float
-    query_s: float
-    without_step_s: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summing:
-    """Where an approach adds what it received, and how fast. copied: with copies there and back."""
-
-    where: str
-    copied: bool
-    s_per_byte: float
-    start_s: float
-    without_step_s: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fusion:
-    """How an approach fuses tensors."""
-
-    buffer_bytes: float
-    cycle_s: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ApproachTerms:
-    """What the approach of a point does. unverified: its parameters that nobody checked."""
-
-    name: str
-    title: str
-    message_s: float
-    link_efficiency: float
-    queries: Queries
-    sum: Summing
-    fusion: Fusion | None
-    unverified: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Goodput:
     """What failures, checkpoints and stalls leave of a run's time. share: that trains.
     between_stops_s, interval_s: from one stop, and one checkpoint, to the next on average; None
@@ -431,7 +389,7 @@ class Explained(Point):
     transformer that is laid out."""
 
     workload: str = ""
-    approach: ApproachTerms | None = None
+    approach: Mapping[str, float | None] | None = None
     folded_ranks: int = 0
     memory_short: str = ""
     memory: Mapping[str, float | None] = field(default_factory=dict)

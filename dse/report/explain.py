@@ -8,12 +8,12 @@ from dse.model.memory import DOUBT, PARTS
 from dse.model.terms import TERMS
 from dse.pricing.constraints import reasons
 from dse.report import bills, goodput, layout, money, power, training_runs, words
-from dse.report.design_point import ApproachTerms, Bounds, Explained
+from dse.report.design_point import Bounds, Explained
 from dse.report.rdma import reaches
 from dse.study.axes import ACCUMULATION
 from dse.study.quantities import COSTS, POWER, QUANTITIES, RATES
 
-_MS, _US, _MIB = 1e3, 1e6, 2.0**20
+_MS = 1e3
 _SERVERS, ONE_SERVER = "ps_servers", 1
 _SECONDS_FROM = 10.0  # a step of so long is told in seconds
 
@@ -118,8 +118,8 @@ def lines(point: Explained) -> list[str]:
         many = f"{point.gpus:.0f} ranks, {point.folded_ranks} beyond a power of two"
         out.append(f"algorithm        {many}: a message of those")
         out.append("                 goes to another rank first, and the sum comes back last")
-    if point.approach:
-        out += _approach(point.approach, step_s)
+    for part, longer in (point.approach or {}).items():
+        out.append(f"approach         {part} add {(longer or 0.0) * _MS:.3f} ms to the step")
     out.append(f"constraints      {_missed(point) or 'all met'}")
     return out
 
@@ -183,33 +183,3 @@ def _calibration(point: Explained) -> str:
         words.FORMULA: "a formula, of which nothing is measured",
         words.SILENT: "nothing is communicated, so no measured run is needed",
     }[point.evidence]
-
-
-def _approach(known: ApproachTerms, step_s: float) -> list[str]:
-    """The terms of one point's approach."""
-    cost = f"{known.message_s * _US:g} us per message, {known.link_efficiency:.1%} of the link"
-    out = [f"approach         {known.title}", f"                 {cost}"]
-    queries, adding, fusion = known.queries, known.sum, known.fusion
-    if queries.per_message:
-        queried = f"{queries.per_message:g} driver queries per message, {queries.query_s * _US:g}"
-        out.append(f"  {queried} us each{_without(queries.without_step_s, step_s)}")
-    if adding.s_per_byte or adding.start_s:
-        speed = 1e-9 / adding.s_per_byte if adding.s_per_byte else float("inf")
-        rate = f"{speed:.4g} GB/s{' with the copies there and back' * adding.copied}"
-        summed = f"sums on the {adding.where}: {rate}, {adding.start_s * _US:g} us to start"
-        out.append(f"  {summed}{_without(adding.without_step_s, step_s)}")
-    else:
-        out.append(f"  sums {adding.where}")
-    if fusion is not None:
-        buffer = f"{fusion.buffer_bytes / _MIB:g} MiB"
-        out.append(f"  tensors fused up to {buffer}, every {fusion.cycle_s * _MS:g} ms at most")
-    if known.unverified:
-        out.append(f"  unverified: {', '.join(known.unverified)}")
-    return out
-
-
-def _without(without_s: float | None, step_s: float) -> str:
-    """What a term adds to the step."""
-    if without_s is None:
-        return ""
-    return f"; the step would take {(step_s - without_s) * _MS:.3f} ms less without"

@@ -35,10 +35,8 @@ from dse.report import (
     words,
 )
 from dse.report.design_point import (
-    ApproachTerms,
     Bounds,
     Explained,
-    Fusion,
     Interval,
     LibraryChoice,
     MessageAlgorithm,
@@ -46,8 +44,6 @@ from dse.report.design_point import (
     Paid,
     PaiStep,
     Point,
-    Queries,
-    Summing,
 )
 from dse.report.json_form import number
 from dse.report.words import FORMULA, SILENT, duration
@@ -282,47 +278,20 @@ def _pai_step(points: Points) -> PaiStep | None:
     )
 
 
-def approach_terms(points: Points) -> ApproachTerms | None:
-    """What the approach of a point does; None where it has none."""
-    facts, model = points.summing.approach, points.aggregation
-    measurable = points.problem.step_model.measurable
-    if facts is None or not measurable or not isinstance(model, Tensorwise):
+def approach_terms(points: Points) -> Mapping[str, float | None] | None:
+    """Seconds that parts of a point's approach add to its step; None where it has none."""
+    model, known = points.aggregation, points.problem.step_model.measurable
+    if points.summing.approach is None or not known or not isinstance(model, Tensorwise):
         return None
-    unasked = replace(model, queries=PointerQueries())
-    unsummed = replace(model, sum_s_per_byte=None, sum_start_s=0.0)
-    fusion = model.fusion(points)
-    return ApproachTerms(
-        name=facts.name,
-        title=facts.title,
-        message_s=facts.message_s,
-        link_efficiency=facts.link_efficiency,
-        queries=Queries(
-            per_message=facts.queries,
-            query_s=facts.query_s,
-            without_step_s=number(points.summed_by(unasked).step_time().step_s),
-        ),
-        sum=Summing(
-            where=_where(model),
-            copied=model.copies_to_sum,
-            s_per_byte=scalar(model.summing(points).s_per_byte),
-            start_s=facts.sum_start_s,
-            without_step_s=number(points.summed_by(unsummed).step_time().step_s),
-        ),
-        fusion=None
-        if fusion is None
-        else Fusion(
-            buffer_bytes=scalar(fusion.buffer_bytes),
-            cycle_s=scalar(fusion.cycle_s),
-        ),
-        unverified=tuple(fact.name for fact in facts.facts if fact.status == "unverified"),
-    )
-
-
-def _where(model: Tensorwise) -> str:
-    """Where received bytes are added."""
-    if model.sum_s_per_byte is not None:
-        return "host"
-    return "accelerator" if model.sum_start_s > 0 else "contained in the link's efficiency"
+    without = {
+        "driver queries": replace(model, queries=PointerQueries()),
+        "sums": replace(model, sum_s_per_byte=None, sum_start_s=0.0),
+    }
+    step_s = points.step_time().step_s
+    return {
+        part: number(step_s - points.summed_by(other).step_time().step_s)
+        for part, other in without.items()
+    }
 
 
 def _intervals(

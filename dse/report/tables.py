@@ -138,7 +138,8 @@ def _measures(document: RunDocument) -> list[tuple[str, str, Callable[[float | N
         ("DP", "data_parallel", lambda value: words.count(value or 0.0)),
     ]
     known = document.baseline.quantity
-    return own + [one for one in told if known(one[1]) is not None and one[1] not in aims]
+    told = [one for one in told if known(one[1]) is not None and one[1] not in aims]
+    return own + (told if known("tokens_per_s") is not None else [])
 
 
 def _sortable(value: float | None) -> float:

@@ -12,7 +12,7 @@ from dse.pricing.aggregations import tensorwise
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import explain, provenance
-from dse.report.design_point import Explained, Fusion
+from dse.report.design_point import Explained
 from dse.report.points import describe, explained
 from dse.study import Value
 from tests.pricing import priced, studies
@@ -31,25 +31,16 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
     values = at(paper, aggregation="horovod-mpi", gpus=64, batch_per_gpu=16)
     points = paper.points_at(values)
     facts = catalog.approach("horovod-mpi")
-    known = explained(paper, values).approach
-    assert known is not None
+    added = explained(paper, values).approach
+    assert added is not None
     step = float(points.step_time().step_s[0])
     cached = float(points.summed_by(tensorwise(replace(facts, queries=0.0))).step_time().step_s[0])
-    assert known.queries.without_step_s == cached < step
-    assert known.sum.without_step_s < step
-    assert known.sum.where == "host"
-    assert known.sum.s_per_byte == pytest.approx(1 / 5e9 + 2 / points.device.host_bytes_per_s)
-    assert known.fusion == Fusion(buffer_bytes=64 * 2.0**20, cycle_s=5e-3)
-    served = explained(paper, at(paper, aggregation="grpc", gpus=64)).approach
-    assert served is not None
-    assert served.sum.s_per_byte == pytest.approx(1 / 20e9)
+    assert added["driver queries"] == step - cached > 0
+    assert added["sums"] > 0
     values = at(paper, aggregation="horovod-mpi-opt", gpus=64, batch_per_gpu=16)
-    best = paper.points_at(values)
     better = explained(paper, values).approach
     assert better is not None
-    assert (better.sum.where, better.sum.copied) == ("accelerator", False)
-    saved = float(best.step_time().step_s[0]) - better.queries.without_step_s
-    assert 0 <= saved < (step - cached) / 5
+    assert 0 <= better["driver queries"] < (step - cached) / 5
     assert explained(paper, at(paper, aggregation="ring-mpi")).approach is None
 
 
