@@ -69,9 +69,8 @@ class Study(_Printed):
         """The values of every axis: numbers, and the rest as a study writes it; of a range its two
         ends."""
         study = self.problem.study
-        rows = {row.name: row for row in (*study.axes, *study.defaults)}
-        own = {condition.axis: condition for condition in study.conditions}
-        return {name: _values(row) for name, row in (*rows.items(), *own.items())}
+        found = {axis.name: _values(axis) for axis in (*study.axes, *study.defaults)}
+        return found | {one.axis: _values(one) for one in study.conditions}
 
     @property
     def baseline(self) -> dict[str, str | float]:

@@ -85,6 +85,8 @@ def test_a_mapping_may_hold_tuples_ranges_and_paths(tmp_path: Path) -> None:
     ("given", "said"),
     [
         (5, "study: int is not a study; give a path, the name of a study, or a mapping"),
+        ("study: mine\nworkload: resnet50\n", "study: the text of a study is no path; give"),
+        ("s" * 5000, "study: the text of a study is no path; give"),
         (None, "study: NoneType is not a study"),
         ({"workload": object()}, "study: object cannot be written in a file; use text, numbers"),
     ],
@@ -217,12 +219,6 @@ def test_a_run_takes_the_options_of_the_command_line(tmp_path: Path) -> None:
         dse.run(path, tmp_path / "out", **unknown)
     with pytest.raises(ArgumentError, match=r"^nonsense: .*budget"):
         dse.load_study(path).search(**{"nonsense": 1})
-
-
-def test_the_text_of_a_study_is_no_path() -> None:
-    for text in ("study: mine\nworkload: resnet50\n", "s" * 5000):
-        with pytest.raises(StudyError, match=r"^study: the text of a study is no path; give"):
-            dse.load_study(text)
 
 
 # -- several processes -----------------------------------------------------------------------------
