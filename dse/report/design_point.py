@@ -378,10 +378,10 @@ class Explained(Point):
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
     unless the step waits for them; launching: what a launch takes its host, None unless launches
     decide how long both passes take; not_searched: axes with a value that the study does not have;
-    folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
-    would fit; memory: bytes that it needs by the names of :data:`dse.model.memory.PARTS`;
-    own_rates: what the user's own training rates do to it and say of it, None where
-    there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
+    memory_short: how much memory is lacking and what would fit; memory: bytes that it needs by the
+    names of :data:`dse.model.memory.PARTS`; own_rates: what the user's own training rates do to it
+    and say of it, None where there are none; approach: seconds that parts of it add to the step;
+    constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
     quantity, None where there is none; bill: what is ordered for it, or rented where the study's
     money is rent; rented: what is rented where it counts purchase and rent; goodput: the share of a
     run's time that trains; target: of its run, in words; ownership: buying beside renting; rental:
@@ -390,7 +390,6 @@ class Explained(Point):
 
     workload: str = ""
     approach: Mapping[str, float | None] | None = None
-    folded_ranks: int = 0
     memory_short: str = ""
     memory: Mapping[str, float | None] = field(default_factory=dict)
     own_rates: str | None = None

@@ -114,10 +114,6 @@ def lines(point: Explained) -> list[str]:
         out.append(
             f"algorithm        {choice}; chosen by {point.library_choice.rules}, not measured"
         )
-    if point.folded_ranks:
-        many = f"{point.gpus:.0f} ranks, {point.folded_ranks} beyond a power of two"
-        out.append(f"algorithm        {many}: a message of those")
-        out.append("                 goes to another rank first, and the sum comes back last")
     for part, longer in (point.approach or {}).items():
         out.append(f"approach         {part} add {(longer or 0.0) * _MS:.3f} ms to the step")
     out.append(f"constraints      {_missed(point) or 'all met'}")

@@ -11,7 +11,6 @@ import numpy as np
 from dse.calibration.evidence import Grade
 from dse.catalog import NODE_SHARE
 from dse.model import pai
-from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array, scalar
 from dse.model.device_buffers import PointerQueries
@@ -162,7 +161,6 @@ def explained(problem: Problem, values: Values) -> Explained:
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
         approach=approach_terms(points),
-        folded_ranks=_folded_ranks(points),
         memory={name: number(of_part) for name, of_part in points.memory.items()},
         memory_short=memory_remedies.shortage(problem, values),
         decoding=decoding(problem, values),
@@ -329,18 +327,6 @@ def _interval(found: Mapping[str, Ends], at: int, samples: float) -> Interval | 
     if step_s:
         rate = (samples / step_s[1], samples / step_s[0])
     return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate, costs=bounds)
-
-
-def _folded_ranks(points: Points) -> int:
-    """How many ranks of a point are beyond a power of two where that lengthens a message."""
-    model = points.aggregation
-    taken = {choice.algorithm for choice in model.choices(points.gradients, points.layout)}
-    names = taken or set(model.algorithms)
-    if not points.problem.step_model.measurable or not any(
-        ALGORITHMS[name].folds for name in names
-    ):
-        return 0
-    return int(beyond_power_of_two(scalar(points.gpus)))
 
 
 def decoding(problem: Problem, values: Values) -> str | None:
