@@ -249,16 +249,6 @@ def test_a_result_is_what_a_run_writes(small: dse.Study, tmp_path: Path) -> None
     assert mine == theirs
 
 
-def test_a_guided_result_has_the_points_that_were_priced(small: dse.Study) -> None:
-    result = small.search(engine="guided", points=300, seed=2)
-    found = result.points
-    assert 0 < found.rows <= 300
-    assert found.rows == result.document.counts.points
-    assert set(result.front["speedup"].tolist()) <= set(found["speedup"].tolist())
-    again = small.search(engine="guided", points=300, seed=2)
-    np.testing.assert_array_equal(again.front["speedup"], result.front["speedup"])
-
-
 def test_points_of_a_continuous_search_are_priced_as_they_were(tmp_path: Path) -> None:
     study = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
     result = study.search(points=150, seed=4)

@@ -115,15 +115,6 @@ def test_prices_are_a_table(small: dse.Study) -> None:
 # -- what they are ---------------------------------------------------------------------------------
 
 
-def test_the_order_of_points_is_kept(small: dse.Study) -> None:
-    random = np.random.default_rng(3)
-    at = random.permutation(4)[random.integers(4, size=300)]
-    points = {name: np.array(column)[at] for name, column in COLUMNS.items()}
-    one_by_one, found = small.price(COLUMNS), small.price(points)
-    for name, column in one_by_one.items():
-        np.testing.assert_array_equal(found[name], column[at], name)
-
-
 def test_rows_may_name_different_axes(small: dse.Study) -> None:
     points = [{"gpus": 16, "gpus_per_node": 1, "ps_servers": 2}, {"aggregation": "ring-mpi"}, {}]
     found = small.price(points)
