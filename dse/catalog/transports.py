@@ -44,7 +44,7 @@ class Transport:
     deviation of the logarithm of what was measured over what these numbers say. ``libraries``: of
     :data:`LIBRARIES`, those that run over it; without a profile the first chooses.
     ``flow_bytes_per_s``: of a TCP flow; ``flows``: of a network card; both by a part of the node
-    type's name or OTHER, EARLY before a library opened several. ``flows_s_per_byte``: their copies.
+    type's name or OTHER, EARLY before a library opened several.
     """
 
     name: str
@@ -60,7 +60,6 @@ class Transport:
     log_spread: float = USUAL_LOG_SPREAD
     flow_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
     flows: Mapping[str, float] = field(default_factory=dict)
-    flows_s_per_byte: float = 0.0
 
 
 def transport(name: str) -> Transport:
@@ -87,7 +86,6 @@ def read_transport(path: Path) -> Transport:
         ),
         flow_bytes_per_s=_by_name(entry.numbers("flow", "bytes_per_s")),
         flows=_by_name(entry.numbers("flows", "count")),
-        flows_s_per_byte=entry.s_per_byte("flows_copy") or 0.0,
         facts=tuple(entry.facts),  # all that were read above
     )
     entry.finish()

@@ -6,7 +6,7 @@ Here alone it is decided of what kind an aggregation is; all else asks the inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -54,13 +54,9 @@ if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
 
 
-def _of_nccl(algorithm: str) -> Callable[[Transport], Bucketed]:
-    return lambda transport: NcclAllreduce(algorithm, transport.across.s_per_byte)
-
-
 # What a library's own algorithms cost where nobody measured them; others are sums of messages.
-LIBRARY_PRICES: Mapping[str, Mapping[str, Callable[[Transport], Bucketed]]] = {
-    NCCL: {name: _of_nccl(name) for name in NCCL_ALGORITHMS}
+LIBRARY_PRICES: Mapping[str, Mapping[str, Bucketed]] = {
+    NCCL: {name: NcclAllreduce(name) for name in NCCL_ALGORITHMS}
 }
 FORMULA = "model pai is a formula of which nothing is measured"
 
@@ -215,11 +211,7 @@ class Factory:
         if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name)), evidence
         own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
-        model = (
-            own(transport)
-            if own is not None
-            else _named(algorithm, self._software(algorithm, transport, None))
-        )
+        model = own or _named(algorithm, self._software(algorithm, transport, None))
         return self._drawn(model, evidence, algorithm, transport)
 
     def _drawn(

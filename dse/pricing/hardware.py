@@ -33,6 +33,7 @@ from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
 from dse.study import Study, Value, Wire
 
 SOCKETS = "nccl-tcp"  # the transport of NCCL without RDMA
+TCP = "tcp"
 HOST_OF = "host of "  # and an accelerator: its host, where that has its own price
 
 
@@ -201,21 +202,15 @@ def _links(device: Accelerator) -> tuple[float, float]:
     return host, host if own is None else own
 
 
-def socket_bytes_per_s(machine: Machine) -> float:
-    """``min(e flows flow, copy)``: what NCCL sends by one network card over TCP, e the share of a
-    link that it reaches. Infinite with RDMA, or where sockets reach the accelerators' memory."""
-    node, over = machine.node, catalog.transport(SOCKETS)
-    if node is None or node.rdma != catalog.NO_RDMA or not node.inter_node:
-        return np.inf
-    if catalog.fabric(node.inter_node).device_sockets:
-        return np.inf
-    capability = machine.accelerator.compute_capability or 0
-    flow, flows = (
-        next((found[part] for part in found if part in node.name), found[OTHER])
-        for found in (over.flow_bytes_per_s, over.flows)
-    )
-    flows = over.flows[EARLY] if capability < OLDEST_CAPABILITY + FIRST_TREES else flows
-    return min(over.across.link_efficiency * flows * flow, 1 / over.flows_s_per_byte)
+def flows_bytes_per_s(machine: Machine) -> float:
+    """``flows flow``: what NCCL's TCP flows of one network card carry at most. An early NCCL is the
+    same on any machine; later ones go by the node type's cloud."""
+    over = catalog.transport(SOCKETS)
+    capability, cloud = machine.accelerator.compute_capability, machine.node and machine.node.name
+    early = capability is not None and capability < OLDEST_CAPABILITY + FIRST_TREES
+    part = next((part for part in over.flows if part in (cloud or "")), OTHER)
+    part = EARLY if early else part
+    return over.flows[part] * over.flow_bytes_per_s[part]
 
 
 @dataclass(frozen=True)
@@ -223,6 +218,7 @@ class Wiring:
     """One link as a transport meets it, with its prices and watts; NaN where not known.
 
     through_host: whether bytes pass the bridge of the host between a card and an accelerator.
+    sockets: whether they leave by TCP sockets, which do not reach the accelerators' memory.
     """
 
     bytes_per_s: float
@@ -234,6 +230,7 @@ class Wiring:
     switch_radix: float
     watts: LinkWatts
     through_host: bool = False
+    sockets: bool = False
 
     def prices_usd(self) -> dict[str, UnitPrice]:
         """The prices under the names that a study gives them by."""
@@ -279,6 +276,7 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         number(fabric.switch_radix) if fabric.switch_radix else DEFAULT_RADIX,
         catalog.link_power().watts(fabric.bytes_per_s),
         fabric.card_path == HOST_BRIDGE,
+        transport.protocol == TCP and not fabric.device_sockets,
     )
 
 
@@ -286,13 +284,14 @@ def own_wiring(node: Node | None, transport: Transport, prices: PriceList) -> Wi
     """The network that a node type comes with; without RDMA any transport has TCP's latency."""
     if node is None or not node.inter_node:
         return UNWIRED
-    over = replace(transport, protocol="tcp") if node.rdma == catalog.NO_RDMA else transport
+    over = replace(transport, protocol=TCP) if node.rdma == catalog.NO_RDMA else transport
     return wiring(node.inter_node, over, transport.across, prices)
 
 
 def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> Wiring:
     """A link written in the study; what it leaves out is that of its ``fabric``, else unknown."""
     base = UNWIRED if wire.fabric is None else wiring(wire.fabric, transport, tier, prices)
+    sockets = base.sockets if wire.fabric else transport.protocol == TCP
     return Wiring(
         wire.bytes_per_s * tier.link_efficiency,
         base.latency_s if wire.latency_s is None else wire.latency_s,
@@ -303,6 +302,7 @@ def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> 
         base.switch_radix,
         catalog.link_power().watts(wire.bytes_per_s),
         base.through_host,
+        sockets,
     )
 
 

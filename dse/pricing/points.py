@@ -418,10 +418,12 @@ class Points:
 
     @cached_property
     def socket_bytes_per_s(self) -> Array:
-        """What NCCL sends by a card without RDMA; a network that the study chooses has it."""
-        if self.at("inter_node") is not None:
-            return np.full((1,) * self.rank, np.inf)
-        return self.machine(hardware.socket_bytes_per_s)
+        """What NCCL sends by a card without RDMA: its flows, and a card's part of what the host
+        copies. A network that the study chooses has RDMA, unless a transport of TCP is named."""
+        sockets = self.wire(lambda w: w.sockets) > 0
+        flows = self.machine(hardware.flows_bytes_per_s)
+        copied = 1 / catalog.transport(hardware.SOCKETS).across.s_per_byte / self.rails
+        return np.where(sockets, np.minimum(flows, copied), np.inf)
 
     @cached_property
     def amd_host(self) -> Mask:

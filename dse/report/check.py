@@ -142,7 +142,7 @@ def lines(problem: Problem) -> list[str]:
         out += _measured_lines(found)
     values = study.values("inter_node")
     links = [(v.fabric or v.label) if isinstance(v, Wire) else str(v) for v in values]
-    reached = reaches(map(str, study.aggregations), map(str, study.values("node")), links)
+    reached = reaches([*map(str, study.aggregations)], map(str, study.values("node")), links)
     notes = *study.told, *found.caveats, *(reached if problem.several_nodes else [])
     out += [f"note: {line}" for line in notes]
     decided = found.priced_whole_because

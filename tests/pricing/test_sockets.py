@@ -30,7 +30,7 @@ objectives: {maximize: speedup, minimize: step}
 """
 BY_HAND = STUDY.replace(
     "node: [aws-p3.16xlarge, aws-p3dn.24xlarge, gcp-a2-highgpu-8g, gcp-a3-highgpu-8g]",
-    "accelerator: v100-sxm2-16gb\n  gpus_per_node: 8\n  inter_node: [25gbe, ib-edr, slingshot-11]",
+    "accelerator: v100-sxm2-16gb\n  gpus_per_node: 8\n  inter_node: [25gbe, gcp-tcpx, ib-edr]",
 )
 
 
@@ -70,14 +70,24 @@ def test_sockets_are_the_same_by_both_names(study: dse.Study) -> None:
 
 def test_a_card_carries_as_many_flows_as_nccl_opens(study: dse.Study) -> None:
     assert _card(study, "aws-p3.16xlarge") == pytest.approx(0.9 * 5e9 / 8)
-    assert _card(study, "gcp-a2-highgpu-8g") == pytest.approx(0.9 * 4 * 10e9 / 8)
+    assert _card(study, "gcp-a2-highgpu-8g") == pytest.approx(4 * 10e9 / 8)
     assert _card(study, "aws-p3dn.24xlarge") == np.inf  # EFA
     assert _card(study, "gcp-a3-highgpu-8g") == np.inf  # sockets of the GPUs' memory
 
 
-def test_a_network_that_the_study_chooses_has_rdma(tmp_path: Path) -> None:
+def test_a_network_that_the_study_chooses_has_rdma_unless_tcp_is_named(
+    tmp_path: Path, study: dse.Study
+) -> None:
     text = STUDY.replace("  gpus:", "  inter_node: [25gbe]\n  gpus:")
     assert _card(dse.load_study(studies.written(tmp_path, text)), "aws-p3.16xlarge") == np.inf
+    hand = dse.load_study(studies.written(tmp_path, BY_HAND))
+    for whole, own in zip(_rate(hand, "auto-nccl-tcp"), _rate(study), strict=True):
+        assert whole[1:].tolist() == own[1:].tolist()
+    slow, fast = (
+        float(hand.price([{"inter_node": link, "gpus": 16, "aggregation": "auto-nccl-tcp"}])[
+            "throughput_samples_per_s"][0]) for link in ("25gbe", "gcp-tcpx")
+    )  # fmt: skip
+    assert fast > 1.5 * slow  # whose sockets reach the accelerators' memory
 
 
 def test_a_profile_of_the_machine_comes_before_sockets(tmp_path: Path) -> None:
@@ -113,14 +123,15 @@ def test_check_and_explain_say_how_nccl_reaches_the_next_node(
 ) -> None:
     hand = dse.load_study(studies.written(tmp_path, BY_HAND))
     notes = [line for line in check.lines(hand.problem) if "RDMA" in line]
-    assert notes == [
-        "note: 25gbe is assumed to do RDMA (RoCE); write auto-nccl-tcp where NCCL has only TCP "
-        "sockets"
+    assert [("no RDMA" in line, "(RoCE)" in line) for line in notes] == [
+        (False, True),
+        (True, False),
     ]
     cloud = [line for line in check.lines(study.problem) if "RDMA" in line]
     assert [line.split()[1] for line in cloud] == [
         "aws-p3.16xlarge", "gcp-a2-highgpu-8g", "gcp-a3-highgpu-8g",
     ]  # fmt: skip
     for one in (hand, study):
-        told = {gpus: str(one.explain({"gpus": gpus})).count("RDMA") for gpus in (8, 16)}
-        assert told == {8: 0, 16: 1}
+        for by in ("auto-nccl", "auto-nccl-tcp")[: 2 if one is hand else 1]:
+            told = [str(one.explain({"gpus": n, "aggregation": by})).count("RDMA") for n in (8, 16)]
+            assert told == [0, 1]

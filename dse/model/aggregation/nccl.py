@@ -274,12 +274,10 @@ NCCL_ALGORITHMS: Mapping[str, Seconds] = MappingProxyType(
 class NcclAllreduce(Bucketed):
     """A ring or a tree of NCCL's, or what is composed of NCCL's operations, not measured.
 
-    algorithm: of NCCL_ALGORITHMS. copy_s_per_byte: of what copies beside each network card, where
-    the network does not reach the GPUs' memory; the slower of both counts.
+    algorithm: of NCCL_ALGORITHMS.
     """
 
     algorithm: str
-    copy_s_per_byte: float = 0.0
 
     @property
     def axes(self) -> frozenset[str]:
@@ -310,7 +308,7 @@ class NcclAllreduce(Bucketed):
         return all_finite(machine.wire_s, *prices)
 
     def _machine(self, layout: Layout) -> Machine:
-        tuner = tuner_of(layout, self.copy_s_per_byte)
+        tuner = tuner_of(layout)
         between = np.asarray(tuner.between_bytes_per_s) * link_share_of(layout)
         own = replace(tuner, between_bytes_per_s=between)
         return Machine(own, layout.across.latency_s, layout.leaf)

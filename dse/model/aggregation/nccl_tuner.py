@@ -149,24 +149,20 @@ def network_hop_s(algorithm: int, protocol: int, local: Array) -> Array:
     return np.asarray(np.where(local <= 1, alone, several))
 
 
-def tuner_of(layout: Layout, copy_s_per_byte: float = 0.0) -> Nccl:
+def tuner_of(layout: Layout) -> Nccl:
     """The machines of a layout as NCCL sees them.
 
-    An accelerator of unknown generation counts as one of ASSUMED_GENERATION. copy_s_per_byte: of
-    what copies beside each network card; the slower of both counts. Where the layout knows its
-    sockets, they count in its place.
+    An accelerator of unknown generation counts as one of ASSUMED_GENERATION. Of a network card and
+    its sockets, if any, the slower counts.
     """
     assumed = GENERATIONS.index(ASSUMED_GENERATION)
     known = layout.generation != UNKNOWN_GENERATION
-    card = np.asarray(layout.across.bytes_per_s)
-    sockets = np.isfinite(layout.socket_bytes_per_s)
-    copied = 1 / copy_s_per_byte if copy_s_per_byte else np.inf
-    card = np.minimum(card, np.where(sockets, layout.socket_bytes_per_s, copied))
+    card = np.minimum(layout.across.bytes_per_s, layout.socket_bytes_per_s)
     return Nccl(
         np.where(known, layout.generation, assumed),
         layout.own_links,
         layout.inside.bytes_per_s,
         card * layout.rails,
-        ~np.asarray(layout.through_host) & ~sockets & (not copy_s_per_byte),
+        ~np.asarray(layout.through_host) & np.isinf(layout.socket_bytes_per_s),
         layout.amd_host,
     )

@@ -185,8 +185,9 @@ def layout(
     )  # fmt: skip
 
 
-def message_s(name: str, m: Any, there: Cluster, copy_s_per_byte: float = 0.0) -> Any:
-    return NcclAllreduce(name, copy_s_per_byte).message_s(np.asarray(m), GRADIENTS, there)
+def message_s(name: str, m: Any, there: Cluster, sockets: float = np.inf) -> Any:
+    there = replace(there, socket_bytes_per_s=sockets)
+    return NcclAllreduce(name).message_s(np.asarray(m), GRADIENTS, there)
 
 
 SIZES = st.sampled_from([0.0, 1.0, 4096.0, 65536.0, 2.0**20, 2.0**25, PB]) | st.floats(1, 1e12)
@@ -205,7 +206,7 @@ def test_every_algorithm_is_its_scalar_formula(
     wire_s: float, rails: float, copied: bool, bridged: bool, amd: bool,
 ) -> None:  # fmt: skip
     there = layout(n, g, gpu, nvlink, speeds, wire_s, rails, bridged, amd)
-    found = float(message_s(name, m, there, 1e-15 if copied else 0.0))
+    found = float(message_s(name, m, there, 1e15 if copied else np.inf))
     spot = Spot(n, g, gpu, nvlink, speeds, wire_s, not (copied or bridged), amd)
     slow = SCALAR[name](spot, m) if n > 1 else 0.0
     assert found == pytest.approx(slow, rel=1e-9)
@@ -266,11 +267,11 @@ def test_what_a_framework_composes_pays_for_three_operations() -> None:
 def test_a_copy_beside_the_card_bounds_the_network_alone() -> None:
     half = replace(A100, across=Link(1e-6, 22.5e9))
     for sizes in (1.0, 1e6, PB):
-        copied = message_s("ring", sizes, half, 1 / 45e9)
-        assert message_s("ring", sizes, A100, 1 / 22.5e9) == copied
+        copied = message_s("ring", sizes, half, 45e9)
+        assert message_s("ring", sizes, A100, 22.5e9) == copied
         assert copied >= message_s("ring", sizes, half)  # nor does LL128 go through the host
     one = replace(A100, gpus=np.array(8.0))
-    assert message_s("ring", PB, one, 1 / 1e9) == message_s("ring", PB, one)
+    assert message_s("ring", PB, one, 1e9) == message_s("ring", PB, one)
 
 
 @pytest.mark.parametrize("name", NCCL_ALGORITHMS)
