@@ -20,13 +20,15 @@ back, or their own time on the wire if that is longer; c is that of the slower t
 many channels as B keeps busy, two for a link of the GPU's kind, so that a hop of a full chunk takes
 as long on any faster tier. w is what a node sends in a double binary tree: the message once between
 two nodes, twice between more, being inside one tree and a leaf of the other (Sanders, Speck &
-Träff, Parallel Computing 35, 2009). In one node the tree is a chain. Steps of the buffer, and that
-every channel runs twice: src/include/device.h, src/enqueue.cc and src/graph/connect.cc of
-NVIDIA/nccl.
+Träff, Parallel Computing 35, 2009). A tree's channel carries up and down together, so that two
+cards on two nodes may sum less by a tree than by a ring. In one node the tree is a chain. Steps of
+the buffer, and that every channel runs twice: src/include/device.h, src/enqueue.cc and
+src/graph/connect.cc of NVIDIA/nccl.
 
 NVLS is the tree where a switch adds inside the nodes, and part of the tree here, as what is there
 first. A rank sends its message and a share to the switch, v = 6/5 (g+1)/g, as measured (see
-:mod:`.measured_library`), and F = v c(B_in)/B_in + 2 L c(B_out)/B_out.
+:mod:`.measured_library`). The first chunk goes up and then comes down, each of it alone:
+F = 2 (6/5) c(B_in)/B_in + 2 L c(B_out)/B_out.
 
 What NCCL takes by itself is the one of both that is there first, by these same prices or by those
 of a profile (:class:`NcclRules`): so a faster link, inside or between nodes, is never slower.
@@ -38,7 +40,7 @@ What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; sm
 channels; and that Simple halves a tree's chunk down to 32 KiB while a message has few of them
 (src/enqueue.cc). Without a cost per chunk, of which nothing is published, that takes 0.4 to 0.6 of
 the measured time from 1 to 64 MiB between the nodes of three clusters, where whole chunks take 0.6
-to 0.9.
+to 1.
 """
 
 from __future__ import annotations
@@ -62,7 +64,6 @@ from dse.model.aggregation.base import (
 from dse.model.aggregation.library_rules import Choice, Known
 from dse.model.aggregation.measured_library import NVLS_FACTOR
 from dse.model.aggregation.nccl_tuner import (
-    BASE_S,
     FIRST_TREES,
     LEAST_CHANNELS,
     NVLS_NETWORK_S,
@@ -124,11 +125,6 @@ class Machine:
         between = np.asarray(self.tuner.between_bytes_per_s) / self.leaf.slower(nodes)
         return replace(self.tuner, between_bytes_per_s=between)
 
-    def channels(self, places: Places) -> Array:
-        """That run at once."""
-        found = self.tuner.channels(self.tuner.bus_bytes_per_s(places.nodes, places.local))
-        return np.asarray(np.minimum(DUPLICATED * found, MOST_CHANNELS))
-
     def under_way(self, message_bytes: Array, step_bytes: float, s_per_byte: Array) -> Array:
         """Bytes of a message on a tier at once: one step on each channel that its rate keeps busy,
         of at least LEAST_CHANNELS and at most MOST_CHANNELS. The faster, the less time they take.
@@ -156,15 +152,15 @@ def ring(places: Places, machine: Machine) -> Array:
     n, nodes, local, m = places
     tuner, steps = machine.ring_tuner(), 2 * (n - 1)
     bus = tuner.bus_bytes_per_s(nodes, local)
-    channels = machine.channels(places)
+    channels = machine.tuner.channels(nodes)
     crossings = ring_crossings(n, nodes)
     found = []
     for protocol in range(len(PROTOCOLS)):
         inside = (steps - crossings) * tuner.hop_s(RING, protocol, nodes)
         across = machine.across_s(RING, protocol, local, crossings)
-        latency = BASE_S[RING, protocol] + inside + across
+        latency = tuner.base_s(RING, protocol) + inside + across
         if protocol == SIMPLE:
-            latency = latency * tuner.plateau(n, nodes, m, channels / DUPLICATED)
+            latency = latency * tuner.plateau(n, nodes, m, channels)
         rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
         seconds = latency + m * (steps / n / rate)
         found.append(np.where(tuner.allowed(protocol, nodes, local), seconds, np.inf))
@@ -175,18 +171,20 @@ def tree(places: Places, machine: Machine) -> Array:
     """Seconds of NCCL's double binary tree; see above."""
     _, nodes, local, m = places
     tuner, levels = machine.tree_tuner(nodes), ceil_log2(nodes)
-    channels = machine.channels(places)
+    channels = machine.tuner.channels(nodes)
     sent = np.where(nodes == 2, 1.0, 2.0)
     pattern = np.where(local <= 1, PLAIN_TREE, 1.0)
     found = []
     for protocol, step in enumerate(STEP_BYTES):
         hops_s = (local - 1) * tuner.hop_s(TREE, protocol, nodes)
         across_s = machine.across_s(TREE, protocol, local, levels)
-        latency = BASE_S[TREE, protocol] + 2 * (hops_s + across_s)
+        latency = tuner.base_s(TREE, protocol) + 2 * (hops_s + across_s)
         inside, across = (
-            1 / tuner.rate_bytes_per_s(TREE, protocol, nodes, np.asarray(link), channels)
-            for link in (tuner.inside_bytes_per_s, tuner.between_bytes_per_s)
-        )
+            both / tuner.rate_bytes_per_s(TREE, protocol, nodes, both * np.asarray(link), channels)
+            for both, link in (
+                (1.0, tuner.inside_bytes_per_s), (2 / sent, tuner.between_bytes_per_s)
+            )
+        )  # fmt: skip
         inside, across = np.where(local > 1, inside, 0.0), np.where(nodes > 1, across / pattern, 0)
         filled = 2 * (local - 1) * inside, 2 * levels * across
         seconds = latency + _pipelined_s(
@@ -205,7 +203,7 @@ def nvls(places: Places, machine: Machine) -> Array:
     inside = NVLS_FACTOR * (local + 1) / local / np.asarray(tuner.inside_bytes_per_s)
     across = np.where(nodes > 1, 1 / np.asarray(tuner.between_bytes_per_s), 0.0)
     slowest = np.maximum(inside, np.where(nodes == 2, 1.0, 2.0) * across)
-    filled = inside, 2 * levels * across
+    filled = 2 * local / (local + 1) * inside, 2 * levels * across
     seconds = latency + _pipelined_s(
         m, machine, STEP_BYTES[SIMPLE], (inside, across), filled, slowest
     )
@@ -253,10 +251,10 @@ def _half_ring(places: Places, machine: Machine) -> Array:
     """A reduce-scatter or an all-gather: half of a ring's steps and bytes, from one base."""
     n, nodes, local, m = places
     tuner = machine.tuner
-    bus, channels = tuner.bus_bytes_per_s(nodes, local), machine.channels(places)
+    bus, channels = tuner.bus_bytes_per_s(nodes, local), tuner.channels(nodes)
     found = []
     for protocol in range(len(PROTOCOLS)):
-        latency = BASE_S[RING, protocol] + (n - 1) * tuner.hop_s(RING, protocol, nodes)
+        latency = tuner.base_s(RING, protocol) + (n - 1) * tuner.hop_s(RING, protocol, nodes)
         rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
         seconds = latency + m * ((n - 1) / n / rate)
         found.append(np.where(tuner.allowed(protocol, nodes, local), seconds, np.inf))

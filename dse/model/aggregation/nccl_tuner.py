@@ -4,8 +4,8 @@ Constants of src/graph/tuning.cc (NVIDIA/nccl@5067397c2676) for {tree, ring} x {
 and for NVLS (NVLSTree between nodes), where a switch adds. :mod:`.nccl` prices by them.
 
 What else NCCL reads from the machine is assumed (unverified): an Intel host and, between nodes,
-card and GPU near enough for LL128, where the layout does not say otherwise; as many channels as the
-bus has links of the GPU's kind, two at least; a tree of the balanced pattern wherever a node has
+card and GPU near enough for LL128, where the layout does not say otherwise; as many channels as a
+GPU has links, or a node has network cards; a tree of the balanced pattern wherever a node has
 several GPUs, though from Hopper on NCCL's search may end with the plain one; a switch that adds in
 nodes of NVLS_FROM_RANKS or more GPUs with NVLink, from Hopper on. Left out: CollNet, which is off
 by default; and the tuner's own estimates, whose least is 0.6 of the time that was measured on 15
@@ -54,6 +54,10 @@ TREE_CHANNEL = GB_PER_S * np.array([
     [26.5, 18.5, 10.0], [24.0, 23.6, 17.8], [38.7, 41.4, 36.0], [70.0, 42.8, 24.0],
 ])  # fmt: skip
 LINK = GB_PER_S * np.array([18.0, 20.0, 20.0, 20.6, 40.1])  # one NVLink, by generation
+# Boost clock of Hopper, 1.98 GHz, over the generation's (data sheets of P100, V100, A100, H100 SXM,
+# B200): latencies inside a node are those of kernels, and the tuner's are taken to be Hopper's.
+SLOWER = np.array([1.34, 1.29, 1.40, 1.0, 1.0])
+SPLIT = GB_PER_S * 25.0  # a channel found for a card of as much is two (src/graph/search.cc)
 PCI_LINK = GB_PER_S * 12.0
 LEAST_CHANNELS = 2.0
 # Between nodes, a ring's latency where a channel has PLATEAU_BYTES a rank: before Ampere, and from.
@@ -68,7 +72,8 @@ class Nccl:
     generation: position in GENERATIONS. nvlink: whether the GPUs of a node meet over NVLink, else
     over PCIe. inside_bytes_per_s, between_bytes_per_s: of one GPU to the others of its node, and of
     all network cards of a node, as NCCL reaches them. direct: whether these reach the GPUs' memory
-    without passing the host, be it its memory or its bridge. amd: whether AMD made the host.
+    without passing the host, be it its memory or its bridge. amd: whether AMD made the host. cards:
+    of a node.
     """
 
     generation: ArrayLike
@@ -77,6 +82,7 @@ class Nccl:
     between_bytes_per_s: ArrayLike
     direct: ArrayLike = True
     amd: ArrayLike = False
+    cards: ArrayLike = 1.0
 
     def adds(self, local: Array) -> Mask:
         """Whether a switch adds in nodes of so many GPUs."""
@@ -99,10 +105,17 @@ class Nccl:
         slower = np.where(local > 1, np.minimum(inside, between), between)
         return np.where(nodes <= 1, inside, slower)
 
-    def channels(self, bus_bytes_per_s: Array) -> Array:
-        """As many as the bus has links of the GPU's kind, two at least."""
-        links = np.ceil(bus_bytes_per_s / self.link_bytes_per_s())
-        return np.asarray(np.maximum(links, LEAST_CHANNELS))
+    def channels(self, nodes: Array) -> Array:
+        """As many as a GPU has links; between nodes as there are cards, or twice, see SPLIT; two at
+        least."""
+        links = np.ceil(self.inside_bytes_per_s / self.link_bytes_per_s())
+        card = np.asarray(self.between_bytes_per_s) / self.cards
+        found = np.where(nodes > 1, np.where(card >= SPLIT, 2.0, 1.0) * self.cards, links)
+        return np.asarray(np.fmax(found, LEAST_CHANNELS))
+
+    def base_s(self, algorithm: int, protocol: int) -> Array:
+        """Latency of a call."""
+        return np.asarray(BASE_S[algorithm, protocol] * SLOWER[self.generation])
 
     def link_bytes_per_s(self) -> Array:
         """Of one link of the GPU's kind."""
@@ -111,7 +124,7 @@ class Nccl:
     def rate_bytes_per_s(
         self, algorithm: int, protocol: int, nodes: Array, bus: Array, channels: Array
     ) -> Array:
-        """What all channels carry by the protocol on such a bus."""
+        """What all channels carry by the protocol on such a bus; of a tree up and down together."""
         row = _ROW[self.generation]
         column = np.clip(nodes, 1, 3).astype(np.int64) - 1
         one = nodes <= 1
@@ -136,6 +149,7 @@ class Nccl:
     def hop_s(self, algorithm: int, protocol: int, nodes: Array) -> Array:
         """Latency from one GPU of a node to the next; a ring of several nodes has a least."""
         own = np.where(self.nvlink, NVLINK_S[algorithm, protocol], PCI_S[algorithm, protocol])
+        own = own * SLOWER[self.generation]
         if algorithm == TREE:
             return np.asarray(own)
         least_s = NETWORK_OVERHEAD_S[protocol] * np.where(self.amd, AMD_OVERHEAD, 1.0)
@@ -165,4 +179,5 @@ def tuner_of(layout: Layout) -> Nccl:
         card * layout.rails,
         ~np.asarray(layout.through_host) & np.isinf(layout.socket_bytes_per_s),
         layout.amd_host,
+        layout.rails,
     )

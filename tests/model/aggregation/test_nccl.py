@@ -39,13 +39,14 @@ class Spot:
 
     def __init__(
         self, n: int, g: int, gpu: str, nvlink: bool, speeds: tuple[float, float], wire_s: float,
-        direct: bool = True, amd: bool = False,
+        direct: bool = True, amd: bool = False, cards: float = 1.0,
     ) -> None:  # fmt: skip
         self.n, self.nodes, self.local = n, ceil(n / g), min(n, g)
         self.gpu, self.nvlink, self.wire_s, self.direct = gpu, nvlink, wire_s, direct
         self.amd, (self.inside, self.between) = amd, speeds
         self.row, self.column = MACHINE[gpu], min(self.nodes, 3) - 1
-        self.link = (OWN_LINK[gpu] if nvlink else 12.0) * GB
+        self.link, self.cards = (OWN_LINK[gpu] if nvlink else 12.0) * GB, cards
+        self.slower = {"pascal": 1.34, "volta": 1.29, "ampere": 1.4}.get(gpu, 1.0)
 
     @property
     def bus(self) -> float:
@@ -54,8 +55,13 @@ class Spot:
         return self.between if self.local == 1 else min(self.inside, self.between)
 
     @property
-    def channels(self) -> int:
-        return min(2 * max(2, ceil(self.bus / self.link)), 32)
+    def channels(self) -> float:
+        if self.nodes == 1:
+            return max(2, ceil(self.inside / self.link))
+        return max(2, self.cards * (2 if self.between / self.cards >= 25e9 else 1))
+
+    def base_s(self, how: str, protocol: str) -> float:
+        return BASE[how][PROTOCOLS.index(protocol)] * US * self.slower
 
     def may(self, protocol: str) -> bool:
         near = (self.nvlink or self.local == 1) and (self.direct or self.nodes == 1)
@@ -68,7 +74,7 @@ class Spot:
 
     def hop_s(self, how: str, protocol: str) -> float:
         at = PROTOCOLS.index(protocol)
-        own = HARDWARE["NVLINK" if self.nvlink else "PCI"][how][at]
+        own = HARDWARE["NVLINK" if self.nvlink else "PCI"][how][at] * self.slower
         if how == "ring" and self.nodes > 1:
             own = max(own, (3.0 if protocol == "Simple" else 1.0) * (2 if self.amd else 1))
         return own * US
@@ -97,11 +103,11 @@ def ring_s(spot: Spot, m: float) -> float:
     crossings = 0 if spot.nodes == 1 else min(2 * spot.nodes, steps)
     best = inf
     for protocol in filter(spot.may, PROTOCOLS):
-        total = BASE["ring"][PROTOCOLS.index(protocol)] * US
+        total = spot.base_s("ring", protocol)
         for step in range(steps):
             crosses = step < crossings
             total += spot.across_s("ring", protocol) if crosses else spot.hop_s("ring", protocol)
-        if protocol == "Simple" and spot.nodes > 1 and m / (spot.channels / 2 * spot.n) >= 64:
+        if protocol == "Simple" and spot.nodes > 1 and m / (spot.channels * spot.n) >= 64:
             total *= 1.9 if spot.gpu in ("pascal", "volta") else 1.4
         total += steps * m / spot.n / spot.rate("ring", protocol, spot.bus)
         best = min(best, total)
@@ -118,12 +124,12 @@ def tree_s(spot: Spot, m: float) -> float:
             inside = 1 / spot.rate("tree", protocol, spot.inside)
         if spot.nodes > 1:
             pattern = 0.85 if spot.local == 1 else 1.0
-            across = 1 / spot.rate("tree", protocol, spot.between) / pattern
+            across = 2 / sent / spot.rate("tree", protocol, spot.between * 2 / sent) / pattern
         slowest = max(2 * inside, sent * across)
         first = 2 * (spot.local - 1) * inside * spot.under_way(m, STEP[protocol], inside)
         first += 2 * levels * across * spot.under_way(m, STEP[protocol], across)
         chunk = spot.under_way(m, STEP[protocol], max(inside, across))
-        total = BASE["tree"][PROTOCOLS.index(protocol)] * US
+        total = spot.base_s("tree", protocol)
         total += 2 * (spot.local - 1) * spot.hop_s("tree", protocol)
         total += 2 * levels * (spot.across_s("tree", protocol) if levels else 0.0)
         best = min(best, total + max(first + (m - chunk) * slowest, m * slowest))
@@ -138,7 +144,7 @@ def nvls_s(spot: Spot, m: float) -> float:
     across = 1 / spot.between if levels else 0.0
     step = STEP["Simple"]
     slowest = max(inside, (1 if spot.nodes == 2 else 2) * across)
-    first = inside * spot.under_way(m, step, inside)
+    first = 2 * 1.2 / spot.inside * spot.under_way(m, step, inside)
     first += 2 * levels * across * spot.under_way(m, step, across)
     chunk = spot.under_way(m, step, max(inside, across))
     latency = 25 * US + 2 * levels * (20.9 * US + 2 * spot.wire_s)
@@ -150,7 +156,7 @@ def hierarchical_s(spot: Spot, m: float) -> float:
     if spot.local > 1:
         node = Spot(spot.local, spot.local, spot.gpu, spot.nvlink, (spot.inside, 1.0), 0.0)
         total += 2 * min(
-            BASE["ring"][PROTOCOLS.index(protocol)] * US
+            spot.base_s("ring", protocol)
             + (spot.local - 1) * (node.hop_s("ring", protocol)
                                   + m / spot.local / node.rate("ring", protocol, spot.inside))
             for protocol in filter(node.may, PROTOCOLS)
@@ -158,7 +164,7 @@ def hierarchical_s(spot: Spot, m: float) -> float:
     if spot.nodes > 1:
         speeds = (spot.inside, spot.between / spot.local)
         rail = Spot(spot.nodes, 1, spot.gpu, spot.nvlink, speeds, spot.wire_s, spot.direct,
-                    spot.amd)  # fmt: skip
+                    spot.amd, spot.cards)  # fmt: skip
         total += min(ring_s(rail, m / spot.local), tree_s(rail, m / spot.local))
     return total
 
@@ -207,7 +213,7 @@ def test_every_algorithm_is_its_scalar_formula(
 ) -> None:  # fmt: skip
     there = layout(n, g, gpu, nvlink, speeds, wire_s, rails, bridged, amd)
     found = float(message_s(name, m, there, 1e15 if copied else np.inf))
-    spot = Spot(n, g, gpu, nvlink, speeds, wire_s, not (copied or bridged), amd)
+    spot = Spot(n, g, gpu, nvlink, speeds, wire_s, not (copied or bridged), amd, rails)
     slow = SCALAR[name](spot, m) if n > 1 else 0.0
     assert found == pytest.approx(slow, rel=1e-9)
 
@@ -228,12 +234,14 @@ def test_only_twice_the_nodes_of_a_rings_steps_pay_for_the_network() -> None:
 
 
 def test_a_tree_carries_a_message_once_between_two_nodes_and_twice_between_more() -> None:
-    fast = replace(A100, inside=Link(0.0, 1e14))
+    fast = replace(A100, inside=Link(0.0, 1e14), across=Link(1e-6, 45e9 / 4), rails=4.0)
     two, four = (
         float(message_s("tree", PB, replace(fast, gpus=np.array(n)))) for n in (16.0, 32.0)
     )
     assert four / two == pytest.approx(2.0, rel=1e-6)
     assert two == pytest.approx(PB / (0.92 * 45e9), rel=1e-6)
+    fewer = replace(fast, across=Link(1e-6, 45e9 / 2), rails=2.0, gpus=np.array(16.0))
+    assert message_s("tree", PB, fewer) > message_s("ring", PB, fewer)  # as measured on Polaris
 
 
 def test_a_tree_is_not_pipelined_below_a_chunk_on_every_channel() -> None:
@@ -261,7 +269,7 @@ def test_what_a_framework_composes_pays_for_three_operations() -> None:
     assert composed > tree
     one_node = replace(A100, gpus=np.array(8.0))
     again, ring = (float(message_s(name, 1.0, one_node)) for name in ("hierarchical", "ring"))
-    assert again == pytest.approx(ring + 6.6e-6)  # one more base latency
+    assert again == pytest.approx(ring + 1.4 * 6.6e-6)  # one more base latency
 
 
 def test_a_copy_beside_the_card_bounds_the_network_alone() -> None:
