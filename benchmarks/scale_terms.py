@@ -26,7 +26,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from benchmarks.scale_machines import machine_of
-from benchmarks.scale_networks import Shared, read_networks
+from benchmarks.scale_networks import Shared, fitted_cloud, read_networks
 from dse import load_study
 from dse.model import overlap, step
 from dse.model.arrays import Array
@@ -401,7 +401,9 @@ def written(terms: Terms, series: Sequence[Series], networks: Sequence[Shared]) 
         ("varying_spread", terms.varying_spread, terms.width, runs),
         ("slowdown", terms.slowdown, terms.width, runs),
         ("sharing", terms.sharing, terms.sharing_width, f"{runs}, and {nets}"),
-    )
+        ("cloud_sharing", *fitted_cloud(), "all-gathers and reduce-scatters of 256 MB on 2 to 64 "
+         "nodes of H100 of a cloud, whose network others share"),
+    )  # fmt: skip
     lines = [
         "# Written by python -m benchmarks.scale_terms from benchmarks/data/scale_*.csv.",
         "# value: the median of systems; draws: standard deviation of its logarithm from system to",
@@ -410,10 +412,11 @@ def written(terms: Terms, series: Sequence[Series], networks: Sequence[Shared]) 
         f"title: {runs} and the bandwidth of {nets}",
     ]
     for name, value, wide, what in rows:
-        most = LARGEST_SHARING if name == "sharing" else np.inf
+        most = LARGEST_SHARING if "sharing" in name else np.inf
         low, high = (min(value * np.exp(sign * QUANTILE * wide), most) for sign in (-1, 1))
         detail = f"fitted to {what}; 90 % of systems between {low:.2g} and {high:.2g}"
-        about = f"source: dse-scale-terms, status: derived, date: '{datetime.now(UTC):%Y-%m-%d}'"
+        source = "nanotron-playbook" if name == "cloud_sharing" else "dse-scale-terms"
+        about = f"source: {source}, status: derived, date: '{datetime.now(UTC):%Y-%m-%d}'"
         lines += [
             f"{name}:",
             f"  value: {{value: {value:.3g}, {about}, detail: '{detail}'}}",

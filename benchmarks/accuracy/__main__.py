@@ -75,6 +75,7 @@ def main() -> None:
         *computing.lines(),
         *scaling.lines(),
         *scale.lines(),
+        *catalogue_prices.cloud_lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")

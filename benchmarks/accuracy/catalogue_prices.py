@@ -2,26 +2,28 @@
 
 The price is that of a study without ``calibration:``: the library's own choice of algorithm, on
 links of the catalogue. Benchmarks of MPI make no copies to and from accelerators; their prices
-leave these out. One constant is taken from these measurements: what copies beside a card over TCP,
-from Polaris' 2 nodes from 64 MiB on. The forms were changed while looking at all of them, so this
-says how good the prices are, not how good they would be elsewhere.
+leave these out. No constant is taken from these measurements, but the forms were changed while
+looking at all of them, so this says how good the prices are, not how good they would be elsewhere.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.board import Floats
+from benchmarks.accuracy.board import Floats, Line
 from benchmarks.accuracy.public_logs import TABLE
 from dse import load_study
 from dse.calibration.experiment import Measurement
 from dse.calibration.importers.logs import import_logs
 from dse.model.arrays import Array
+from dse.pricing.points import Points
 
+CLOUD_TRAINING = TABLE.with_name("cloud_training.csv")
 KIB, MIB = 2.0**10, 2.0**20
 
 
@@ -114,6 +116,15 @@ def priced_s(
 
     name: of the aggregation. points: axes of a study other than the accelerators' counts.
     """
+    at = placed(name, points, ranks, per_node)
+    sizes = np.asarray(message_bytes).reshape((-1,) + (1,) * at.rank)
+    reached = at.summing.transport.reaches_device
+    copied_s = 0.0 if reached else 2 * sizes / at.host_bytes_per_s
+    return np.ravel(at.aggregation.message_s(sizes, at.gradients, at.layout) - copied_s)
+
+
+def placed(name: str, points: Mapping[str, Any], ranks: int, per_node: int) -> Points:
+    """The point of a study without a profile; see :func:`priced_s`."""
     network = {} if "node" in points else {"nics_per_node": per_node, "inter_node": "ib-ndr"}
     space = {**network, "batch_per_gpu": 1, **points, "gpus": ranks, "gpus_per_node": per_node,
              "aggregation": [name]}  # fmt: skip
@@ -121,11 +132,7 @@ def priced_s(
         "study": "catalogue", "workload": "resnet50", "space": space,
         "objectives": {"maximize": "throughput", "minimize": "power"},
     }).problem  # fmt: skip
-    at = problem.points_at({axis.name: axis.values[0] for axis in problem.study.axes})
-    sizes = np.asarray(message_bytes).reshape((-1,) + (1,) * at.rank)
-    reached = at.summing.transport.reaches_device
-    copied_s = 0.0 if reached else 2 * sizes / at.host_bytes_per_s
-    return np.ravel(at.aggregation.message_s(sizes, at.gradients, at.layout) - copied_s)
+    return problem.points_at({axis.name: axis.values[0] for axis in problem.study.axes})
 
 
 def ratios(
@@ -143,6 +150,32 @@ def ratios(
         sizes.append(size)
         found.append(priced_s(name, system.points, n, g, size) / measured)
     return np.concatenate(sizes), np.concatenate(found)
+
+
+def cloud_lines() -> list[Line]:
+    """Training on nodes of a cloud without RDMA, fp32, by NCCL's sockets and without a profile."""
+    ratio, held = [], []
+    with CLOUD_TRAINING.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        point: dict[str, Any] = {
+            "node": row["node"], "gpus": int(row["gpus"]), "precision": "fp32",
+            "batch_per_gpu": int(row["batch_per_gpu"]), "aggregation": "auto-nccl",
+        }  # fmt: skip
+        found = load_study({
+            "study": "cloud", "workload": row["workload"], "space": point, "stack": "plain",
+            "input": "synthetic", "objectives": {"maximize": "throughput", "minimize": "step"},
+        }).price([point], intervals=True)  # fmt: skip
+        rate, low, high = (
+            found[f"throughput_samples_per_s{end}"][0] for end in ("", "_low", "_high")
+        )
+        ratio.append(rate / float(row["samples_per_s"]))
+        held.append(low <= float(row["samples_per_s"]) <= high)
+    about = (
+        "published: cloud without RDMA, without a profile, flow of a socket chosen on these rows"
+    )
+    several = np.array([row["gpus"] != "8" for row in rows])
+    return [Line(about, "dse", np.array(ratio)[several], np.array(held)[several])]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.accuracy.board import Floats, Line
+from benchmarks.accuracy.catalogue_prices import placed
 from benchmarks.scale_machines import machine_of
 from benchmarks.scale_networks import Shared, read_networks
 from benchmarks.scale_terms import (
@@ -28,9 +29,14 @@ from benchmarks.scale_terms import (
     without_each_machine,
 )
 from dse.model.scale import IDEAL
+from dse.pricing.draws import DRAWS, normal
+from dse.pricing.step_errors import StepErrors
+from dse.pricing.uncertainty import sums_error
 
 TARGET = (0.04, 0.10)
 NETWORK_TARGET = (0.35, 0.35)
+SHARED, CLOUD = "aws-h100-shared", "aws-p5.48xlarge"  # a cluster, and its nodes in the catalogue
+LARGE = np.array([256e6])
 
 
 def lines() -> list[Line]:
@@ -58,14 +64,33 @@ def lines() -> list[Line]:
             Line(about, "dse", np.array(fitted) / measured, held, TARGET),
             Line(about, "dse, scale: ideal", np.array(ideal) / measured),
         ]
-    return [*found, *_networks(judged, networks)]
+    return [*found, *_networks(judged, networks), *_cloud()]
+
+
+def _cloud() -> list[Line]:
+    """Bus bandwidth of large allreduces on a shared cloud, by the catalogue of AWS's nodes of H100
+    and by what all-gathers and reduce-scatters of that cluster lost."""
+    (of,) = (one for one in read_networks() if one.system == SHARED)
+    nodes, median = of.nodes, 1e9 * of.bytes_per_s
+    best, ends = [], []
+    for n in nodes:
+        at = placed("auto-nccl", {"node": CLOUD}, int(8 * n), 8)
+        seconds = float(np.ravel(at.aggregation.message_s(LARGE, at.gradients, at.layout))[0])
+        off = sums_error(at.summing.evidence, "auto", normal("scale: sharing", DRAWS), StepErrors(),
+                         at.gradients, at.layout)  # fmt: skip
+        best.append(2 * (1 - 1 / (8 * n)) * float(LARGE[0]) / seconds)
+        ends.append(best[-1] / np.percentile(off, (95, 5)))
+    low, high = np.array(ends).T
+    held = (low <= median) & (median <= high)
+    about = "scale: large allreduce on a shared cloud, 2-64 nodes of H100, without a profile"
+    return [Line(about, "dse", np.array(best) / median, held, NETWORK_TARGET)]
 
 
 def _networks(judged: Sequence[Judged], networks: Sequence[Shared]) -> list[Line]:
     """Bandwidth of an allreduce on all further numbers of nodes, from that on the fewest."""
     series = [one.series for one in judged]
     found = []
-    for system in sorted({of.system for of in networks}):
+    for system in sorted({of.system for of in networks} - {SHARED}):
         others = [of for of in networks if machine_of(of.system) != machine_of(system)]
         terms = fit(series, others, judged[0].terms)
         wide = sharing_width(terms, others)

@@ -15,6 +15,7 @@ from dse.text_source import is_path
 
 HOSTS = (INTEL, AMD, ARM) = ("intel", "amd", "arm")
 RDMA = (*_, NO_RDMA) = ("efa", "roce", "infiniband", "slingshot", "none")
+ETHERNET = ("efa", "roce", NO_RDMA)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,11 @@ class Node:
     rack_units: float | None = None
     host: str = ""
     rdma: str = ""
+
+    @property
+    def shares_network(self) -> bool:
+        """Whether it is rented on an Ethernet that other tenants of a cloud use, too."""
+        return self.hourly_usd is not None and self.rdma in ETHERNET
 
 
 def node(name: str) -> Node:

@@ -36,8 +36,9 @@ class Spread:
 class ScaleTerms:
     """Parameters of :class:`dse.model.scale.Scale`.
 
-    varying_spread: in place of ``spread`` for workloads whose samples vary in length. title: what
-    they were fitted to.
+    varying_spread: in place of ``spread`` for workloads whose samples vary in length.
+    cloud_sharing: in place of ``sharing`` on networks that tenants of a cloud share. title: what
+    the others were fitted to.
     """
 
     title: str
@@ -45,6 +46,7 @@ class ScaleTerms:
     varying_spread: Spread
     slowdown: Spread
     sharing: Spread
+    cloud_sharing: Spread
     facts: tuple[Fact, ...]
 
 
@@ -59,7 +61,7 @@ def read_scale_terms(path: Path) -> ScaleTerms:
     entry = Entry.open(path)
     entry.text("name")
     title = entry.text("title")
-    names = ("spread", "varying_spread", "slowdown", "sharing")
+    names = ("spread", "varying_spread", "slowdown", "sharing", "cloud_sharing")
     found = {name: Spread.read(entry, name, "count") for name in names}
     entry.finish()
     return ScaleTerms(title=title, **found, facts=tuple(entry.facts))

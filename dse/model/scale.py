@@ -30,12 +30,14 @@ class Scale:
     independent. Accelerators of which some are always slower, by this standard deviation among
     them, wait as long as ones that vary from step to step: a step ends with the slowest either way.
     slowdown: seconds by which a second of communication lengthens the backward pass it runs beside.
-    sharing: by which power of the number of nodes the bandwidth of each falls.
+    sharing: by which power of the number of nodes the bandwidth of each falls. cloud_sharing:
+    likewise where tenants of a cloud share the network.
     """
 
     spread: ArrayLike = 0.0
     slowdown: ArrayLike = 0.0
     sharing: ArrayLike = 0.0
+    cloud_sharing: ArrayLike = 0.0
 
 
 IDEAL = Scale()

@@ -140,5 +140,5 @@ def losses(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
         return IDEAL, IDEAL
     terms = catalog.scale_terms()
     spread = terms.varying_spread if workload.varying_length else terms.spread
-    parts = (spread, terms.slowdown, terms.sharing)
+    parts = (spread, terms.slowdown, terms.sharing, terms.cloud_sharing)
     return Scale(*(part.value for part in parts)), Scale(*(part.draws for part in parts))

@@ -461,10 +461,24 @@ class Points:
         radix = self.wire(lambda w: w.switch_radix)
         return leaf(self.endpoints, radix, self.rails, self.oversubscription)
 
+    @cached_property
+    def _cloud(self) -> Mask:
+        """Whether other tenants of a cloud share the network; sockets leave them enough of it."""
+        if self.at("inter_node") is not None:
+            return np.zeros((1,) * self.rank, dtype=bool)
+        shared = self.machine(lambda m: m.node is not None and m.node.shares_network) > 0
+        return np.asarray(shared & np.isinf(self.socket_bytes_per_s))
+
     @property
     def sharing(self) -> ArrayLike:
         """How the bandwidth of a node falls with their number."""
-        return self.problem.scale.sharing
+        return np.where(self._cloud, self.problem.scale.cloud_sharing, self.problem.scale.sharing)
+
+    @property
+    def sharing_spread(self) -> ArrayLike:
+        """Standard deviation of its logarithm."""
+        spread = self.problem.scale_spread
+        return np.where(self._cloud, spread.cloud_sharing, spread.sharing)
 
     # -- what it is called, as evidence asks ---------------------------------------------------
 

@@ -145,7 +145,7 @@ class StudyFacts(ABC):
             self.step_model.measurable,
             draws,
             self.remember,
-            uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
+            normal("scale: sharing", draws),
             self.computing.step_errors,
         )
 

@@ -5,7 +5,7 @@ cancels in the speedup. Computing errs as :func:`.anchors.drawn_errors` says, or
 gives shares of the peaks, by one factor an accelerator (:func:`compute_factors`); communication by
 the bootstrap draws of fitted costs and one factor an aggregation (:class:`Drawn`), as wide as its
 evidence says (:mod:`dse.calibration.spread`); what accelerators lose to one another by the spread
-from system to system (:func:`drawn_scale`, :func:`drawn_sharing`); prices by
+from system to system (:func:`drawn_scale`, :func:`sums_error`); prices by
 :mod:`.unit_price`.
 """
 
@@ -106,7 +106,7 @@ class Drawn(Wrapped):
 
 
 def drawn_scale(scale: Scale, spread: Scale, errors: StepErrors, draws: int) -> Scale:
-    """Its terms as draws, (draws,), log-normal; sharing stays (:func:`drawn_sharing`).
+    """Its terms as draws, (draws,), log-normal; sharing stays (:func:`sums_error`).
 
     Communication beside the backward pass slows it down by no more than it would take after it.
     """
@@ -126,12 +126,6 @@ def _off(scale: Scale, spread: Scale, waiting: ArrayLike, slowdown: ArrayLike) -
     )
 
 
-def drawn_sharing(scale: Scale, spread: Scale, draws: int) -> Array:
-    """By what the power of sharing is higher in each draw, (draws,); at most 1 it is."""
-    drawn = scale.sharing * np.exp(spread.sharing * normal("scale: sharing", draws))
-    return np.asarray(np.minimum(drawn, 1.0) - scale.sharing)
-
-
 def sums_error(
     evidence: Evidence,
     name: str,
@@ -145,8 +139,8 @@ def sums_error(
     one that is expected, (*S), where there are no draws.
 
     Draws of one name on the same side of what was measured are the same at all points. Beyond the
-    nodes that were measured, the network is shared by another power of them in each draw: sharing,
-    (draws,). errors: what is known of them, over the transport.
+    nodes that were measured, the network is shared by another power of them in each draw, at most
+    by 1. sharing: standard normal, (draws,). errors: what is known of them, over the transport.
     """
     of: Surroundings = layout  # type: ignore[assignment]
     measured = evidence.grade(gradients, of) == Grade.INSIDE
@@ -159,7 +153,8 @@ def sums_error(
     drawn = [errors.drawn(one, len(sharing), transport).reshape(column) for one in names]
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
-    shared = (nodes / few) ** sharing.reshape(column)
+    off = layout.sharing_spread * sharing.reshape(column)
+    shared = (nodes / few) ** (np.minimum(layout.sharing * np.exp(off), 1.0) - layout.sharing)
     return np.asarray(np.exp(width * np.where(measured, *drawn)) * shared)
 
 

@@ -83,11 +83,16 @@ def _of_scale(problem: Problem) -> str:
     spread, slowdown, sharing = (
         float(value) for value in (scale.spread, scale.slowdown, scale.sharing)
     )
+    less = 100 * (1 - 2 ** -float(scale.cloud_sharing))
+    shared = f", {less:.2g} % where tenants of a cloud share an Ethernet that RDMA crosses"
+    nodes = () if problem.study.values("inter_node") else problem.study.values("node")
+    cloud = any(catalog.node(str(name)).shares_network for name in nodes)
     return (
         f"A step waits for the slowest accelerator: steps vary by {100 * spread:.2g} %"
         f"{', as samples differ in length' * varying}. A second of communication lengthens the "
         f"backward pass beside it by {slowdown:.2g} s. With twice as many nodes each has "
-        f"{100 * (1 - 2**-sharing):.2g} % less bandwidth. These are medians of "
+        f"{100 * (1 - 2**-sharing):.2g} % less bandwidth"
+        f"{shared * cloud}. These are medians of "
         f"{catalog.scale_terms().title}"
         f"{', as your training rates correct them' * (scale != problem.scale)}; "
         "scale: ideal leaves them out."

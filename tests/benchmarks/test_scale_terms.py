@@ -124,6 +124,7 @@ def test_the_file_of_the_catalogue_is_what_the_fit_writes(tmp_path: Path) -> Non
     path.write_text(written(replace(TRUE, width=0.5, sharing_width=1.2), made_up(), NETWORKS))
     found = read_scale_terms(path)
     assert (found.spread.value, found.slowdown.draws, found.sharing.draws) == (0.03, 0.5, 1.2)
+    assert found.cloud_sharing == scale_terms().cloud_sharing
 
 
 def test_the_shipped_terms_fit_the_shipped_tables() -> None:

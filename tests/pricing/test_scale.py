@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse import catalog
+from dse import catalog, load_study
 from dse.model.scale import IDEAL, Scale, largest_of
 from dse.pricing.aggregations import few_nodes
 from dse.pricing.load import load
@@ -39,7 +39,7 @@ def boxes(of: Problem) -> list[Box]:
 def test_the_terms_of_the_catalogue_are_on_unless_a_study_says_ideal(tmp_path: Path) -> None:
     terms = catalog.scale_terms()
     assert problem(tmp_path).scale == Scale(
-        terms.spread.value, terms.slowdown.value, terms.sharing.value
+        terms.spread.value, terms.slowdown.value, terms.sharing.value, terms.cloud_sharing.value
     )
     assert problem(tmp_path, more="scale: ideal\n").scale == IDEAL
     translating = STUDY.replace("fits_memory, ", "").replace("resnet50", "gnmt-v2")
@@ -103,6 +103,26 @@ def test_many_nodes_share_what_few_have_alone(tmp_path: Path, aggregation: str) 
     )  # fmt: skip
     assert two[0] == two[1]
     assert four[0] < four[1] < four[0] * 8**0.5 * (1 + 1e-9)
+
+
+def test_tenants_of_a_cloud_share_the_ethernet_that_a_node_is_rented_on() -> None:
+    """Not InfiniBand, a network that the study names, nor one that sockets leave idle."""
+    terms = catalog.scale_terms()
+    for name, chosen, usual in (
+        ("aws-p5.48xlarge", "", terms.cloud_sharing), ("aws-p3.16xlarge", "", terms.sharing),
+        ("azure-nd96isr-h100-v5", "", terms.sharing), ("aws-p5.48xlarge", "ib-ndr", terms.sharing),
+    ):  # fmt: skip
+        of = load_study({
+            "study": "cloud", "workload": "resnet50",
+            "space": {"node": name, "gpus": 512, "batch_per_gpu": 64, "aggregation": "auto-nccl",
+                      **({"inter_node": chosen} if chosen else {})},
+            "objectives": {"maximize": "throughput", "minimize": "power"},
+        }).problem  # fmt: skip
+        at = of.points_at({axis.name: axis.values[0] for axis in of.study.axes})
+        assert (float(np.ravel(at.sharing)[0]), float(np.ravel(at.sharing_spread)[0])) == (
+            usual.value,
+            usual.draws,
+        )
 
 
 def test_a_network_is_as_fast_as_measured_up_to_as_many_nodes() -> None:

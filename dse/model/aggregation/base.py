@@ -41,7 +41,8 @@ class Layout(Protocol):
     of a node meet over links of their own, else over PCIe. through_host: whether bytes pass the
     bridge of the host between a network card and an accelerator. amd_host: whether AMD made the
     processors of the host. socket_bytes_per_s: of a card by NCCL's TCP sockets, infinite with RDMA.
-    sharing: see :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf switches, if any are.
+    sharing: see :class:`~dse.model.scale.Scale`; sharing_spread: the standard deviation of its
+    logarithm. leaf: oversubscribed leaf switches, if any are.
     """
 
     @property
@@ -81,6 +82,8 @@ class Layout(Protocol):
     @property
     def sharing(self) -> ArrayLike: ...
     @property
+    def sharing_spread(self) -> ArrayLike: ...
+    @property
     def leaf(self) -> Leaf | None: ...
 
 
@@ -107,6 +110,7 @@ class Cluster:
     amd_host: Mask = field(default_factory=lambda: np.zeros((), dtype=bool))
     socket_bytes_per_s: ArrayLike = np.inf
     sharing: ArrayLike = 0.0
+    sharing_spread: ArrayLike = 0.0
     leaf: Leaf | None = None
 
     @property

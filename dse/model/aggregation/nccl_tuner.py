@@ -57,7 +57,7 @@ LINK = GB_PER_S * np.array([18.0, 20.0, 20.0, 20.6, 40.1])  # one NVLink, by gen
 # Boost clock of Hopper, 1.98 GHz, over the generation's (data sheets of P100, V100, A100, H100 SXM,
 # B200): latencies inside a node are those of kernels, and the tuner's are taken to be Hopper's.
 SLOWER = np.array([1.34, 1.29, 1.40, 1.0, 1.0])
-SPLIT = GB_PER_S * 25.0  # a channel found for a card of as much is two (src/graph/search.cc)
+CARD_CHANNEL = GB_PER_S * 25.0  # a channel that carries as much is made two (src/graph/search.cc)
 PCI_LINK = GB_PER_S * 12.0
 LEAST_CHANNELS = 2.0
 # Between nodes, a ring's latency where a channel has PLATEAU_BYTES a rank: before Ampere, and from.
@@ -106,11 +106,10 @@ class Nccl:
         return np.where(nodes <= 1, inside, slower)
 
     def channels(self, nodes: Array) -> Array:
-        """As many as a GPU has links; between nodes as there are cards, or twice, see SPLIT; two at
-        least."""
+        """As many as a GPU has links; between nodes one a card, more of fast ones; two at least."""
         links = np.ceil(self.inside_bytes_per_s / self.link_bytes_per_s())
         card = np.asarray(self.between_bytes_per_s) / self.cards
-        found = np.where(nodes > 1, np.where(card >= SPLIT, 2.0, 1.0) * self.cards, links)
+        found = np.where(nodes > 1, np.ceil(card / CARD_CHANNEL) * self.cards, links)
         return np.asarray(np.fmax(found, LEAST_CHANNELS))
 
     def base_s(self, algorithm: int, protocol: int) -> Array:

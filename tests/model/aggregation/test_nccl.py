@@ -58,7 +58,7 @@ class Spot:
     def channels(self) -> float:
         if self.nodes == 1:
             return max(2, ceil(self.inside / self.link))
-        return max(2, self.cards * (2 if self.between / self.cards >= 25e9 else 1))
+        return max(2, self.cards * ceil(self.between / self.cards / 25e9))
 
     def base_s(self, how: str, protocol: str) -> float:
         return BASE[how][PROTOCOLS.index(protocol)] * US * self.slower
