@@ -30,7 +30,7 @@ objectives: {maximize: speedup, minimize: step}
 """
 BY_HAND = STUDY.replace(
     "node: [aws-p3.16xlarge, aws-p3dn.24xlarge, gcp-a2-highgpu-8g, gcp-a3-highgpu-8g]",
-    "accelerator: v100-sxm2-16gb\n  gpus_per_node: 8\n  inter_node: [25gbe, gcp-tcpx, ib-edr]",
+    "accelerator: v100-sxm2-16gb\n  gpus_per_node: 8\n  inter_node: [25gbe, ib-edr]",
 )
 
 
@@ -75,13 +75,8 @@ def test_a_network_that_the_study_chooses_has_rdma_unless_tcp_is_named(
     text = STUDY.replace("  gpus:", "  inter_node: [25gbe]\n  gpus:")
     assert _card(dse.load_study(studies.written(tmp_path, text)), "aws-p3.16xlarge") == np.inf
     hand = dse.load_study(studies.written(tmp_path, BY_HAND))
-    for whole, own in zip(_rate(hand, "auto-nccl-tcp"), _rate(study), strict=True):
-        assert whole[1:].tolist() == own[1:].tolist()
-    slow, fast = (
-        float(hand.price([{"inter_node": link, "gpus": 16, "aggregation": "auto-nccl-tcp"}])[
-            "throughput_samples_per_s"][0]) for link in ("25gbe", "gcp-tcpx")
-    )  # fmt: skip
-    assert fast > 1.5 * slow  # whose sockets reach the accelerators' memory
+    by_hand, own = (np.array(_rate(*of)) for of in ((hand, "auto-nccl-tcp"), (study,)))
+    assert np.array_equal(by_hand[:, 1:], own[:, 1:])
 
 
 def test_a_profile_of_the_machine_comes_before_sockets(tmp_path: Path) -> None:
@@ -97,18 +92,15 @@ def test_a_profile_of_the_machine_comes_before_sockets(tmp_path: Path) -> None:
     assert cloud == hand > 0
 
 
-def test_layouts_have_what_sockets_carry(tmp_path: Path) -> None:
-    text = """\
-study: layouts
-workload: llama3-8b
-space: {node: [gcp-a2-highgpu-8g, dgx-a100-40gb], gpus: 32, global_batch: 64, tensor_parallel: 8,
-        pipeline_parallel: 2, zero: 1, sequence: 4096}
-objectives: {maximize: throughput, minimize: power}
-"""
-    study = dse.load_study(studies.written(tmp_path, text))
-    sockets, rdma = study.price([{"node": "gcp-a2-highgpu-8g"}, {"node": "dgx-a100-40gb"}])[
-        "step_s"
-    ]
+def test_layouts_have_what_sockets_carry() -> None:
+    nodes = ["gcp-a2-highgpu-8g", "dgx-a100-40gb"]
+    space = {"node": nodes, "gpus": 32, "global_batch": 64, "tensor_parallel": 8,
+             "pipeline_parallel": 2, "zero": 1, "sequence": 4096}  # fmt: skip
+    study = dse.load_study({
+        "study": "layouts", "workload": "llama3-8b", "space": space,
+        "objectives": {"maximize": "throughput", "minimize": "power"},
+    })  # fmt: skip
+    sockets, rdma = study.price([{"node": node} for node in nodes])["step_s"]
     assert sockets > rdma
 
 
@@ -117,15 +109,10 @@ def test_check_and_explain_say_how_nccl_reaches_the_next_node(
 ) -> None:
     hand = dse.load_study(studies.written(tmp_path, BY_HAND))
     notes = [line for line in check.lines(hand.problem) if "RDMA" in line]
-    assert [("no RDMA" in line, "(RoCE)" in line) for line in notes] == [
-        (False, True),
-        (True, False),
-    ]
+    assert ["no RDMA" in line for line in notes] == [False, True]
     cloud = [line for line in check.lines(study.problem) if "RDMA" in line]
     assert [line.split()[1] for line in cloud] == [
         "aws-p3.16xlarge", "gcp-a2-highgpu-8g", "gcp-a3-highgpu-8g",
     ]  # fmt: skip
     for one in (hand, study):
-        for by in ("auto-nccl", "auto-nccl-tcp")[: 2 if one is hand else 1]:
-            told = [str(one.explain({"gpus": n, "aggregation": by})).count("RDMA") for n in (8, 16)]
-            assert told == [0, 1]
+        assert [str(one.explain({"gpus": n})).count("RDMA") for n in (8, 16)] == [0, 1]

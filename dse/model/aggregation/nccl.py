@@ -107,23 +107,16 @@ class Machine:
 
     def shared(self, flows: Array) -> Machine:
         """As one of several communicators sees it that share the network cards of a node."""
-        tuner = self.tuner
-        between = np.asarray(tuner.between_bytes_per_s) / flows
-        return replace(self, tuner=replace(tuner, between_bytes_per_s=between))
+        return replace(self, tuner=self.tuner.slowed(flows))
 
     def ring_tuner(self) -> Nccl:
         """The links that a ring meets: one node of a leaf sends to other leaves."""
-        return self._leaving(1.0)
+        return self.tuner if self.leaf is None else self.tuner.slowed(self.leaf.slower(1.0))
 
     def tree_tuner(self, nodes: Array) -> Nccl:
         """The links that a double binary tree of so many nodes meets."""
-        return self.tuner if self.leaf is None else self._leaving(self.leaf.tree(nodes))
-
-    def _leaving(self, nodes: ArrayLike) -> Nccl:
-        if self.leaf is None:
-            return self.tuner
-        between = np.asarray(self.tuner.between_bytes_per_s) / self.leaf.slower(nodes)
-        return replace(self.tuner, between_bytes_per_s=between)
+        leaf = self.leaf
+        return self.tuner if leaf is None else self.tuner.slowed(leaf.slower(leaf.tree(nodes)))
 
     def under_way(self, message_bytes: Array, step_bytes: float, s_per_byte: Array) -> Array:
         """Bytes of a message on a tier at once: one step on each channel that its rate keeps busy,
@@ -131,10 +124,10 @@ class Machine:
 
         s_per_byte: of the tier, 0 where it carries nothing.
         """
-        least, most = DUPLICATED * LEAST_CHANNELS, MOST_CHANNELS
         with np.errstate(divide="ignore"):
             busy = DUPLICATED / (s_per_byte * self.tuner.link_bytes_per_s())
-        return np.minimum(message_bytes, np.clip(busy, least, most) * step_bytes)
+        busy = np.clip(busy, DUPLICATED * LEAST_CHANNELS, MOST_CHANNELS)
+        return np.minimum(message_bytes, busy * step_bytes)
 
     def across_s(self, algorithm: int, protocol: int, local: Array, hops: Array) -> Array:
         """Latency of so many hops from a node to the next: none within one node, which may have no
@@ -147,10 +140,10 @@ class Machine:
 Seconds: TypeAlias = Callable[[Places, Machine], Array]
 
 
-def ring(places: Places, machine: Machine) -> Array:
-    """Seconds of NCCL's ring; see above."""
+def ring(places: Places, machine: Machine, turns: float = 2.0) -> Array:
+    """Seconds of NCCL's ring; see above. One turn reduces and scatters, or gathers, in a node."""
     n, nodes, local, m = places
-    tuner, steps = machine.ring_tuner(), 2 * (n - 1)
+    tuner, steps = machine.ring_tuner(), turns * (n - 1)
     bus = tuner.bus_bytes_per_s(nodes, local)
     channels = machine.tuner.channels(nodes)
     crossings = ring_crossings(n, nodes)
@@ -240,25 +233,11 @@ def hierarchical(places: Places, machine: Machine) -> Array:
     """
     _, nodes, local, m = places
     zero = 0.0 * nodes
-    inside = 2 * _half_ring(Places(local, zero + 1, local, m), machine)
+    inside = 2 * ring(Places(local, zero + 1, local, m), machine, turns=1.0)
     part = Places(nodes, nodes, zero + 1, m / local)
     between = machine.shared(local)
     across = np.minimum(ring(part, between), tree(part, between))
     return np.where(local > 1, inside, 0.0) + np.where(nodes > 1, across, 0.0)
-
-
-def _half_ring(places: Places, machine: Machine) -> Array:
-    """A reduce-scatter or an all-gather: half of a ring's steps and bytes, from one base."""
-    n, nodes, local, m = places
-    tuner = machine.tuner
-    bus, channels = tuner.bus_bytes_per_s(nodes, local), tuner.channels(nodes)
-    found = []
-    for protocol in range(len(PROTOCOLS)):
-        latency = tuner.base_s(RING, protocol) + (n - 1) * tuner.hop_s(RING, protocol, nodes)
-        rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
-        seconds = latency + m * ((n - 1) / n / rate)
-        found.append(np.where(tuner.allowed(protocol, nodes, local), seconds, np.inf))
-    return _least(found)
 
 
 # By the names of :data:`.algorithms.ALGORITHMS`. Those COMPOSED are no algorithm of NCCL's own.
@@ -270,10 +249,7 @@ NCCL_ALGORITHMS: Mapping[str, Seconds] = MappingProxyType(
 
 @dataclass(frozen=True)
 class NcclAllreduce(Bucketed):
-    """A ring or a tree of NCCL's, or what is composed of NCCL's operations, not measured.
-
-    algorithm: of NCCL_ALGORITHMS.
-    """
+    """An algorithm of NCCL_ALGORITHMS, not measured."""
 
     algorithm: str
 
@@ -306,10 +282,8 @@ class NcclAllreduce(Bucketed):
         return all_finite(machine.wire_s, *prices)
 
     def _machine(self, layout: Layout) -> Machine:
-        tuner = tuner_of(layout)
-        between = np.asarray(tuner.between_bytes_per_s) * link_share_of(layout)
-        own = replace(tuner, between_bytes_per_s=between)
-        return Machine(own, layout.across.latency_s, layout.leaf)
+        tuner = tuner_of(layout).slowed(1 / link_share_of(layout))
+        return Machine(tuner, layout.across.latency_s, layout.leaf)
 
 
 @dataclass(frozen=True)

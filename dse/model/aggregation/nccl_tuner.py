@@ -14,7 +14,7 @@ systems from 1 to 64 MiB (median), where that of :mod:`.nccl` is 0.8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,6 +83,10 @@ class Nccl:
     direct: ArrayLike = True
     amd: ArrayLike = False
     cards: ArrayLike = 1.0
+
+    def slowed(self, factor: ArrayLike) -> Nccl:
+        """With network cards so many times slower."""
+        return replace(self, between_bytes_per_s=np.asarray(self.between_bytes_per_s) / factor)
 
     def adds(self, local: Array) -> Mask:
         """Whether a switch adds in nodes of so many GPUs."""

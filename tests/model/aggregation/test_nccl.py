@@ -241,7 +241,7 @@ def test_a_tree_carries_a_message_once_between_two_nodes_and_twice_between_more(
     assert four / two == pytest.approx(2.0, rel=1e-6)
     assert two == pytest.approx(PB / (0.92 * 45e9), rel=1e-6)
     fewer = replace(fast, across=Link(1e-6, 45e9 / 2), rails=2.0, gpus=np.array(16.0))
-    assert message_s("tree", PB, fewer) > message_s("ring", PB, fewer)  # as measured on Polaris
+    assert message_s("tree", PB, fewer) > message_s("ring", PB, fewer)
 
 
 def test_a_tree_is_not_pipelined_below_a_chunk_on_every_channel() -> None:
