@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dse.model.arrays import comparable
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -46,7 +47,7 @@ def front_of(problem: Problem, points: Iterable[Values]) -> Front:
         missed = [n for n, mask in constraints.demands(evaluation, problem.study) if not mask.all()]
         rejected.update(missed)
         if not missed:
-            found = tuple(number(evaluation, name) for name in names)
+            found = tuple(comparable(np.array([number(evaluation, name) for name in names])))
             equals.setdefault(found, []).append(point)
     front = {
         mine: (len(members), members[0])

@@ -9,7 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dse.study.quantities import QUANTITIES
+from dse.study.quantities import QUANTITIES, TARGET
 from tests.pricing import studies
 
 T = TypeVar("T")
@@ -228,13 +228,10 @@ def _make_continuous(
 
 
 def _objectives(draw: random.Random, target: bool) -> dict[str, Any]:
-    known = {name: one for name, one in QUANTITIES.items() if not one.laid_out}
+    needs = {None, TARGET} if target else {None}
+    known = {name: one for name, one in QUANTITIES.items() if one.needs in needs}
     maximal = [name for name, one in known.items() if one.objective == "maximize"]
-    minimal = [
-        name
-        for name, one in known.items()
-        if one.objective == "minimize" and (target or not one.needs_target)
-    ]
+    minimal = [name for name, one in known.items() if one.objective == "minimize"]
     least = "capital" if draw.random() < 0.4 else draw.sample(minimal, draw.choice((1, 2, 2)))
     return {"maximize": draw.choice(maximal), "minimize": least}
 
