@@ -118,7 +118,7 @@ newest:
 versions: $(VENV)/.uv
 	PYENV_VERSION=$$(pyenv latest $(AS) 2>/dev/null) $(BIN)/uv venv --quiet --clear --no-project --python $(AS) $(OTHER)
 	$(BIN)/uv pip install --quiet --python $(OTHER)/bin/python --resolution $(RELEASES) -e '.[dev]'
-	$(OTHER)/bin/dse check search_spaces/example-pai.yaml
+	$(OTHER)/bin/dse check search_spaces/papers/example-pai.yaml
 	OMP_NUM_THREADS=1 $(OTHER)/bin/python -m pytest -m "not slow and not evidence" -p no:cacheprovider $(SOME)
 
 kills: $(VENV)/.dev

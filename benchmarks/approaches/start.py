@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.approaches.cells import (
-    BAIDU,
-    GRPC_PS,
-    MPI_PS,
-    messages,
-    to_servers,
-)
+from benchmarks.approaches.cells import BAIDU, GRPC_PS, messages, to_servers
 from benchmarks.lab.network import INTERFACE, Lab
 from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse.calibration.runners.mpi_library import find_launcher, run_ranks
-from dse.calibration.runners.parameter_servers import GRPC_WORKER, MPI_WORKER
+from dse.calibration.runners.parameter_servers import GRPC_WORKER
 from dse.calibration.runners.processes import Record, run_processes, worker_command
 
 WORKER = Path(__file__).with_name("mpi_worker.py")
@@ -34,8 +28,6 @@ def run_start(
     """
     if GRPC_PS in names:
         records = _grpc(to_servers(workload, hosts), hosts, rounds, limit_s, lab)
-    elif MPI_PS in names:
-        records = _mpi_servers(to_servers(workload, hosts), hosts, rounds, limit_s, lab)
     else:
         approaches = [
             {"name": name, "ring": name == BAIDU, "messages": messages(name, workload)}
@@ -68,18 +60,6 @@ def _grpc(
     ]  # fmt: skip
     commands = [[*_prefix(lab, index), *command] for _ in range(2) for index in range(hosts)]
     return run_processes(commands, inputs, limit_s)
-
-
-def _mpi_servers(
-    sent: Sequence[tuple[int, int]], hosts: int, rounds: int, limit_s: float, lab: Lab | None
-) -> list[Record]:
-    """Ranks 0 to n-1 are the workers of hosts 0 to n-1, the next n the servers there."""
-    task = {"workers": hosts, **_once(sent, rounds)}
-    if lab is None:
-        return run_ranks(find_launcher(), 2 * hosts, task, limit_s / 3, MPI_WORKER)
-    with mpirun_inside(lab) as (mpirun, options):
-        across = ["node" if word == "slot" else word for word in on_hosts(lab, range(hosts), 2)]
-        return run_ranks(mpirun, 2 * hosts, task, limit_s / 3, MPI_WORKER, [*options, *across])
 
 
 def _mpi(task: dict[str, Any], hosts: int, limit_s: float, lab: Lab | None) -> list[Record]:

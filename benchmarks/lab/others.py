@@ -22,7 +22,7 @@ from benchmarks.lab.measure import (
 )
 from benchmarks.lab.network import INTERFACE, Lab, network
 from dse.calibration.experiment import Experiment, this_machine, today
-from dse.calibration.runners.parameter_servers import PsPlan, measure_over_grpc
+from dse.calibration.runners.parameter_servers import PsPlan, measure
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.processes import Host
 from dse.calibration.runners.registry import Request
@@ -81,7 +81,7 @@ def parameter_server(
     began = time.monotonic()
 
     request = Request(budget_s, link=LINK, link_bytes_per_s=lab.rate_bytes_per_s)
-    samples = measure_over_grpc(plan, request, _places(lab, servers), _places(lab, workers))
+    samples = measure(plan, request, _places(lab, servers), _places(lab, workers))
     return Experiment(
         name="grpc",
         date=today(),

@@ -30,7 +30,7 @@ from dse.report.style import ACCENT, GRID, INK, MARK, QUIET
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "figures"
-SEARCH_SPACES = ROOT / "search_spaces"
+SEARCH_SPACES = ROOT / "search_spaces" / "papers"
 NAMES = {"data": "input", "flops": "FLOPs", "memory": "memory", "weights": "weights"}
 COLORS = (QUIET, ACCENT, "#9cc3ee", MARK)
 PUBLISHED_GAIN = 0.6

@@ -81,7 +81,7 @@ def swept(
 @contextmanager
 def large_study() -> Iterator[str]:
     """The example's space made a hundred times as large: the path of that study."""
-    text = (shipped_studies() / "example.yaml").read_text(encoding="utf-8")
+    text = shipped_studies()["example"].read_text(encoding="utf-8")
     line = next(row for row in text.splitlines() if row.strip().startswith("gpus:"))
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder) / "large.yaml"

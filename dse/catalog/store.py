@@ -111,9 +111,11 @@ def _below(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def shipped_studies() -> Path:
-    """The folder search_spaces beside that of the catalogue, of the wheel or of the checkout."""
-    return models_dir().parent / "search_spaces"
+def shipped_studies() -> dict[str, Path]:
+    """By name, the studies of search_spaces beside the catalogue, then those of papers."""
+    folder = models_dir().parent / "search_spaces"
+    files = (*sorted(folder.glob("*.yaml")), *sorted(folder.glob("papers/*.yaml")))
+    return {path.stem: path for path in files}
 
 
 @cache

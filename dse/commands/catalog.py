@@ -30,7 +30,7 @@ def catalog(
 
     if yaml and (name is None or kind is None or json):
         problem = "prints the file of one entry" if not json else "and --json are two forms"
-        remedy = "write for example dse catalog studies ethernet-upgrade --yaml"
+        remedy = "write for example dse catalog studies llama3-8b-h100-b200 --yaml"
         raise ArgumentError("--yaml", problem, remedy)
     if yaml and kind is not None and name is not None:
         print(kind_named(kind).find(name).read_text(encoding="utf-8"), end="")

@@ -77,8 +77,8 @@ class Shipped(ABC):
     called: str
 
     @abstractmethod
-    def folder(self) -> Path:
-        """Where the files are."""
+    def names(self) -> dict[str, Path]:
+        """Every file, by its name."""
 
     @abstractmethod
     def row(self, path: Path) -> Mapping[str, str]:
@@ -91,10 +91,6 @@ class Shipped(ABC):
     @abstractmethod
     def render(self, name: str, screen: Console) -> None:
         """Print one file."""
-
-    def names(self) -> dict[str, Path]:
-        """Every file, by its name, sorted."""
-        return {path.stem: path for path in sorted(self.folder().glob("*.yaml"))}
 
     def find(self, name: str) -> Path:
         """The file of this name. Raises :class:`DseError` with those that may be meant."""
@@ -120,7 +116,7 @@ class Shipped(ABC):
 class Studies(Shipped):
     """Studies, and studies of fleets."""
 
-    def folder(self) -> Path:
+    def names(self) -> dict[str, Path]:
         from dse.catalog.store import shipped_studies
 
         return shipped_studies()
@@ -155,10 +151,11 @@ def _command(path: Path) -> str:
 class Profiles(Shipped):
     """Calibration profiles."""
 
-    def folder(self) -> Path:
+    def names(self) -> dict[str, Path]:
         from dse.catalog import models_dir
 
-        return models_dir() / "calibrations"
+        files = sorted((models_dir() / "calibrations").glob("*.yaml"))
+        return {path.stem: path for path in files}
 
     def row(self, path: Path) -> Mapping[str, str]:
         from dse.calibration import read_profile

@@ -133,8 +133,7 @@ def study_path(given: str | Path) -> Path:
         raise StudyError("study", 0, 0, problem, "give the path of a file, or a mapping")
     if os.path.exists(path) or path.suffix or len(path.parts) > 1:
         return path
-    bundled = shipped_studies() / f"{path}.yaml"
-    return bundled if os.path.exists(bundled) else path
+    return shipped_studies().get(str(path), path)
 
 
 def is_unknown(given: str | Path, path: Path) -> bool:
@@ -151,8 +150,7 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
     """
     found = study_path(path)
     if is_unknown(path, found):
-        files = sorted(shipped_studies().glob("*.yaml"))
-        shipped = [file.stem for file in files if not is_fleet(file)]
+        shipped = [name for name, file in shipped_studies().items() if not is_fleet(file)]
         remedy = meant(str(path), shipped, f"name a file, or one of {', '.join(shipped)}")
         raise StudyError(
             str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy

@@ -51,7 +51,7 @@ def test_every_way_of_dse_has_a_rate(question: Path) -> None:
 
 
 def test_a_search_prices_fewer_points_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = load(shipped_studies() / "ps-vs-allreduce.yaml")
+    problem = load(shipped_studies()["ps-vs-allreduce"])
     assert sweeps.sweep_priced(problem) == problem.space.size
     monkeypatch.setattr(bounds, "SCREENED_FROM", 1)
     assert 0 < sweeps.sweep(problem) < problem.space.size  # some need not be priced

@@ -8,10 +8,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dse.catalog.store import shipped_studies
 from dse.text_source import is_fleet
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]
+SHIPPED = [path for path in shipped_studies().values() if not is_fleet(path)]
 AXES = ("accelerator", "gpus", "gpus_per_node", "inter_node", "batch_per_gpu", "precision",
         "aggregation", "bucket", "ps_servers")  # fmt: skip
 REPORT = {"report.html", "report.md", "front.csv", "bom.csv", "sources.csv", "run.json"}

@@ -154,7 +154,7 @@ def test_best_estimates_are_the_numbers_of_the_document(found: FleetDocument) ->
 
 
 def test_many_jobs_narrow_what_is_seen_and_not_the_constants() -> None:
-    study = read_fleet(Path("search_spaces/pai-ps-worker.yaml"))
+    study = read_fleet(Path("search_spaces/papers/pai-ps-worker.yaml"))
     wide, narrow = (
         numbers(few, population, base_hardware(few, population))[Number(TIME, "weights", "job")]
         for few in (replace(study, jobs=500), replace(study, jobs=50_000))

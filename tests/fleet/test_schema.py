@@ -8,6 +8,7 @@ from typing import get_args
 import jsonschema
 import pytest
 
+from dse.catalog.store import shipped_studies
 from dse.errors import StudyError
 from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import HARDWARE
@@ -19,7 +20,7 @@ from dse.yaml_source import parse_yaml
 from tests.fleet.small import STUDY, written
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if is_fleet(path)]
+SHIPPED = [path for path in shipped_studies().values() if is_fleet(path)]
 MORE = """\
 seed: 0
 overlap: ideal
@@ -53,7 +54,7 @@ def test_its_words_are_those_of_the_model() -> None:
 def test_shipped_fleets_fit_the_schema_and_name_it(path: Path) -> None:
     text = path.read_text()
     fits(text)
-    assert text.startswith("# yaml-language-server: $schema=../docs/fleet.schema.json\n")
+    assert text.startswith("# yaml-language-server: $schema=../../docs/fleet.schema.json\n")
 
 
 def test_what_the_reader_accepts_fits(tmp_path: Path) -> None:

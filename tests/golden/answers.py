@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dse
+from dse.catalog.store import shipped_studies
 from dse.fleet import answer, read_fleet
 from dse.fleet import plain as plain_fleet
 from dse.pricing.load import load
@@ -47,10 +48,9 @@ class Golden(NamedTuple):
 
 def subjects() -> Mapping[str, Callable[[], Golden]]:
     """By name of its files in ``numbers`` and ``words``: how an answer is made."""
-    shipped = sorted((ROOT / "search_spaces").glob("*.yaml"))
     own = sorted((HERE / "studies").glob("*.yaml"))
     found: dict[str, Callable[[], Golden]] = {}
-    for path in (*shipped, *own):
+    for path in (*shipped_studies().values(), *own):
         fleet = "\nfleet:" in "\n" + path.read_text()
         found[path.stem] = lambda path=path, fleet=fleet: _fleet(path) if fleet else _study(path)
     for path in (ROOT / "search_spaces/example.yaml",

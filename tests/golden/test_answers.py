@@ -11,8 +11,9 @@ import json
 
 import pytest
 
+from dse.catalog.store import shipped_studies
 from tests.evidence import beyond
-from tests.golden.answers import NUMBERS, ROOT, WORDS, searched, subjects, text
+from tests.golden.answers import NUMBERS, WORDS, searched, subjects, text
 from tests.golden.difference import differences, entries
 
 ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
@@ -39,7 +40,7 @@ def test_the_answer_is_as_it_was(name: str) -> None:
 def test_a_long_search_finds_what_it_did(name: str) -> None:
     kept = entries((NUMBERS / f"{name}.txt").read_text())
     front = [values for place, values in kept.items() if place.startswith("front | ")]
-    found = searched(ROOT / f"search_spaces/{name}.yaml")
+    found = searched(shipped_studies()[name])
     assert len(found["front"]) == len(front) > 10
     for (gain, cost, ties), (was_gain, was_cost, _, were_ties, *_) in zip(
         found.pop("front"), front, strict=True

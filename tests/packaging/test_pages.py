@@ -15,6 +15,7 @@ from tests.packaging import pages
 from tests.packaging.pages import DOCS, ROOT, SHIPPED, Page
 
 INSTALLS = {r"^pip install": "the environment of the tests has what it needs"}
+PAPERS = "search_spaces/papers"
 PRINTS = {r" --pdf": "it needs Chromium: tests/commands/test_report_pdf.py"}
 
 
@@ -28,7 +29,7 @@ def with_runs(folder: Path) -> None:
     """A clone in which studies were written and run before."""
     like_a_clone(folder)
     (folder / "more-studies").mkdir()
-    shipped = (ROOT / "search_spaces" / "ethernet-upgrade.yaml").read_text(encoding="utf-8")
+    shipped = (ROOT / PAPERS / "ethernet-upgrade.yaml").read_text(encoding="utf-8")
     for target in ("small.yaml", "A.yaml", "B.yaml", "more-studies/C.yaml"):
         text = shipped.replace("study: ethernet-upgrade", f"study: {Path(target).stem.lower()}")
         text = text.replace("[1 MiB, 25 MiB, 100 MiB]", "25 MiB").replace("[4, 8, 16, 32]", "8")
@@ -43,7 +44,7 @@ def with_a_fleet(folder: Path) -> None:
         (block,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
         (folder / name).write_text(block, encoding="utf-8")
     for name in ("pai-fleet.yaml", "pai-ps-worker.yaml"):
-        shipped = (ROOT / "search_spaces" / name).read_text(encoding="utf-8")
+        shipped = (ROOT / PAPERS / name).read_text(encoding="utf-8")
         smaller = re.sub(r"^jobs: 1e6$", "jobs: 5e4", shipped, flags=re.MULTILINE)
         assert smaller != shipped
         (folder / name).write_text(smaller, encoding="utf-8")
@@ -94,7 +95,7 @@ PAGES = [
         },
         elsewhere={
             r"--hostfile|--link-bandwidth '25 Gbps' --name": "tests/calibration/runners",
-            r"--runner (grpc|mpi-ps)|predict servers": "tests/calibration/runners",
+            r"--runner grpc|predict servers": "tests/calibration/runners",
             r"--device cuda --workload": "it needs torch: tests/calibration/runners",
             r"import (trace0|timeline)\.json": "tests/calibration/importers",
         },

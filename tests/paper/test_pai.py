@@ -145,7 +145,7 @@ CASES_MS = {
 
 def test_case_studies_take_what_their_recalled_numbers_say() -> None:
     """That the table and the equations are right; the numbers in the table are only recalled."""
-    study = fleet.read_fleet(ROOT / "search_spaces" / "pai-case-studies.yaml")
+    study = fleet.read_fleet(ROOT / "search_spaces" / "papers" / "pai-case-studies.yaml")
     document = fleet.answer(study)
     parts = ("data_s", "flops_s", "memory_s", "weights_s")
     found = {job.name: [1e3 * getattr(job, part) for part in parts] for job in document.named}

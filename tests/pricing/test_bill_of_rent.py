@@ -11,13 +11,14 @@ import pytest
 from dse.decision.remarks import BY_NAME, Answer, Side
 from dse.pricing.bill_of_materials import Item
 from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills, for_other_terms
-from dse.pricing.load import load, shipped_studies
+from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.remarks import of_study
 from dse.study import Value
 from tests.pricing import studies
 from tests.pricing.priced import point
 
+GENERATIONS = Path(__file__).parents[2] / "benchmarks/search/studies/gpu-generations.yaml"
 ACCELERATORS = (
     studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, h100-sxm]")
     + "target: {samples: 1e8}\n"
@@ -45,7 +46,7 @@ def total(items: tuple[Item, ...]) -> float:
 def test_the_sum_of_a_bill_of_rent_is_the_cost_of_the_run_to_the_cent(
     node: str, gpus: int, machines: int, an_hour: float
 ) -> None:
-    problem = load(shipped_studies() / "gpu-generations.yaml")
+    problem = load(GENERATIONS)
     values = point(problem, node=node, gpus=gpus)
     (item,) = bill_of_rent(problem, values)
     priced = problem.point(values)
@@ -175,7 +176,7 @@ def test_a_study_of_purchase_and_rent_has_both_bills(tmp_path: Path) -> None:
 
 def test_a_run_of_unknown_length_has_no_sum() -> None:
     """A V100 does not compute in bf16."""
-    problem = load(shipped_studies() / "gpu-generations.yaml")
+    problem = load(GENERATIONS)
     (item,) = bill_of_rent(problem, point(problem, node="aws-p3.16xlarge", precision="bf16"))
     assert item.rent is not None
     assert (item.rent.hours, item.unit_usd, item.usd) == (None, 24.48, None)

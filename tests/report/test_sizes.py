@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from dse.catalog.store import shipped_studies
 from dse.commands.app import app
+from dse.text_source import is_fleet
 from tests.evidence import beyond
 from tests.golden.answers import HERE as GOLDEN
-from tests.golden.answers import ROOT
 
-STUDIES = [path.stem for path in sorted((ROOT / "search_spaces").glob("*.yaml"))
-           if "\nfleet:" not in f"\n{path.read_text()}"]  # fmt: skip
+STUDIES = [name for name, path in shipped_studies().items() if not is_fleet(path)]
 LONG = ("billion", "tf-aggregation", "tf-aggregation-nasnet", "tf-aggregation-resnet101")
 OFTEN = [name for name in STUDIES if name not in LONG]
 MOST_LINES, MOST_WORDS = 12, 150
@@ -32,7 +32,7 @@ QUANTITY = re.compile(
 def test_the_answer_and_the_report_are_short(name: str, tmp_path: Path) -> None:
     (tmp_path / "calibrations").symlink_to(GOLDEN / "calibrations")
     with chdir(tmp_path):
-        study = str(ROOT / f"search_spaces/{name}.yaml")
+        study = str(shipped_studies()[name])
         done = CliRunner().invoke(app, ["run", study, "--out", "out"], catch_exceptions=False)
     assert done.exit_code == 0
     _, _, answer = done.stdout.partition("\n\n")  # after how it was searched

@@ -1,15 +1,14 @@
-"""Runs of parameter servers over any transport: what to measure, how many bytes each server gets,
-the starts, the experiment."""
+"""Runs of parameter servers over gRPC: what to measure, how many bytes each server gets, the
+starts, the experiment."""
 
 from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.runners import compute_speed
 from dse.calibration.runners.hosts import check_reachable, lead_to
-from dse.calibration.runners.mpi_library import find_launcher, run_ranks
 from dse.calibration.runners.plan import MIN_REPETITIONS, limit_s, server_budget
 from dse.calibration.runners.processes import HERE, Host, run_processes, worker_command
 from dse.calibration.runners.records import experiment, fields_of, library_of
@@ -38,9 +36,6 @@ DEFAULT_SIZES = tuple(4**k for k in range(6, 14))  # 4 KiB .. 64 MiB
 TENSORS = 12  # that gradients are made of
 MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
 LOCAL_S = 1.0  # for reductions and copies
-Task = dict[str, Any]
-Start = Callable[[Task, float], list[dict[str, Any]]]
-MPI_WORKER = Path(__file__).with_name("mpi_ps_worker.py")
 GRPC_WORKER = "dse.calibration.runners.grpc_worker"
 
 
@@ -105,38 +100,43 @@ def server_plan(request: Request) -> PsPlan:
     return PsPlan(m, p)
 
 
-def measure_servers(
-    request: Request, measure_ps: Callable[[PsPlan, Request], list[Measurement]]
-) -> Experiment:
-    """Parameter servers as ``measure_ps`` measures a plan over its transport, here or on hosts;
-    then, beyond the budget, how fast one thread sums and copies.
+def run(request: Request) -> Experiment:
+    """The runner 'grpc': parameter servers on this machine, or with a host for every process.
 
-    Raises StudyError for a plan that cannot be right, and MeasurementError.
+    Then, beyond the budget, how fast one thread sums and copies. Raises StudyError for a plan that
+    cannot be right, and MeasurementError.
     """
-    plan = server_plan(request)
+    plan, places = server_plan(request), [HERE]
     began, busy = time.monotonic(), busy_core_seconds()
     if request.hosts is not None:
         check_reachable(request.hosts)
-    samples = measure_ps(plan, request)
+        places = [Host(lead_to(host), host) for host in request.hosts.hosts]
+    samples = measure(plan, request, places[::-1], places)
     local = compute_speed.measure_local(LOCAL_S)
     before = busy if request.hosts is None else None
     return experiment(request.name, this_machine(), request.budget_s, began, before, local, samples)
 
 
-def samples_of_starts(
-    plan: PsPlan, request: Request, start: Start, transport: str, link: str, hosts: int
+def measure(
+    plan: PsPlan,
+    request: Request,
+    server_hosts: Sequence[Host] = (HERE,),
+    worker_hosts: Sequence[Host] = (HERE,),
 ) -> list[Measurement]:
     """Seconds to send all gradients to P servers and get their sums, of the slowest of M workers.
 
     One start of the processes measures all sizes with one (M, P); all are gone through once, then
-    again as often as the budget allows. start: runs a task, of which it knows what its workers
-    need besides, for a share of seconds. hosts: that workers are on. In a sample ``ranks`` are the
-    workers and ``nodes`` the hosts that have workers. Raises MeasurementError.
+    again as often as the budget allows. Process i of a role runs on host ``i mod len(hosts)``. In a
+    sample ``ranks`` are the workers and ``nodes`` the hosts that have workers. Raises
+    MeasurementError; no process outlives this call or this process.
     """
+    if importlib.util.find_spec("grpc") is None:
+        raise MeasurementError("grpcio is not installed; in the clone, pip install -e '.[grpc]'")
+    command = worker_command(GRPC_WORKER, {"GRPC_VERBOSITY": "NONE"})
     samples: list[Measurement] = []
     budget = server_budget(plan.starts(), request.budget_s, usable_cores(), request.progress)
     for run, (workers, servers), share_s in budget.turns():
-        cells, nodes = plan.cells(servers), min(workers, hosts)
+        cells, nodes = plan.cells(servers), min(workers, len(worker_hosts))
         task = {
             "workers": workers,
             "servers": servers,
@@ -144,14 +144,22 @@ def samples_of_starts(
             "seconds": share_s,
             "min_repetitions": MIN_REPETITIONS,
         }
+        commands, inputs = [], []
+        for role, count, hosts in (
+            ("server", servers, server_hosts), ("worker", workers, worker_hosts),
+        ):  # fmt: skip
+            for index in range(count):
+                host = hosts[index % len(hosts)]
+                commands.append([*host.prefix, *command])
+                inputs.append({**task, "role": role, "index": index, "address": host.address})
         began = time.monotonic()
-        records = start(task, share_s)
+        records = run_processes(commands, inputs, limit_s(share_s))
         budget.spent((workers, servers), time.monotonic() - began, records)
         library, version = library_of(records)
         for record in (record for record in records if record["kind"] == "sample"):
             shards = [size for _, size in cells[record["index"]]]
             about = {
-                "transport": transport,
+                "transport": "grpc",
                 "library": library,
                 "version": version,
                 "run": run,
@@ -159,7 +167,7 @@ def samples_of_starts(
                 "ranks": workers,
                 "ranks_per_node": -(-workers // nodes),
                 "nodes": nodes,
-                "link": request.link or link,
+                "link": request.link or "loopback",
                 "link_bytes_per_s": request.link_bytes_per_s,
                 "bytes": sum(shards),
                 "servers": servers,
@@ -167,60 +175,3 @@ def samples_of_starts(
             }
             samples.append(Measurement(**fields_of(Measurement, {**record, **about})))
     return samples
-
-
-def run_mpi(request: Request) -> Experiment:
-    """The runner 'mpi-ps': parameter servers on this machine, or with a host for every process."""
-    return measure_servers(request, measure_over_mpi)
-
-
-def measure_over_mpi(plan: PsPlan, request: Request) -> list[Measurement]:
-    """The samples of a plan: every start is one mpirun of M + P ranks, the workers first.
-
-    Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
-    """
-    launcher, hosts = find_launcher(request.mpi), request.hosts
-    extra = hosts.options(launcher.library) if hosts else []
-
-    def start(task: dict[str, Any], share_s: float) -> list[dict[str, Any]]:
-        ranks = task["workers"] + task["servers"]
-        return run_ranks(launcher, ranks, task, share_s, MPI_WORKER, extra)
-
-    there = len(hosts.hosts) if hosts else 1
-    return samples_of_starts(plan, request, start, "mpi", "shared-memory", there)
-
-
-def run_grpc(request: Request) -> Experiment:
-    """The runner 'grpc': parameter servers on this machine, or with a host for every process."""
-    places = [HERE]
-    if request.hosts is not None:
-        places = [Host(lead_to(host), host) for host in request.hosts.hosts]
-    return measure_servers(
-        request, lambda plan, asked: measure_over_grpc(plan, asked, places[::-1], places)
-    )
-
-
-def measure_over_grpc(
-    plan: PsPlan,
-    request: Request,
-    server_hosts: Sequence[Host] = (HERE,),
-    worker_hosts: Sequence[Host] = (HERE,),
-) -> list[Measurement]:
-    """The samples of a plan; process i of a role runs on host ``i mod len(hosts)``.
-
-    Raises MeasurementError; no process outlives this call or this process.
-    """
-    if importlib.util.find_spec("grpc") is None:
-        raise MeasurementError("grpcio is not installed; in the clone, pip install -e '.[grpc]'")
-    command = worker_command(GRPC_WORKER, {"GRPC_VERBOSITY": "NONE"})
-
-    def start(task: dict[str, Any], share_s: float) -> list[dict[str, Any]]:
-        commands, inputs = [], []
-        for role, hosts in (("server", server_hosts), ("worker", worker_hosts)):
-            for index in range(task[f"{role}s"]):
-                host = hosts[index % len(hosts)]
-                commands.append([*host.prefix, *command])
-                inputs.append({**task, "role": role, "index": index, "address": host.address})
-        return run_processes(commands, inputs, limit_s(share_s))
-
-    return samples_of_starts(plan, request, start, "grpc", "loopback", len(worker_hosts))

@@ -134,11 +134,7 @@ RUNNERS: tuple[Runner, ...] = (
     ),
     Runner(
         "grpc", "parameter servers over gRPC", SERVERS, (*NETWORK, *HOSTS, "--servers"),
-        ".parameter_servers:run_grpc", ("grpc",),
-    ),
-    Runner(
-        "mpi-ps", "parameter servers over MPI", SERVERS, (*NETWORK, *HOSTS, *MPI, "--servers"),
-        ".parameter_servers:run_mpi", ("mpi",),
+        ".parameter_servers:run", ("grpc",),
     ),
     Runner(
         "compute", "compute speed by matrix products", COMPUTE, ("--device", "--workload"),

@@ -7,12 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from dse.calibration.experiment import Measurement
 from dse.calibration.runners import parameter_servers as servers
 from dse.calibration.runners.parameter_servers import TENSORS, PsPlan, messages
 from dse.calibration.runners.processes import PACKAGES, Host
@@ -22,11 +20,9 @@ from dse.model.aggregation.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, left, text, until
 
 ROOT = str(PACKAGES)
-RUNNERS = {"grpc": servers.measure_over_grpc, "mpi": servers.measure_over_mpi}
 NEEDS_GRPC = pytest.mark.skipif(
     importlib.util.find_spec("grpc") is None, reason="grpcio is not installed"
 )
-BOTH = pytest.mark.parametrize("transport", [pytest.param("grpc", marks=NEEDS_GRPC), "mpi"])
 SIZES = (64, 4096, 65536)
 LONG = PsPlan((2,), (1,), tuple(2**20 + 4 * extra for extra in range(500)))
 BUSY_S = 0.7  # of processor time: more than a process needs to start
@@ -42,28 +38,24 @@ def test_tensors_go_where_the_model_assumes(servers: int) -> None:
         assert max(shards) * servers / size == pytest.approx(shard_imbalance(tensors, servers))
 
 
+@NEEDS_GRPC
 @pytest.mark.parametrize("budget_s", [0.5, 0.0, -1.0, float("nan")])
 def test_a_hopeless_budget_is_refused_before_anything_starts(budget_s: float) -> None:
     with pytest.raises(MeasurementError, match="budget_s"):
-        servers.measure_over_mpi(PsPlan(), Request(budget_s))
+        servers.measure(PsPlan(), Request(budget_s))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "transport",
-    [pytest.param("grpc", marks=NEEDS_GRPC), pytest.param("mpi", marks=pytest.mark.evidence)],
-)
-def test_real_servers_end_to_end(transport: str) -> None:
+@NEEDS_GRPC
+def test_real_servers_end_to_end() -> None:
     plan = PsPlan(workers=(1, 2), servers=(2,), sizes_bytes=SIZES)
     told: list[tuple[int, int, str]] = []
-    found: Sequence[Measurement] = RUNNERS[transport](
-        plan, Request(15.0, progress=lambda *step: told.append(step))
-    )
+    found = servers.measure(plan, Request(15.0, progress=lambda *step: told.append(step)))
     cells = {(s.ranks, s.servers, s.bytes, s.run) for s in found}
     assert len(cells) == len(found)
     assert {(m, p) for m, p, _, _ in cells} == {(1, 2), (2, 2)}
     assert {size for _, _, size, _ in cells} >= {64, 4096}
-    assert all(s.transport == transport and s.algorithm == "ps" for s in found)
+    assert all(s.transport == "grpc" and s.algorithm == "ps" for s in found)
     assert all(s.largest_shard_bytes >= s.bytes / 2 for s in found)
     assert {s.largest_shard_bytes for s in found if s.bytes == 64} == {32}
     assert all(s.verified and s.repetitions >= 5 for s in found)
@@ -88,13 +80,6 @@ async def pull(self, request, context):
 grpc_worker.Server.pull = pull
 grpc_worker.main()
 """
-LYING_MPI = """
-from dse.calibration.runners import mpi_ps_worker
-honest = mpi_ps_worker.timing.pattern
-mpi_ps_worker.timing.pattern = lambda rank: honest(rank) + (rank == 1)
-mpi_ps_worker.timing.pattern_sum = lambda ranks: sum(map(honest, range(ranks)))
-mpi_ps_worker.main()
-"""
 
 
 def liar(folder: Path, lie: str) -> Path:
@@ -108,29 +93,20 @@ def liar(folder: Path, lie: str) -> Path:
 def test_a_wrong_sum_over_grpc_is_an_error_and_is_named(tmp_path: Path) -> None:
     hosts = [Host((sys.executable, str(liar(tmp_path, LYING_GRPC))))]
     with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes, 2 workers"):
-        servers.measure_over_grpc(LONG, Request(20.0), server_hosts=hosts)
-
-
-@pytest.mark.slow
-def test_a_wrong_sum_over_mpi_is_an_error_and_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(servers, "MPI_WORKER", liar(tmp_path, LYING_MPI))
-    with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes"):
-        servers.measure_over_mpi(LONG, Request(20.0))
+        servers.measure(LONG, Request(20.0), server_hosts=hosts)
 
 
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_an_address_that_is_not_of_this_host_is_named() -> None:
     with pytest.raises(MeasurementError, match=r"cannot listen on 192\.0\.2\.1"):
-        servers.measure_over_grpc(LONG, Request(20.0), server_hosts=[Host(address="192.0.2.1")])
+        servers.measure(LONG, Request(20.0), server_hosts=[Host(address="192.0.2.1")])
 
 
 def is_ours(pid: int) -> bool:
-    """A worker or a server, and not mpirun or env, which name them too."""
+    """A worker or a server, and not env, which names them too."""
     words = command(pid).split("\0")
-    named = any(word.endswith(("grpc_worker", "mpi_ps_worker.py")) for word in words)
+    named = any(word.endswith("grpc_worker") for word in words)
     return named and "python" in words[0]
 
 
@@ -154,25 +130,25 @@ def at_work() -> list[int]:
 
 @pytest.mark.evidence
 @pytest.mark.slow
-@BOTH
+@NEEDS_GRPC
 @pytest.mark.parametrize("who", [0, 2])
-def test_a_killed_process_ends_the_measurement_and_leaves_none(transport: str, who: int) -> None:
+def test_a_killed_process_ends_the_measurement_and_leaves_none(who: int) -> None:
     with (
         disturbed(at_work, lambda found: os.kill(found[who], signal.SIGKILL)),
         pytest.raises(MeasurementError),
     ):
-        RUNNERS[transport](LONG, Request(60.0))
+        servers.measure(LONG, Request(60.0))
 
 
 @pytest.mark.slow
-@BOTH
-def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
+@NEEDS_GRPC
+def test_a_terminated_driver_leaves_no_process() -> None:
     code = (
         "from dse.calibration.runners import parameter_servers as runner\n"
         "from dse.calibration.runners.parameter_servers import PsPlan\n"
         "from dse.calibration.runners.registry import Request\n"
         f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
-        f"runner.measure_over_{transport}(plan, Request(60.0))"
+        "runner.measure(plan, Request(60.0))"
     )
     driver = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ROOT})
     try:
@@ -181,4 +157,4 @@ def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
         driver.terminate()
         status = driver.wait(60)
     assert status != 0
-    assert left(seen, 30.0) == []  # over gRPC they end by themselves, when they notice
+    assert left(seen, 30.0) == []  # they end by themselves, when they notice

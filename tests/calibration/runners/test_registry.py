@@ -71,8 +71,8 @@ def test_a_runner_measures_as_ranks_or_says_which_do(runner: Runner, launcher: s
 
 
 def test_a_report_names_the_runner_that_measures_a_profile_again() -> None:
-    served = server_profiles.profile(ps={"mpi": server_profiles.part()}, transport="mpi")
-    assert command_for(served) == "dse calibrate run --runner mpi-ps"
+    served = server_profiles.profile(ps={"grpc": server_profiles.part()}, transport="grpc")
+    assert command_for(served) == "dse calibrate run --runner grpc"
     theirs = library_profiles.theirs()
     assert theirs.measured_algorithms == (AUTO,)
     for transport, said in (

@@ -1,4 +1,4 @@
-"""`dse calibrate run --runner grpc|mpi-ps|compute`: from real processes to a study."""
+"""`dse calibrate run --runner grpc|compute`: from real processes to a study."""
 
 from __future__ import annotations
 
@@ -18,21 +18,19 @@ from tests.pricing import studies
 NEEDS_GRPC = pytest.mark.skipif(
     importlib.util.find_spec("grpc") is None, reason="grpcio is not installed"
 )
-BOTH = pytest.mark.parametrize("runner", [pytest.param("grpc", marks=NEEDS_GRPC), "mpi-ps"])
 ENDING_S = 20.0  # one that was just being started ends by itself, when its input does
-TRANSPORT = {"grpc": "grpc", "mpi-ps": "mpi"}
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
         (["--runner", "compute", "--device", "tpu"], "'tpu' is no device; use cpu or cuda"),
-        (["--runner", "mpi-ps", "--ranks", "2", "--servers", "1"], "too little to fit"),
-        (["--runner", "mpi-ps", "--servers", "0"], "--servers"),
-        (["--runner", "mpi-ps", "--servers", "one"], "--servers"),
-        (["--runner", "mpi-ps", "--ranks", "0,1"], "--ranks"),
-        (["--runner", "mpi-ps", "--budget", "nan"], "must be positive"),
-        (["--runner", "mpi-ps", "--budget", "3"], "give --budget"),
+        (["--runner", "grpc", "--ranks", "2", "--servers", "1"], "too little to fit"),
+        (["--runner", "grpc", "--servers", "0"], "--servers"),
+        (["--runner", "grpc", "--servers", "one"], "--servers"),
+        (["--runner", "grpc", "--ranks", "0,1"], "--ranks"),
+        (["--runner", "grpc", "--budget", "nan"], "must be positive"),
+        (["--runner", "grpc", "--budget", "3"], "give --budget"),
         (["--runner", "compute", "--name", "a/b"], "is not a file name"),
     ],
 )
@@ -45,7 +43,7 @@ def test_options_that_cannot_be_right(tmp_path: Path, options: list[str], line: 
 
 def test_hosts_must_be_enough_and_hold_one_process_each(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("a slots=2\nb slots=2\nc slots=2\n")
-    run = ["calibrate", "run", "--runner", "mpi-ps", "--hostfile", "hosts"]
+    run = ["calibrate", "run", "--runner", "grpc", "--hostfile", "hosts"]
     done = command.dse(*run, cwd=tmp_path)
     assert "a worker or server wants a host of its own" in command.refused(done)
     alone = [*run, "--ranks-per-node", "1", "--ranks", "1,3", "--servers", "1"]
@@ -55,18 +53,17 @@ def test_hosts_must_be_enough_and_hold_one_process_each(tmp_path: Path) -> None:
 
 @pytest.mark.evidence
 @pytest.mark.slow
-@BOTH
-def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
-    over = TRANSPORT[runner]
+@NEEDS_GRPC
+def test_real_servers_price_a_study(tmp_path: Path) -> None:
     asked = ["--ranks", "1,2", "--servers", "1,2", "--budget", "14", "--name", "servers"]
-    done = command.dse_process("calibrate", "run", "--runner", runner, *asked, cwd=tmp_path)
+    done = command.dse_process("calibrate", "run", "--runner", "grpc", *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"ps-{over}: median error" in done.stdout
+    assert "ps-grpc: median error" in done.stdout
     measured = read_experiment(tmp_path / "calibrations" / "servers.measurements.json")
     assert {(s.ranks, s.servers) for s in measured.samples} == {(1, 1), (1, 2), (2, 1), (2, 2)}
-    assert all(s.verified and s.transport == over for s in measured.samples)
+    assert all(s.verified and s.transport == "grpc" for s in measured.samples)
     assert measured.gamma_s_per_byte > 0
-    part = read_profile(tmp_path / "calibrations" / "servers.yaml").ps[over]
+    part = read_profile(tmp_path / "calibrations" / "servers.yaml").ps["grpc"]
     assert (part.workers, part.servers) == ((1, 2), (1, 2))
 
     options = ["--ranks", "2,8", "--servers", "2", "--bytes", "64KiB", "--json"]
@@ -78,12 +75,12 @@ def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
     assert (inside["in_range"], outside["in_range"]) == (True, False)
     assert outside["why_outside"] == "8 workers (measured: 1-2)"
     shown = command.dse("calibrate", "show", "servers", cwd=tmp_path)
-    assert f"parameter servers over {over}" in shown.stdout
+    assert "parameter servers over grpc" in shown.stdout
 
-    study = studies.SMALL.replace("ps-grpc", f"ps-{over}") + "calibration: [servers]\n"
+    study = studies.SMALL + "calibration: [servers]\n"
     studies.written(tmp_path, study)
     point = json.loads(command.dse("explain", "study.yaml", "--json", cwd=tmp_path).stdout)
-    assert point["config"]["aggregation"] == f"ps-{over}"
+    assert point["config"]["aggregation"] == "ps-grpc"
     away = [*("--set", "gpus=8"), *("--set", "ps_servers=2")]
     far = json.loads(command.dse("explain", "study.yaml", *away, "--json", cwd=tmp_path).stdout)
     assert far["extrapolated"] is True
@@ -116,11 +113,11 @@ def test_compute_speed_is_measured_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runner", [pytest.param("grpc", marks=NEEDS_GRPC), "mpi-ps", "compute"])
+@pytest.mark.parametrize("runner", [pytest.param("grpc", marks=NEEDS_GRPC), "compute"])
 def test_an_interrupted_run_leaves_neither_process_nor_file(tmp_path: Path, runner: str) -> None:
     options = ["--runner", runner, "--budget", "90", "--out", "made"]
     started = command.start("calibrate", "run", *options, cwd=tmp_path)
-    workers = {"grpc": "grpc_worker", "mpi-ps": "mpi_ps_worker", "compute": "compute_worker"}
+    workers = {"grpc": "grpc_worker", "compute": "compute_worker"}
 
     def ours() -> list[int]:
         below = processes.descendants(started.pid)

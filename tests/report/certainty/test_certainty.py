@@ -114,7 +114,7 @@ def test_software_that_can_be_chosen_later_costs_no_regret(small: RunDocument) -
     """Whoever has the purchase that is best in 70 % of the draws misses something in 30 %."""
     for choice in of(small).choices:
         assert choice.regret <= 1 - choice.best + 1e-9
-    outcome = searched(shipped_studies() / "ps-vs-allreduce.yaml")
+    outcome = searched(shipped_studies()["ps-vs-allreduce"])
     found, position = drawn_answer(outcome, "cheapest-within-5%", {})
     sure = certainty(found, position, {})
     assert sure.choices[0].regret <= 1 - sure.choices[0].best + 1e-9

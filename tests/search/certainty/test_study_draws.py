@@ -362,11 +362,8 @@ def test_the_same_machines_on_another_network_as_good_are_no_other_purchase(tmp_
 
 def test_software_that_ties_is_left_to_the_library() -> None:
     """Of one purchase; nothing changes where the study leaves no choice to a library."""
-    study = dse.load_study("speed-price-power")
+    study = dse.load_study("ps-vs-allreduce")
     best = study.search().recommended
     assert best.config["aggregation"] == "auto-nccl"
     other = study.explain({**best.config, "aggregation": "hierarchical-nccl"}).point
     assert other.speedup == pytest.approx(best.speedup, rel=0.02)
-    assert (
-        dse.load_study("ps-vs-allreduce").search().recommended.config["aggregation"] == "auto-nccl"
-    )
