@@ -42,6 +42,7 @@ $(PROFILE): | $(VENV)/.core
 demo: $(VENV)/.core $(PROFILE)
 	@echo "calibrated by $(PROFILE) (delete it to measure again)"
 	$(BIN)/dse run search_spaces/example.yaml
+	@echo "next: $(BIN)/dse run llama3-8b-h100-b200"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m tests

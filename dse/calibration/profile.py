@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import hypot, inf, log
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -27,6 +27,7 @@ from dse.calibration.throughput_part import LayoutRate, Throughput
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array
 from dse.model.links import StepCost
+from dse.text_source import is_path
 from dse.yaml_source import Loc
 
 ALLREDUCE, HALVES = "allreduce", ("all_gather", "reduce_scatter")
@@ -275,9 +276,19 @@ class Profile:
 
 
 def read_profile(path: str | Path) -> Profile:
-    """Read a profile; StudyError says where it is wrong and what would be right."""
+    """Read a profile; StudyError says where it is wrong and what would be right.
+
+    Paths of workloads are relative to its folder.
+    """
     remedy = "fit it again: dse calibrate fit MEASUREMENTS --out PROFILE"
-    return read_checked(Profile, path, FORMAT, remedy, _doubts)
+    found: Profile = read_checked(Profile, path, FORMAT, remedy, _doubts)
+
+    def place(workload: str) -> str:
+        return str(Path(path).parent / workload) if is_path(workload) else workload
+
+    rates = (replace(row, workload=place(row.workload)) for row in found.throughput)
+    layouts = (replace(row, workload=place(row.workload)) for row in found.layouts)
+    return replace(found, throughput=tuple(rates), layouts=tuple(layouts))
 
 
 def _doubts(profile: Profile) -> Iterator[Doubt]:

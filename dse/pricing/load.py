@@ -131,9 +131,8 @@ def study_path(given: str | Path) -> Path:
     if "\n" in str(given) or len(str(given)) > LONGEST_PATH:
         problem = "the text of a study is no path"
         raise StudyError("study", 0, 0, problem, "give the path of a file, or a mapping")
-    if os.path.exists(path) or path.suffix or len(path.parts) > 1:
-        return path
-    return shipped_studies().get(str(path), path)
+    there = os.path.exists(path) and not os.path.isdir(path)
+    return path if there else shipped_studies().get(str(given), path)
 
 
 def is_unknown(given: str | Path, path: Path) -> bool:

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from dse.decision.remarks import MEMORY, STEPS
-from dse.report import training_runs, waterfall, words
+from dse.report import money, training_runs, waterfall, what_if, words
 from dse.report.certainty.facts import Choice
 from dse.report.design_point import Point
 from dse.report.document import RemarkLine, RunDocument
 from dse.report.remarks import called, rivals, wins
 from dse.report.templating import filled
+from dse.study.axes import spoken
 from dse.study.choices import RESOLUTION
 from dse.study.constraints import limit_of
 
@@ -42,6 +43,9 @@ def facts(document: RunDocument) -> dict[str, Any]:
     open_ = document.state == "open" and bool(others)
     best, present = _best(document), _present(document)
     gains = {best["gain"], present["gain"] if present else ""}
+    owned, worth = document.ownership, what_if.worth(document)
+    owning = money.said(owned) if owned and document.objectives.minimize == "tco" else ""
+    room = STEPS - len(named) - 1 - bool(worth) - bool(owning)
     most = 2 if document.state in ("ready", "nearly") else 1
     return {
         "state": document.state if open_ or document.state != "open" else "nearly",
@@ -56,12 +60,15 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "present": present,
         "within": _within(document),
         "next": [_named(document, one, gains) for one in _next(document, others[open_:], most)],
+        "axis": spoken(document.what_if.axis).capitalize() if document.what_if else "",
+        "worth": worth,
+        "owning": owning,
         "first": first,
         "blockers": len(blocking) + bool(first),
         "named": "; ".join(_steps(named)),
         "steps": blocking,
         "others": ", ".join(dict.fromkeys(one.name for one in beyond)),
-        "notes": [one for one in remaining if not one.blocks][: max(0, STEPS - len(named) - 1)],
+        "notes": [one for one in remaining if not one.blocks][: max(0, room)],
     }
 
 

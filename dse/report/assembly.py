@@ -175,7 +175,7 @@ def build(
         },
         certainty=certainty(draws, position, named, recommendation.usually(draws, rule, position)),
         waterfall=waterfall(problem, values),
-        what_if=what_if(problem),
+        what_if=what_if(problem, values),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),

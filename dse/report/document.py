@@ -247,12 +247,15 @@ class WhatIfPoint:
 @dataclass(frozen=True, kw_only=True)
 class WhatIfRow:
     """A value of the axis. alone: the baseline with nothing else changed. best_software: the same
-    hardware with the best software of the study, None where there is too much to try."""
+    hardware with the best software of the study; recommended: likewise, on the recommended
+    hardware; None where there is too much to try. measured: profiles that price an aggregation."""
 
     value: str
     baseline: bool
     alone: Flat[WhatIfPoint]
     best_software: Flat[WhatIfPoint] | None
+    recommended: Flat[WhatIfPoint] | None = field(default=None, metadata=IF_ANY)
+    measured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 
-from dse.pricing import constraints
+from dse.pricing import constraints, profile_use
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Baseline, Point, WithoutBuying
@@ -16,15 +17,19 @@ from dse.report.tables import NOT_APPLICABLE
 from dse.report.waterfall import waterfall
 from dse.search.best_software import best_software, missed
 from dse.search.run import labels_of
-from dse.study import Value
+from dse.study import AggregationName, Value
+from dse.study.choices import RESOLUTION
 
 Values = Mapping[str, Value | None]
 # Costs of a run, and what they are in proportion to.
 _OF_RUN = {"per_run": "hourly", "energy": "power"}
 
 
-def what_if(problem: Problem) -> WhatIf | None:
-    """A row for every value of the axis that the study asks about; None without one."""
+def what_if(problem: Problem, chosen: Values) -> WhatIf | None:
+    """A row for every value of the axis that the study asks about; None without one.
+
+    chosen: the recommended point.
+    """
     axis = problem.study.what_if
     if axis is None:
         return None
@@ -42,9 +47,60 @@ def what_if(problem: Problem) -> WhatIf | None:
                 baseline=value == base[axis],
                 alone=_point(problem, changed, changed),
                 best_software=None if software is None else _point(problem, software, changed),
+                recommended=_there(problem, chosen, axis, value),
+                measured=_profiles(problem, value),
             )
         )
     return WhatIf(axis=axis, rows=tuple(rows))
+
+
+def _there(problem: Problem, chosen: Values, axis: str, value: Value) -> WhatIfPoint | None:
+    """The best of the recommended hardware with this value of the axis, fewest demands missed.
+
+    Axes that apply only there, such as the number of parameter servers, take their best value.
+    """
+    changed = {**chosen, axis: value}
+    more = {
+        one.axis: one.values
+        for one in problem.study.conditions
+        if all(changed.get(name) in allowed for name, allowed in one.requires)
+        and not all(chosen.get(name) in allowed for name, allowed in one.requires)
+    }
+    tried = [{**changed, **dict(zip(more, values, strict=True))}
+             for values in product(*more.values())]  # fmt: skip
+    found = [(one, best_software(problem, one, [axis, *more])) for one in tried]
+    points = [_point(problem, best, one) for one, best in found if best is not None]
+    return min(points, key=lambda one: (len(one.missed), -(one.gain or 0.0)), default=None)
+
+
+def _profiles(problem: Problem, value: Value) -> tuple[str, ...]:
+    if not isinstance(value, AggregationName) or not problem.step_model.measurable:
+        return ()
+    return tuple(dict.fromkeys(one.name for one in profile_use.taken(problem, value)))
+
+
+def worth(document: RunDocument) -> str:
+    """How much slower or faster the recommended hardware is with the other values of the axis.
+
+    A measured aggregation names its profiles. Empty without a what-if.
+    """
+    found = document.what_if
+    mine = document.recommended.quantity(document.objectives.maximize)
+    told: dict[str, list[str]] = {"as fast": [], "times slower": [], "times faster": []}
+    for row in found.rows if found and mine else ():
+        there = row.recommended
+        if there is None or not there.gain or document.recommended.config[found.axis] == row.value:
+            continue
+        factor = mine / there.gain
+        name = words.title(found.axis, row.value)
+        if row.measured:
+            name += f" (measured by {' and '.join(row.measured)})"
+        if max(factor, 1 / factor) < 1 + RESOLUTION:
+            told["as fast"].append(name)
+        else:
+            kind = "times slower" if factor > 1 else "times faster"
+            told[kind].append(f"{name} {words.shown(max(factor, 1 / factor), '')}")
+    return "; ".join(f"{', '.join(names)} {kind}" for kind, names in told.items() if names)
 
 
 def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
@@ -65,12 +121,16 @@ def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
 
 def rows(document: RunDocument, found: WhatIf) -> list[tuple[str, bool, tuple[str, ...]]]:
     """The table: each value, whether it is the baseline's, and cells: the gain and every cost of
-    the value alone, then with the best software."""
+    the value alone, with the best software, and so on the recommended hardware."""
     return [
         (
             words.title(found.axis, row.value),
             row.baseline,
-            (*_cells(document, row.alone), *_cells(document, row.best_software)),
+            tuple(
+                cell
+                for point in (row.alone, row.best_software, row.recommended)
+                for cell in _cells(document, point)
+            ),
         )
         for row in found.rows
     ]

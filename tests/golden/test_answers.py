@@ -22,6 +22,9 @@ ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
 LONG = ("tf-aggregation-nasnet", "tf-aggregation-resnet101")
 EVIDENCE = (
     "billion",
+    "hundred-billion",
+    "400g-or-800g",
+    "gpt-1.3b-two-vendors",
     "guided-continuous",
     "guided-example",
     "tf-aggregation",

@@ -17,6 +17,7 @@ from tests.pricing import priced, studies
 P100, V100, A100, H100, B200 = 7_400, 10_664, 15_000, 22_375, 64_375
 HOST = 85_000  # H200 and B200 come with theirs
 # of a study: values that differ from its baseline, and the sum as a buyer adds it up
+STUDIES = {**shipped_studies(), "billion": Path(__file__).with_name("billion.yaml")}
 BILLS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # 16 P100 in 4 nodes, 4 servers with a card each, one switch of 64 ports
     ("ps-vs-allreduce", {}, 16 * P100 + 4 * HOST + 8 * 469 + 64 * 200 + 8 * 52 + 4 * HOST),
@@ -65,7 +66,7 @@ def bill(problem: Problem, **values: Any) -> tuple[Item, ...]:
 def test_the_sum_of_a_bill_is_the_purchase_price_to_the_cent(
     study: str, values: dict[str, Any], usd: float
 ) -> None:
-    problem = load(shipped_studies()[study])
+    problem = load(STUDIES[study])
     items = bill(problem, **values)
     assert round(sum(np.nan if item.usd is None else item.usd for item in items), 2) == usd
     point = problem.point(priced.point(problem, **values))
@@ -82,7 +83,7 @@ def test_a_quote_that_does_not_say_whether_it_pays_servers_is_to_be_asked_of(
     tmp_path: Path, offer: str, obstacle: str | None
 ) -> None:
     studies.written(tmp_path, f"accelerators: {{b200-sxm: {offer}}}\n", "offer.yaml")
-    study = shipped_studies()["billion"].read_text() + "prices: offer.yaml\n"
+    study = STUDIES["billion"].read_text() + "prices: offer.yaml\n"
     problem = load(studies.written(tmp_path, study))
     device = bill(problem, accelerator="b200-sxm", gpus=8, gpus_per_node=8)[0]
     assert device.obstacle == obstacle
@@ -99,7 +100,7 @@ def test_an_own_price_far_from_the_catalogues_is_remarked(
 ) -> None:
     offer = f"accelerators: {{a100-sxm4-40gb: {{purchase: {{value: {usd} USD, date: 2026-11}}}}}}\n"
     studies.written(tmp_path, offer, "offer.yaml")
-    study = shipped_studies()["billion"].read_text() + "prices: offer.yaml\n"
+    study = STUDIES["billion"].read_text() + "prices: offer.yaml\n"
     problem = load(studies.written(tmp_path, study))
     device = bill(problem, accelerator="a100-sxm4-40gb", gpus=16, gpus_per_node=8)[0]
     assert (device.remark or "").startswith(said) if said else device.remark is None
@@ -119,7 +120,7 @@ def test_an_own_price_far_from_the_catalogues_is_remarked(
 def test_modules_say_on_which_boards_they_are_ordered(
     accelerator: str, gpus: int, per_node: int, boards: str | None
 ) -> None:
-    problem = load(shipped_studies()["billion"])
+    problem = load(STUDIES["billion"])
     device, *rest = bill(problem, accelerator=accelerator, gpus=gpus, gpus_per_node=per_node)
     assert device.boards == boards
     assert not any(item.boards for item in rest)
@@ -139,7 +140,7 @@ def test_a_list_that_sells_modules_otherwise_has_its_own_boards_or_none(tmp_path
 
 
 def test_what_is_bought_beyond_those_that_train_is_idle() -> None:
-    problem = load(shipped_studies()["billion"])
+    problem = load(STUDIES["billion"])
     (device, *_) = bill(problem, accelerator="h100-sxm", gpus=64, gpus_per_node=2)
     assert (device.quantity, device.idle) == (128, 64)
     (device, *_) = bill(problem, accelerator="h100-sxm", gpus=64, gpus_per_node=4)
@@ -187,7 +188,7 @@ def test_a_rack_feeds_what_such_nodes_need(tmp_path: Path, node: str, feeds: int
 
 
 def test_a_price_says_where_it_is_from_and_how_old_it_is() -> None:
-    problem = load(shipped_studies()["billion"])
+    problem = load(STUDIES["billion"])
     device, host, *_ = bill(problem, accelerator="h100-sxm")
     assert (device.price_class, device.price_date, device.checked) == (LIST, "2026-09-25", True)
     assert device.age_years == pytest.approx(52 / 365.25, abs=0.01)
@@ -260,7 +261,7 @@ OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
 
 
 def offered(tmp_path: Path, prices: str) -> Problem:
-    text = shipped_studies()["billion"].read_text()
+    text = STUDIES["billion"].read_text()
     return load(studies.written(tmp_path, f"{text}prices: {prices}\n"))
 
 
@@ -298,7 +299,7 @@ def cables(items: tuple[Item, ...]) -> list[Item]:
 
 
 def test_owned_cables_are_taken_for_cards_first(tmp_path: Path) -> None:
-    text = shipped_studies()["billion"].read_text()
+    text = STUDIES["billion"].read_text()
     prices = "prices: {fabrics: {100gbe: {uplink: 950 USD}}}\n"
     owned = "owned: {accelerator: t4, gpus: 512, gpus_per_node: 8, inter_node: 100gbe}\n"
     short, long = cables(bill(load(studies.written(tmp_path, text + prices + owned)), gpus=1024))
@@ -326,7 +327,7 @@ def test_extras_are_lines_of_their_own(tmp_path: Path) -> None:
 
 def test_the_interval_of_extras_is_that_of_the_hardware(tmp_path: Path) -> None:
     problem = offered(tmp_path, "{extras: {spares: 10 %}}")
-    without = load(shipped_studies()["billion"])
+    without = load(STUDIES["billion"])
     values = priced.point(problem, gpus=16)
     drawn, plain = (
         np.ravel(one.sampled.point(values, speedup=False)["capital"]) for one in (problem, without)
@@ -357,7 +358,7 @@ def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
 
 
 def test_a_network_beyond_three_tiers_is_told() -> None:
-    problem = load(shipped_studies()["billion"])
+    problem = load(STUDIES["billion"])
     large = bill(problem, gpus=8 * 1_025, nics_per_node=8)  # 8,200 cards on switches of 32 ports
     (core,) = (item for item in large if item.item.startswith("Core"))
     assert "8,192 network cards, not 8,200" in (core.remark or "")

@@ -17,7 +17,8 @@ from tests.evidence import beyond
 from tests.golden.answers import HERE as GOLDEN
 
 STUDIES = [name for name, path in shipped_studies().items() if not is_fleet(path)]
-LONG = ("billion", "tf-aggregation", "tf-aggregation-nasnet", "tf-aggregation-resnet101")
+LONG = ("billion", "hundred-billion", "400g-or-800g", "gpt-1.3b-two-vendors", "tf-aggregation",
+        "tf-aggregation-nasnet", "tf-aggregation-resnet101")  # fmt: skip
 OFTEN = [name for name in STUDIES if name not in LONG]
 MOST_LINES, MOST_WORDS = 12, 150
 MOST_REPORT_WORDS, MOST_JSON, MOST_PAGE = 4000, 400_000, 1_300_000

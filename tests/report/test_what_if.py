@@ -60,7 +60,7 @@ def test_it_is_shown_and_kept(tmp_path: Path) -> None:
     assert 'id="what-if-table"' in render_page(found)
     assert render_markdown(found).count("(baseline)") == 1
     assert [baseline for _, baseline, _ in what_if.rows(found, found.what_if)] == [True, False]
-    assert all(len(cells) == 4 for *_, cells in what_if.rows(found, found.what_if))
+    assert all(len(cells) == 6 for *_, cells in what_if.rows(found, found.what_if))
 
 
 def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> None:
@@ -121,3 +121,18 @@ def test_points_off_the_front_change_nothing(tmp_path: Path, seed: int) -> None:
     assert less.recommended == full.recommended
     same = replace(less, without_buying=full.without_buying)  # of points that are off the front
     assert answer(same) == answer(full)
+
+
+def test_the_recommended_hardware_with_another_aggregation(tmp_path: Path) -> None:
+    """Of servers, as many as are best; what is recommended is neither slower nor faster."""
+    text = studies.SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [8, 16]")
+    outcome = searched(tmp_path, text + "what_if: aggregation\nrecommend: fastest\n")
+    found = written(outcome)
+    assert found.what_if is not None
+    for row in found.what_if.rows:
+        best = row.recommended
+        assert best is not None
+        assert best.config["aggregation"] == row.value
+        same = row.value == found.recommended.config["aggregation"]
+        assert (best.gain or 0) <= (found.recommended.quantity("speedup") or 0) * (1 + 1e-12)
+        assert same == (f"{row.value} " not in what_if.worth(found))
