@@ -1,6 +1,7 @@
 """``python -m tests.golden [NAME ...]``: what differs from the golden answers, and by how much.
 
-With ``--write`` it writes them anew; with ``--words`` only their words.
+With ``--write`` it writes them anew; with ``--words`` only their words. Both also write the answers
+that docs/answers.md quotes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.golden.answers import NUMBERS, WORDS, Golden, Record, subjects, text
+from tests.golden.answers import NUMBERS, PAGE, WORDS, Golden, Record, quoted, subjects, text
 from tests.golden.difference import differences
 
 SHOWN = 12  # of each file
@@ -27,6 +28,8 @@ def main(arguments: list[str]) -> int:
         moved = _compared(NUMBERS / f"{name}.txt", golden.numbers, "--write" in options)
         _compared(WORDS / f"{name}.txt", golden.words, bool(options))
         changed += moved and "--write" not in options
+    if options:
+        PAGE.write_text(quoted(PAGE.read_text()))
     return min(changed, 1)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
@@ -31,6 +32,8 @@ from tests.report.brief import without
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 NUMBERS, WORDS = HERE / "numbers", HERE / "words"
+PAGE = ROOT / "docs" / "answers.md"
+QUOTED = re.compile(r"^## (\S+)\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GUIDED_BUDGET = 1500
 POINTS = 10
 GOLDEN_RATIO = 0.6180339887498949  # its multiples spread evenly
@@ -84,6 +87,19 @@ def text(record: Record) -> str:
         rows = entries.items() if isinstance(entries, dict) else enumerate(entries)
         lines += [f"{part} | {key} | {json.dumps(value)}" for key, value in rows]
     return "\n".join(lines) + "\n"
+
+
+def quoted(page: str) -> str:
+    """The page of answers with those that it quotes, below each study's name, as they are kept."""
+
+    def answer(match: re.Match[str]) -> str:
+        kept = re.findall(
+            r'^answer \| \d+ \| (".*")$', (WORDS / f"{match[1]}.txt").read_text(), re.M
+        )
+        lines = [line for line in map(json.loads, kept) if not line.startswith("Note: ")]
+        return "\n".join([f"## {match[1]}", "", "```text", *lines, "```"])
+
+    return QUOTED.sub(answer, page)
 
 
 def numbers(value: Any) -> Any:

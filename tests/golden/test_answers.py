@@ -13,7 +13,7 @@ import pytest
 
 from dse.catalog.store import shipped_studies
 from tests.evidence import beyond
-from tests.golden.answers import NUMBERS, WORDS, searched, subjects, text
+from tests.golden.answers import NUMBERS, PAGE, QUOTED, WORDS, quoted, searched, subjects, text
 from tests.golden.difference import differences, entries
 
 ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
@@ -58,3 +58,15 @@ def test_a_long_search_finds_what_it_did(name: str) -> None:
 def test_every_answer_is_of_a_study() -> None:
     for folder in (NUMBERS, WORDS):
         assert {path.stem for path in folder.glob("*.txt")} == set(subjects())
+
+
+def test_the_page_of_answers_quotes_them_and_says_whether_to_sign() -> None:
+    page = PAGE.read_text()
+    assert quoted(page) == page
+    _, *parts = QUOTED.split(page)
+    own = {name for name, path in shipped_studies().items() if path.parent.name != "papers"}
+    assert set(parts[::3]) == own
+    for name, answer, rest in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        said = rest.partition("\n## ")[0]
+        assert len(said.split()) <= 80, name
+        assert ("undecided" in said) == answer.startswith("Undecided"), name
