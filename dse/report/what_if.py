@@ -87,19 +87,20 @@ def worth(document: RunDocument) -> str:
     found = document.what_if
     mine = document.recommended.quantity(document.objectives.maximize)
     told: dict[str, list[str]] = {"as fast": [], "times slower": [], "times faster": []}
-    for row in found.rows if found and mine else ():
+    if found is None or not mine:
+        return ""
+    for row in found.rows:
         there = row.recommended
         if there is None or not there.gain or document.recommended.config[found.axis] == row.value:
             continue
-        factor = mine / there.gain
-        name = words.title(found.axis, row.value)
+        name, factor = words.title(found.axis, row.value), max(mine / there.gain, there.gain / mine)
         if row.measured:
             name += f" (measured by {' and '.join(row.measured)})"
-        if max(factor, 1 / factor) < 1 + RESOLUTION:
+        if factor < 1 + RESOLUTION:
             told["as fast"].append(name)
         else:
-            kind = "times slower" if factor > 1 else "times faster"
-            told[kind].append(f"{name} {words.shown(max(factor, 1 / factor), '')}")
+            kind = "times slower" if mine > there.gain else "times faster"
+            told[kind].append(f"{name} {words.shown(factor, '')}")
     return "; ".join(f"{', '.join(names)} {kind}" for kind, names in told.items() if names)
 
 

@@ -27,9 +27,8 @@ def test_the_schema_in_docs_is_the_one_printed(tmp_path: Path) -> None:
 def test_shipped_studies_fit_the_schema(study: Path) -> None:
     text = study.read_text()
     jsonschema.validate(yaml.safe_load(text), json.loads(SCHEMA.read_text()))
-    mark, _, path = text.partition("\n")[0].partition("=")
-    assert mark == "# yaml-language-server: $schema"
-    assert (study.parent / path).resolve() == SCHEMA
+    mark, _, path = text.partition("\n")[0].partition(": $schema=")
+    assert (mark, (study.parent / path).resolve()) == ("# yaml-language-server", SCHEMA)
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:

@@ -20,15 +20,8 @@ ROUNDING = 1e-9  # other processors may round a sum of logarithms otherwise
 # Studies of the same space as tf-aggregation and -mobilenet, with networks of so many tensors that
 # their draws take most of the time: here without draws, in whole by `make golden`.
 LONG = ("tf-aggregation-nasnet", "tf-aggregation-resnet101")
-EVIDENCE = (
-    "billion",
-    "hundred-billion",
-    "400g-or-800g",
-    "gpt-1.3b-two-vendors",
-    "guided-continuous",
-    "guided-example",
-    "tf-aggregation",
-)  # they take long, too
+EVIDENCE = ("billion", "hundred-billion", "400g-or-800g", "gpt-1.3b-two-vendors",
+            "guided-continuous", "guided-example", "tf-aggregation")  # fmt: skip
 OFTEN = [name for name in subjects() if name not in (*LONG, *EVIDENCE)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from dse.calibration.runners.processes import PACKAGES, Host
 from dse.calibration.runners.registry import Request
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import shard_imbalance
-from tests.processes import command, descendants, disturbed, left, text, until
+from tests.processes import command, descendants, disturbed, text
 
 ROOT = str(PACKAGES)
 NEEDS_GRPC = pytest.mark.skipif(
@@ -138,23 +137,3 @@ def test_a_killed_process_ends_the_measurement_and_leaves_none(who: int) -> None
         pytest.raises(MeasurementError),
     ):
         servers.measure(LONG, Request(60.0))
-
-
-@pytest.mark.slow
-@NEEDS_GRPC
-def test_a_terminated_driver_leaves_no_process() -> None:
-    code = (
-        "from dse.calibration.runners import parameter_servers as runner\n"
-        "from dse.calibration.runners.parameter_servers import PsPlan\n"
-        "from dse.calibration.runners.registry import Request\n"
-        f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
-        "runner.measure(plan, Request(60.0))"
-    )
-    driver = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ROOT})
-    try:
-        seen = until(at_work)
-    finally:
-        driver.terminate()
-        status = driver.wait(60)
-    assert status != 0
-    assert left(seen, 30.0) == []  # they end by themselves, when they notice
