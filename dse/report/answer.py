@@ -43,7 +43,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
     open_ = document.state == "open" and bool(others)
     best, present = _best(document), _present(document)
     gains = {best["gain"], present["gain"] if present else ""}
-    owned, worth = document.ownership, what_if.worth(document)
+    owned, (worth, now) = document.ownership, what_if.worth(document)
     owning = money.said(owned) if owned and document.objectives.minimize == "tco" else ""
     room = STEPS - len(named) - 1 - bool(worth) - bool(owning)
     most = 2 if document.state in ("ready", "nearly") else 1
@@ -62,6 +62,7 @@ def facts(document: RunDocument) -> dict[str, Any]:
         "next": [_named(document, one, gains) for one in _next(document, others[open_:], most)],
         "axis": spoken(document.what_if.axis).capitalize() if document.what_if else "",
         "worth": worth,
+        "now": now,
         "owning": owning,
         "first": first,
         "blockers": len(blocking) + bool(first),

@@ -233,7 +233,8 @@ class Choices:
 
 @dataclass(frozen=True, kw_only=True)
 class WhatIfPoint:
-    """A point of a what-if; gain, cost, other: the study's objectives. missed: demands it fails."""
+    """A point of a what-if; gain, cost, other: the study's objectives. missed: demands it fails.
+    measured: profiles that price its communication."""
 
     config: Mapping[str, str]
     immaterial: tuple[str, ...] = ()
@@ -242,20 +243,20 @@ class WhatIfPoint:
     cost: float | None
     other: float | None = field(default=None, metadata=IF_ANY)
     missed: tuple[str, ...] = ()
+    measured: tuple[str, ...] = field(default=(), metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WhatIfRow:
     """A value of the axis. alone: the baseline with nothing else changed. best_software: the same
     hardware with the best software of the study; recommended: likewise, on the recommended
-    hardware; None where there is too much to try. measured: profiles that price an aggregation."""
+    hardware; None where there is too much to try."""
 
     value: str
     baseline: bool
     alone: Flat[WhatIfPoint]
     best_software: Flat[WhatIfPoint] | None
     recommended: Flat[WhatIfPoint] | None = field(default=None, metadata=IF_ANY)
-    measured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
+
+from dse.calibration.evidence import Grade
 from dse.pricing import constraints, profile_use
 from dse.pricing.problem import Problem
 from dse.report import words
@@ -48,7 +51,6 @@ def what_if(problem: Problem, chosen: Values) -> WhatIf | None:
                 alone=_point(problem, changed, changed),
                 best_software=None if software is None else _point(problem, software, changed),
                 recommended=_there(problem, chosen, axis, value),
-                measured=_profiles(problem, value),
             )
         )
     return WhatIf(axis=axis, rows=tuple(rows))
@@ -73,33 +75,49 @@ def _there(problem: Problem, chosen: Values, axis: str, value: Value) -> WhatIfP
     return min(points, key=lambda one: (len(one.missed), -(one.gain or 0.0)), default=None)
 
 
-def _profiles(problem: Problem, value: Value) -> tuple[str, ...]:
+def _profiles(problem: Problem, values: Values) -> tuple[str, ...]:
+    """The profiles that price the communication of a point; none where the catalogue does."""
+    value = values.get("aggregation")
     if not isinstance(value, AggregationName) or not problem.step_model.measurable:
+        return ()
+    if problem.study.laid_out or np.max(problem.points_at(values).grade()) == Grade.CATALOGUE:
         return ()
     return tuple(dict.fromkeys(one.name for one in profile_use.taken(problem, value)))
 
 
-def worth(document: RunDocument) -> str:
-    """How much slower or faster the recommended hardware is with the other values of the axis.
-
-    A measured aggregation names its profiles. Empty without a what-if.
-    """
+def worth(document: RunDocument) -> tuple[str, str]:
+    """How much slower or faster other values of the axis make the recommended hardware, and the
+    baseline's, of which only those whose communication was measured are told; empty without."""
     found = document.what_if
+    own = next((row for row in found.rows if row.baseline), None) if found else None
+    if found is None or own is None:
+        return "", ""
     mine = document.recommended.quantity(document.objectives.maximize)
+    best = document.recommended.config[found.axis]
+    there = {row.value: row.recommended for row in found.rows if row.value != best}
+    here = {
+        row.value: row.best_software
+        for row in found.rows
+        if row is not own and row.best_software and row.best_software.measured
+    }
+    by = dict.fromkeys(name for one in here.values() if one for name in one.measured)
+    gain = own.best_software.gain if own.best_software else None
+    told = _told(found.axis, gain, here)
+    now = f"On your machines, measured by {' and '.join(by)}: {told}" if told else ""
+    return _told(found.axis, mine, there), now
+
+
+def _told(axis: str, mine: float | None, others: Mapping[str, WhatIfPoint | None]) -> str:
+    """Values by how the gain with them compares: ``a as fast; b 1.2, c 3 times slower``."""
     told: dict[str, list[str]] = {"as fast": [], "times slower": [], "times faster": []}
-    if found is None or not mine:
-        return ""
-    for row in found.rows:
-        there = row.recommended
-        if there is None or not there.gain or document.recommended.config[found.axis] == row.value:
+    for value, point in others.items():
+        if point is None or not point.gain or not mine:
             continue
-        name, factor = words.title(found.axis, row.value), max(mine / there.gain, there.gain / mine)
-        if row.measured:
-            name += f" (measured by {' and '.join(row.measured)})"
+        name, factor = words.title(axis, value), max(mine / point.gain, point.gain / mine)
         if factor < 1 + RESOLUTION:
             told["as fast"].append(name)
         else:
-            kind = "times slower" if mine > there.gain else "times faster"
+            kind = "times slower" if mine > point.gain else "times faster"
             told[kind].append(f"{name} {words.shown(factor, '')}")
     return "; ".join(f"{', '.join(names)} {kind}" for kind, names in told.items() if names)
 
@@ -117,6 +135,7 @@ def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
         cost=number(evaluation[least]),
         other=number(evaluation[also[0]]) if also else None,
         missed=tuple(name for name, mask in checks if not mask.all()),
+        measured=_profiles(problem, values),
     )
 
 

@@ -133,4 +133,4 @@ def test_the_recommended_hardware_with_another_aggregation(tmp_path: Path) -> No
         assert row.recommended is not None
         assert row.recommended.config["aggregation"] == row.value
         assert (row.recommended.gain or 0) <= (found.recommended.objectives["speedup"] or 0)
-        assert same == (f"{row.value} " not in what_if.worth(found))
+        assert same == (f"{row.value} " not in what_if.worth(found)[0])
