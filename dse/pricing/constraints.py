@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.arrays import Array, ArrayLike, Mask, comparable
+from dse.model.memory import DOUBT
 from dse.model.normal import NORMAL_90
 from dse.pricing.evaluation import Evaluation
 from dse.study import IGNORED, Constraint, Study
@@ -100,6 +101,20 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
         yield MIXED, evaluation["speedup"] != 0
     if _memory_counts(evaluation, study):
         yield FITS, ~evaluation.room.too_little
+
+
+def compared(evaluation: Evaluation, study: Study) -> list[Array]:
+    """The objectives as points are compared by them, each on the axes that it depends on.
+
+        gain = P(fits) maximised quantity  where P(fits) < 95 %: what does not fit gains nothing
+
+    Numbers are :func:`comparable`.
+    """
+    gain, *costs = (evaluation[objective.name] for objective in study.objectives)
+    if _memory_counts(evaluation, study):
+        risk = evaluation.room.out_of_memory
+        gain = np.where(risk > DOUBT, 1 - risk, 1.0) * gain if np.any(risk > DOUBT) else gain
+    return [comparable(column) for column in (gain, *costs)]
 
 
 def _memory_counts(evaluation: Evaluation, study: Study) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.arrays import Array, Mask, comparable
+from dse.model.arrays import Mask
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -127,7 +127,7 @@ def _front(problem: Problem, part: Cells, rival: Front) -> tuple[Counts, Front]:
     counts = counted(evaluation, problem, part.shape)
     if not counts.feasible:
         return counts, pareto.empty_front()
-    gain, *costs = _objectives(problem, evaluation)
+    gain, *costs = constraints.compared(evaluation, problem.study)
     gain, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
     return counts, pareto.box_front([gain, *costs], joint, part.index, rival)
 
@@ -139,15 +139,10 @@ def wanted_points(problem: Problem, part: Cells, wanted: Wanted) -> tuple[Values
     at = np.flatnonzero(np.broadcast_to(joint, part.shape))
     values = [
         np.broadcast_to(column, part.shape).ravel()[at]
-        for column in _objectives(problem, evaluation)
+        for column in constraints.compared(evaluation, problem.study)
     ]
     kept = wanted(values)
     return [column[kept] for column in values], part.index(at[kept])
-
-
-def _objectives(problem: Problem, evaluation: Evaluation) -> list[Array]:
-    """The objectives as points are compared by them, each on the axes that it depends on."""
-    return [comparable(evaluation[objective.name]) for objective in problem.study.objectives]
 
 
 def _alive(
@@ -157,7 +152,8 @@ def _alive(
 
     The second mask, on those of the gain alone, leaves out what is not wanted at any cost.
     """
-    gain, *costs = (_full_rank(column, rank) for column in _objectives(problem, ideal))
+    compared = constraints.compared(ideal, problem.study)
+    gain, *costs = (_full_rank(column, rank) for column in compared)
     gain = np.where(np.isnan(gain), -np.inf, gain)  # what is not known is not feasible
     costs = [np.where(np.isnan(cost), np.inf, cost) for cost in costs]
     for mask in masks:

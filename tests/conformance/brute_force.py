@@ -13,7 +13,7 @@ from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search.run import Outcome
-from dse.study import Value
+from dse.study import IGNORED, Value
 
 QUANTITIES = ("step", "comm", "exposed", "compute", "capital", "hourly", "tco", "power",
               "memory_slack", "speedup", "goodput")  # fmt: skip
@@ -47,7 +47,7 @@ def front_of(problem: Problem, points: Iterable[Values]) -> Front:
         missed = [n for n, mask in constraints.demands(evaluation, problem.study) if not mask.all()]
         rejected.update(missed)
         if not missed:
-            found = tuple(comparable(np.array([number(evaluation, name) for name in names])))
+            found = compared(evaluation, names, problem.study.memory != IGNORED)
             equals.setdefault(found, []).append(point)
     front = {
         mine: (len(members), members[0])
@@ -61,6 +61,14 @@ def at_least(one: Sequence[float], other: Sequence[float]) -> bool:
     """Whether a point is at least as good in all objectives, the first of which is maximized."""
     costs = zip(one[1:], other[1:], strict=True)
     return one[0] >= other[0] and all(mine <= its for mine, its in costs)
+
+
+def compared(evaluation: Evaluation, names: Sequence[str], fits: bool) -> tuple[float, ...]:
+    """The objectives, the first times the chance that the point fits where that is below 95 %."""
+    gain, *costs = (number(evaluation, name) for name in names)
+    chance = 1 - (number(evaluation, "out_of_memory") if fits else 0.0)
+    gain *= chance if chance < 0.95 else 1.0
+    return tuple(comparable(np.array([gain, *costs])).tolist())
 
 
 def found_by(outcome: Outcome) -> Front:

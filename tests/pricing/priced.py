@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dse.calibration import Profile
-from dse.model.arrays import Array, comparable
+from dse.model.arrays import Array
 from dse.model.stack import Stack
 from dse.pricing import constraints
 from dse.pricing.computing import ByLaws, ByShares, Computing
@@ -34,13 +34,13 @@ def problem_of(folder: Path, study: str, *profiles: Profile) -> Problem:
 
 def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
     """Index and objectives of every point that meets the constraints, priced one list at a time."""
-    names = [objective.name for objective in problem.study.objectives]
     points = [problem.space.point(index) for index in range(problem.space.size)]
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
         for _, mask in constraints.checks(evaluation, problem.study):
             passed &= mask
-        values = [comparable(np.broadcast_to(evaluation[n], passed.shape)[passed]) for n in names]
+        compared = constraints.compared(evaluation, problem.study)
+        values = [np.broadcast_to(column, passed.shape)[passed] for column in compared]
         for index, *numbers in zip(where[passed], *values, strict=True):
             yield int(index), tuple(map(float, numbers))
 

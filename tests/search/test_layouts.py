@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dse
+from dse.model.arrays import comparable
 
 AXES: Mapping[str, list[Any]] = {
     "tensor_parallel": [1, 2, 4, 8, 16],
@@ -71,12 +72,12 @@ def brute(loaded: dse.Study, data: Mapping[str, Any]) -> set[tuple[float, float]
               for name, value in point.items()} for point in combinations(data)]  # fmt: skip
     prices = loaded.price(given)
     feasible = prices["feasible"]
-    values = np.stack([prices[goal][feasible], -prices[column][feasible]], axis=1)
-    values = np.unique(values, axis=0)
-    beaten = [
-        bool(((values >= one).all(axis=1) & (values > one).any(axis=1)).any()) for one in values
-    ]
-    return {(float(a), float(-b)) for (a, b), lost in zip(values, beaten, strict=True) if not lost}
+    risk = np.nan_to_num(prices["out_of_memory"][feasible])
+    rates, costs = prices[goal][feasible], prices[column][feasible]
+    gains = comparable(rates * np.where(risk > 0.05, 1 - risk, 1.0))
+    values = np.stack([gains, -comparable(costs)], axis=1)
+    kept = [not ((values >= one).all(axis=1) & (values > one).any(axis=1)).any() for one in values]
+    return set(zip(rates[kept].tolist(), costs[kept].tolist(), strict=True))
 
 
 def check(seed: int) -> None:

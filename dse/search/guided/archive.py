@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.model.arrays import Array, comparable
+from dse.model.arrays import Array
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -27,7 +27,7 @@ LARGEST_INDEX = 2**62  # points of larger spaces are numbered as they come
 class Block:
     """Points priced together.
 
-    values: their objectives in the order of the study, shape (points, objectives). violation (0:
+    values: the objectives by which points are compared, shape (points, objectives). violation (0:
     feasible): shape (points,). excesses: over every limit, negative within it, shape (points,
     limits), see :func:`.constraints.excesses`. rejected: reason -> how many of the points it
     rejects.
@@ -123,7 +123,7 @@ class Archive:
         if len(feasible) == 0:
             return pareto.empty_front()
         index: Indices = np.array(self._index, dtype=np.int64)[feasible]
-        gain, cost, *other = comparable(numbers[feasible, :-1].T)
+        gain, cost, *other = numbers[feasible, :-1].T
         return pareto.front_of(gain, cost, index, *other)
 
     def best(self) -> list[int]:
@@ -144,8 +144,7 @@ def block_of(
 ) -> Block:
     """The points with what was evaluated of them, by their positions."""
     study = problem.study
-    names = [objective.name for objective in study.objectives]
-    values, violation = np.zeros((len(points), len(names))), np.zeros(len(points))
+    values, violation = np.zeros((len(points), len(study.objectives))), np.zeros(len(points))
     excesses = np.zeros((len(points), constraints.limits(study)))
     rejected: dict[str, int] = {}
     for where, evaluation in rows:
@@ -161,8 +160,8 @@ def block_of(
             excesses[where, column] = np.nan_to_num(
                 past, nan=UNSURE, posinf=UNKNOWN, neginf=-UNKNOWN
             )
-        for column, name in enumerate(names):
-            values[where, column] = evaluation[name]
+        for column, numbers in enumerate(constraints.compared(evaluation, study)):
+            values[where, column] = numbers
     return Block(points, values, violation, excesses, rejected)
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dse.errors import DseError
 from dse.search.guided.archive import Archive
 from dse.search.guided.points import continuous_numbers, number_name
@@ -45,12 +47,13 @@ def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
     pricing; an objective that cannot be computed is empty.
     """
     goals = [objective.name for objective in archive.problem.study.objectives]
-    names = archive.space.names
+    space, names = archive.space, archive.space.names
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    space = archive.space
+    found = archive.problem.numbers([space.values(point) for point in archive.points], goals)
+    rows = np.column_stack([*found.values(), archive.numbers[:, -1]]).tolist()
     writer.writerow([*names, *map(number_name, space.continuous), *goals, VIOLATION])
-    for point, row, numbers in zip(archive.points, labels, archive.numbers.tolist(), strict=True):
+    for point, row, numbers in zip(archive.points, labels, rows, strict=True):
         placed = map(significant, continuous_numbers(space.study, space.values(point)).values())
         shown = ["" if number != number else significant(number) for number in numbers]
         writer.writerow([*(row[name] for name in names), *placed, *shown])
