@@ -13,9 +13,9 @@ OPTIONS = frozenset((
     "for", "force", "format", "gpus", "hostfile", "install-completion", "interface", "json",
     "library", "link", "link-bandwidth", "long", "max-nodes", "max-ranks-per-node", "measured",
     "minimize", "mpi", "name", "network", "nodes", "on", "operations", "out", "pdf", "points",
-    "port", "power", "prices", "quality", "ranks", "ranks-per-node", "resume", "row", "runner",
-    "samples", "seed", "select", "sequence", "servers", "set", "show-completion", "study", "system",
-    "tokens", "version", "workload", "yaml",
+    "port", "power", "precision", "prices", "quality", "ranks", "ranks-per-node", "resume",
+    "row", "runner", "samples", "seed", "select", "sequence", "servers", "set", "show-completion",
+    "stack", "study", "system", "tokens", "version", "workload", "yaml",
 ))  # fmt: skip
 # What stands in quotes, or before =, is a user's or another program's.
 _OPTION = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")

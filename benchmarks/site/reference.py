@@ -59,12 +59,11 @@ def quantities() -> str:
         "What is computed for every point. Each may stand in `constraints`; those with a sense may "
         "be objectives. The column is its name in `front.csv`, `dse export` and Python.",
         "",
-        "| name | meaning | column | objective | needs a `target` |",
+        "| name | meaning | column | objective | needs |",
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| `{row.name}` | {row.doc} | `{row.column}` | {row.objective or ''} | "
-        f"{'yes' if row.needs_target else ''} |"
+        f"| `{row.name}` | {row.doc} | `{row.column}` | {row.objective or ''} | {row.needs or ''} |"
         for row in QUANTITIES.values()
     ]
     lines += ["", "## Constraints without a number", "", "| name | meaning |", "|---|---|"]

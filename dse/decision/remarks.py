@@ -23,6 +23,7 @@ from dse.model.memory import DOUBT
 from dse.pricing import anchors, hardware, market, stock, throughput
 from dse.pricing.bill_of_materials import RACK, TIERS, UNSAID, UNSOLD, Item
 from dse.pricing.bill_of_rent import for_other_terms
+from dse.pricing.constraints import FITS
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.offers import part, prices_of
 from dse.pricing.problem import Problem
@@ -205,7 +206,7 @@ def _limit_missed(answer: Answer) -> Iterator[Facts]:
     if answer.asked is None:
         return
     for limit, share in answer.met.items():
-        if share < answer.asked:
+        if share < answer.asked and limit != FITS:  # which is told apart
             yield {"limit": limit, "share": share, "asked": answer.asked}
 
 
@@ -213,7 +214,7 @@ def _limit_doubtful(answer: Answer) -> Iterator[Facts]:
     if answer.asked is not None:
         return
     for limit, share in answer.met.items():
-        if share < USUAL:
+        if share < USUAL and limit != FITS:
             yield {"limit": limit, "share": share}
 
 
@@ -264,7 +265,7 @@ def _expired(answer: Answer) -> Iterator[Facts]:
 def _stale(answer: Answer) -> Iterator[Facts]:
     """Items of some weight whose price is none of today."""
     for item, share in _told_alone(answer, NOTED):
-        if item.stale:
+        if item.stale and item.obstacle != UNSOLD:  # whose seller is asked for first
             age = item.age_years
             why = "without a date" if age is None else f"{age:.1f} years old"
             yield _priced(item, share, why)

@@ -121,6 +121,10 @@ class Room:
         """Probability that it does not fit."""
         return below(self.over)
 
+    def fits(self, normal: Array) -> Mask:
+        """Where it fits in draws of the error, standard normal; what surely does is not drawn."""
+        return np.asarray((self.over + normal <= 0) | ~(self.out_of_memory > DOUBT))
+
     @property
     def too_little(self) -> Mask:
         """Where even the lower end of the 90 % interval of what is needed does not fit."""

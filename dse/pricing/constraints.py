@@ -111,10 +111,16 @@ def compared(evaluation: Evaluation, study: Study) -> list[Array]:
     Numbers are :func:`comparable`.
     """
     gain, *costs = (evaluation[objective.name] for objective in study.objectives)
-    if _memory_counts(evaluation, study):
+    if may_not_fit(evaluation, study):
         risk = evaluation.room.out_of_memory
-        gain = np.where(risk > DOUBT, 1 - risk, 1.0) * gain if np.any(risk > DOUBT) else gain
+        gain = np.where(risk > DOUBT, 1 - risk, 1.0) * gain
     return [comparable(column) for column in (gain, *costs)]
+
+
+def may_not_fit(evaluation: Evaluation, study: Study) -> bool:
+    """Whether one of the points may not fit into memory, with more than :data:`DOUBT`."""
+    counts = _memory_counts(evaluation, study)
+    return counts and bool(np.any(evaluation.room.out_of_memory > DOUBT))
 
 
 def _memory_counts(evaluation: Evaluation, study: Study) -> bool:

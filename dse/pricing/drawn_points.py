@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model.arrays import Array, Mask
-from dse.pricing import draws
+from dse.pricing import constraints, draws
 from dse.pricing.coordinates import columns_of
 from dse.pricing.problem import Problem
 from dse.study import Value
@@ -17,7 +17,7 @@ from dse.study import Value
 @dataclass(frozen=True)
 class DrawnQuantities:
     """Quantities by name, and by the text of a constraint which points meet it; (draws, points)
-    each. One draw is the same for all points."""
+    each. One draw is the same for all points. Memory is a constraint where one may not fit."""
 
     quantities: Mapping[str, Array]
     met: Mapping[str, Mask]
@@ -63,4 +63,7 @@ def drawn_quantities(
                 found[name][:, where] = np.broadcast_to(evaluation[name], part)
             for text, expression in compared:
                 met[text][:, where] = np.broadcast_to(expression.evaluate(evaluation), part)
+            if judged and constraints.may_not_fit(evaluation, problem.study):
+                fits = evaluation.room.fits(draws.normal("memory", count)[:, None])
+                met.setdefault(constraints.FITS, np.ones(shape, dtype=bool))[:, where] = fits
     return DrawnQuantities(found, met)

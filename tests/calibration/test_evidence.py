@@ -210,7 +210,7 @@ def test_what_nobody_measured_errs_as_its_like_does(served: Problem, everywhere:
     for points in (one, many):
         assert not evidence.measured(points.gradients, points)
         assert np.all(evidence.log_spread(points.gradients, points) == 0.0)
-    known = Unmeasured("nobody did", everywhere, spread=0.4)
+    known = Unmeasured("nobody did", everywhere, spread=0.4, socket_spread=0.4)
     assert np.all(known.log_spread(one.gradients, one) == 0.0), "sums nothing"
     assert np.all(known.log_spread(many.gradients, many) == 0.4)
     assert evidence.why_outside(many.gradients, many) == [evidence.why]

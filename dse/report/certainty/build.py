@@ -166,7 +166,7 @@ def _sources(found: StudyDraws, position: int, missed: Sequence[str]) -> Iterato
     """The sources of the recommended point, the largest first. missed: limits that it may miss."""
     asked = sources(found.asked)
     for one in effects(found.problem, found.near.points[position], asked):
-        limits = {text: one.limits[text] for text in missed}
+        limits = {text: one.limits.get(text, 0.0) for text in missed}
         if max(one.gain, one.cost, *limits.values()) >= LEAST_SHARE:
             yield SourceEffect(source=one.source, title=title(one.source), gain_total=one.gain,
                                cost_total=one.cost, limits=limits)  # fmt: skip
