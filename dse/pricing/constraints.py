@@ -104,17 +104,21 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
 
 
 def compared(evaluation: Evaluation, study: Study) -> list[Array]:
-    """The objectives as points are compared by them, each on the axes that it depends on.
-
-        gain = P(fits) maximised quantity  where P(fits) < 95 %: what does not fit gains nothing
-
-    Numbers are :func:`comparable`.
-    """
+    """The objectives as points are compared by them, each on the axes that it depends on: what is
+    :func:`expected` of the gain, and numbers that are :func:`comparable`."""
     gain, *costs = (evaluation[objective.name] for objective in study.objectives)
-    if may_not_fit(evaluation, study):
-        risk = evaluation.room.out_of_memory
-        gain = np.where(risk > DOUBT, 1 - risk, 1.0) * gain
-    return [comparable(column) for column in (gain, *costs)]
+    return [comparable(column) for column in (expected(gain, evaluation, study), *costs)]
+
+
+def expected(gain: Array, evaluation: Evaluation, study: Study) -> Array:
+    """A gain of points as they are compared by it; what does not fit gains nothing.
+
+    P(fits) gain  where P(fits) < 95 %
+    """
+    if not may_not_fit(evaluation, study):
+        return gain
+    risk = evaluation.room.out_of_memory
+    return np.asarray(np.where(risk > DOUBT, 1 - risk, 1.0) * gain)
 
 
 def may_not_fit(evaluation: Evaluation, study: Study) -> bool:

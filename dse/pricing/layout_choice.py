@@ -73,7 +73,8 @@ def _fastest_of(
             fits &= mask
     if not fits.any():
         return None
-    rate = np.where(fits, np.broadcast_to(found["throughput"], rows.shape), -np.inf)
+    rate = constraints.expected(found["throughput"], found, problem.study)
+    rate = np.where(fits, np.broadcast_to(rate, rows.shape), -np.inf)
     return table.values(int(rows[rate.argmax()]))
 
 

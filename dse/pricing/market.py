@@ -34,6 +34,7 @@ def counted_once(study: Study) -> Study:
         axes=tuple(axis for axis in study.axes if axis.name != RENTAL),
         conditions=tuple(one for one in study.conditions if one.axis != RENTAL),
         baseline=replace(base, values=values),
+        what_if=None if study.what_if == RENTAL else study.what_if,
         told=(*study.told, told),
     )
 

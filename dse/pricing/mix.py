@@ -50,10 +50,11 @@ def _hardware(points: Points) -> tuple[list[Hardware], NDArray[np.intp]]:
 
 
 class Best(NamedTuple):
-    """The best software on some hardware: samples per second, 0 where nothing trains, and the
-    point, by its number in the space of a problem."""
+    """The best software on some hardware: samples per second, 0 where nothing trains, those that it
+    is chosen by, and the point, by its number in the space of a problem."""
 
     samples_per_s: float
+    expected: float
     problem: Problem
     number: int
 
@@ -83,7 +84,7 @@ class MixedWorkload:
         for missing in {*hardware} - {*self._known}:
             values = {name: [one] for name, one in zip(SHARED, missing, strict=True)}
             self._search(self.problem.narrowed(values))
-            self._known.setdefault(missing, Best(0.0, self.problem, 0))
+            self._known.setdefault(missing, Best(0.0, 0.0, self.problem, 0))
         return [self._known[one] for one in hardware], places
 
     def _search(self, problem: Problem) -> None:
@@ -91,17 +92,21 @@ class MixedWorkload:
         for box in problem.space.boxes(BOX_POINTS):
             points = problem.placed(box)
             evaluation = priced(points)
-            rate = np.where(points.bill.servers > 0, 0.0, evaluation["throughput"])
+            told = evaluation["throughput"]
+            likely = constraints.expected(told, evaluation, problem.study)
+            rate: Array = np.where(points.bill.servers > 0, 0.0, likely)
             for demand, mask in constraints.demands(evaluation, problem.study):
                 rate = rate if demand in _OF_HARDWARE else np.where(mask, rate, 0.0)
             hardware, places = _hardware(points)
-            rate, at = (np.broadcast_to(one, box.shape).ravel() for one in (rate, places))
-            rate = np.nan_to_num(rate)
+            told = np.broadcast_to(told, box.shape).ravel()
+            rate = np.nan_to_num(np.broadcast_to(rate, box.shape)).ravel()
+            at = np.broadcast_to(places, box.shape).ravel()
             order = np.lexsort((-rate, at))
             first = order[np.diff(at[order], prepend=-1) > 0]
             for key, one in zip(hardware, first.tolist(), strict=True):
-                found = Best(float(rate[one]), problem, box.first + one)
-                if found.samples_per_s > self._known.setdefault(key, found).samples_per_s:
+                seen = float(told[one]) if rate[one] > 0 else 0.0
+                found = Best(seen, float(rate[one]), problem, box.first + one)
+                if found.expected > self._known.setdefault(key, found).expected:
                     self._known[key] = found
 
     def speedup(self, points: Points) -> Array:

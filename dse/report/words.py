@@ -23,6 +23,7 @@ from dse.study.axes import (
     LAYOUT_STACKS,
     NODE,
     OF_LAYOUT,
+    RENTAL,
     REPLICA,
     ROWS,
     SOFTWARE,
@@ -281,7 +282,7 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
         parts = [f"{count(point.nodes)} x {named}", f"{gpus} GPUs in all"]
     if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
-    return parts if alone else [*parts, *_said(point, HARDWARE)]
+    return [*parts, *_said(point, (RENTAL,) if alone else HARDWARE)]
 
 
 def machines(config: Mapping[str, str]) -> str:

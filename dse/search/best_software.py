@@ -101,7 +101,7 @@ def _best(
     """(demands missed, gain with its sign turned) of the best point that can train, and its
     position; (inf, inf) where none can."""
     fails = np.zeros(shape, dtype=np.int64)
-    gain = np.broadcast_to(priced[study.objectives[0].name], shape)
+    gain = np.broadcast_to(constraints.compared(priced, study)[0], shape)
     able = np.broadcast_to(enough, shape) & np.isfinite(gain)
     for name, mask in constraints.demands(priced, study):
         if name in _NEEDED:

@@ -62,6 +62,10 @@ def check_mix(top: Cursor, axes: Iterable[Axis], objectives: Iterable[Objective]
         if axis.continuous:
             problem = f"axis '{axis.name}' is continuous, and a mix is searched exhaustively"
             raise top.at("space", axis.name).wrong(problem, "list its values", key=True)
+    asked = top.at("what_if").text() if top.has("what_if") else None
+    if asked not in (None, *HARDWARE):
+        problem = f"{asked} is chosen for each workload of a mix by itself"
+        raise top.at("what_if").wrong(problem, "ask about an axis of the cluster, or give workload")
     if top.has("target"):
         remedy = "limit the speedup in place of a deadline, or give workload"
         raise top.at("target").wrong("target: a mix has no end", remedy, key=True)

@@ -179,7 +179,7 @@ class Space:
         the boxes whose own first point is in [first, stop) are made; all of them by default.
         """
         stop = self.size if stop is None else stop
-        number = bisect_right(self._firsts, max(first, 0)) - 1
+        number = max(bisect_right(self._firsts, max(first, 0)) - 1, 0)
         for at in range(number, len(self.slabs)):
             slab = self.slabs[at]
             if slab.first >= stop:

@@ -87,9 +87,35 @@ def test_a_baseline_without_software_has_the_best_of_each(tmp_path: Path) -> Non
         ("{resnet50: 60 %, vgg61: 40 %}", "2:23: workload: 'vgg61': no such workload"),
         ("{vgg16: 1}\nworkload: vgg16", "2:1: both workload and mix; keep one of the two"),
         ("{vgg16: 1}\ntarget: {samples: 1e6}", "3:1: target: a mix has no end; limit the"),
+        ("{vgg16: 1}\nwhat_if: precision", "3:10: precision is chosen for each workload of a mix"),
     ],
 )
 def test_what_is_no_mix_is_refused(tmp_path: Path, mix: str, told: str) -> None:
     with pytest.raises(StudyError) as raised:
         study(tmp_path, f"mix: {mix}")
     assert told in str(raised.value)
+
+
+def test_no_workload_is_chosen_software_that_may_not_fit(tmp_path: Path) -> None:
+    batches = f"batch_per_gpu: {list(range(40, 90, 2))}"
+    space = SPACE.replace("batch_per_gpu: [16, 64]", batches).replace(" <= 256", " <= 4096")
+    text = f"study: full\n{MIX}{space.replace('[fp32, fp16]', 'fp16')}, batch_per_gpu: 40}}\n"
+    found = dse.load_study(studies.written(tmp_path, text)).search().recommended.mix or ()
+    (batch,) = (one.config["batch_per_gpu"] for one in found if one.workload != "resnet50")
+    alone = study(tmp_path, "workload: bert-large-s512").price(
+        [{"accelerator": "h100-sxm", "batch_per_gpu": int(batch) + at, "gpus": 8} for at in (0, 2)]
+    )
+    assert alone["out_of_memory"][0] < 0.05 < alone["out_of_memory"][1]
+
+
+def test_hardware_on_which_a_workload_has_no_layout_is_left_out(tmp_path: Path) -> None:
+    text = """
+study: split
+mix: {llama3-8b: 60 %, bert-large-s512: 40 %}
+space: {node: dgx-h100, gpus: [8, 32], tensor_parallel: [4, 32], zero: 1, micro_batch: 1,
+        global_batch: 6}
+baseline: {node: dgx-h100, gpus: 8, tensor_parallel: 4}
+objectives: {maximize: speedup, minimize: capital}
+"""
+    result = dse.load_study(studies.written(tmp_path, text)).search()
+    assert result.front["gpus"].tolist() == [8]

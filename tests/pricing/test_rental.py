@@ -135,8 +135,9 @@ target: {tokens: 1e9}
 
 
 def test_a_term_alone_counts_where_nothing_is_rented(tmp_path: Path) -> None:
-    bought = problem(tmp_path, "", SPACE)
+    bought = problem(tmp_path, "", f"{SPACE}what_if: rental\n")
     assert bought.space.size == problem(tmp_path).space.size
+    assert bought.study.what_if is None
     assert any("nothing is rented" in line for line in bought.study.told)
     limited = problem(tmp_path, "", SPACE.replace("capital <= 350 kUSD", "hourly <= 90 USD/hour"))
     assert limited.space.size == 3 * bought.space.size

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import dse
 from dse.model.arrays import comparable
+from tests.pricing import studies
 
 AXES: Mapping[str, list[Any]] = {
     "tensor_parallel": [1, 2, 4, 8, 16],
@@ -157,3 +159,21 @@ def test_a_guided_search_takes_layouts_and_a_range_of_networks() -> None:
     assert (front["data_parallel"] == np.round(front["data_parallel"])).all()
     assert front["tokens_per_s"].max() <= whole["tokens_per_s"].max() * (1 + 1e-12)
     assert front["tokens_per_s"].max() > 0.8 * whole["tokens_per_s"].max()
+
+
+def test_what_may_not_fit_is_neither_baseline_nor_answer(tmp_path: Path) -> None:
+    text = """
+study: full
+workload: llama3-70b
+space: {accelerator: [h100-sxm, h200-sxm], gpus: [24, 64], gpus_per_node: 8, inter_node: ib-ndr,
+        nics_per_node: 8, tensor_parallel: [2, 4, 8], pipeline_parallel: [1, 2, 4], zero: [1, 3],
+        micro_batch: [1, 2, 4], recompute: [none, selective, full], global_batch: 192}
+baseline: {accelerator: h100-sxm, gpus: 24}
+target: {tokens: 1e11}
+constraints: ["time_to_target <= 60 d"]
+confidence: 90 %
+objectives: {maximize: speedup, minimize: capital}
+"""
+    found = dse.run(studies.written(tmp_path, text), out=tmp_path / "out", executor="local")
+    for point in (found["baseline"], found["recommended"]):
+        assert point["out_of_memory"] < 0.05
