@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import find, names
 from dse.spelling import alternatives
 
@@ -54,10 +52,9 @@ def accelerator(name: str) -> Accelerator:
     return read_accelerator(find("accelerators", name))
 
 
-@cache
-def read_accelerator(path: Path) -> Accelerator:
-    """The accelerator in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
+@once
+def read_accelerator(entry: Entry) -> Accelerator:
+    """The accelerator in a file."""
     return _read(entry, entry.text("name"), entry.text("title"))
 
 

@@ -13,15 +13,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import models_dir
+from dse.catalog.reader import Entry, of_catalogue
 
 ANCHORS, EFFECTS = "anchors.yaml", "anchors.csv"
 
@@ -48,23 +45,16 @@ class Anchors:
     faster: Mapping[str, float] = field(default_factory=dict)
 
 
-def anchors() -> Anchors:
+@of_catalogue(ANCHORS)
+def anchors(entry: Entry) -> Anchors:
     """Those of the catalogue."""
-    return read_anchors(models_dir())
-
-
-@cache
-def read_anchors(folder: Path) -> Anchors:
-    """Those in a folder. Raises :class:`~dse.errors.StudyError` where a file is wrong."""
-    entry = Entry.open(folder / ANCHORS)
     entry.positive("rows", "count")  # what it was fitted on, and when: a fact to show
     noise = entry.positive("noise", "count")
     deviations, scatter, faster = (
         {name: fact.value or 0.0 for name, fact in entry.numbers(key, "count").items()}
         for key in ("deviations", "scatter", "faster")
     )
-    entry.finish()
-    with (folder / EFFECTS).open(newline="", encoding="utf-8") as file:
+    with entry.path.with_name(EFFECTS).open(newline="", encoding="utf-8") as file:
         _, *rows = csv.reader(file)
     numbers = np.array([[float(cell) for cell in row[2:]] for row in rows])
     effects = {(row[0], row[1]): number for number, row in enumerate(rows)}

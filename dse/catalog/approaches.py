@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import find
 from dse.catalog.transports import Tier, Transport
 
@@ -70,10 +69,9 @@ def approach(name: str) -> Approach:
     return read_approach(find("approaches", name))
 
 
-@cache
-def read_approach(path: Path) -> Approach:
-    """The approach in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
+@once
+def read_approach(entry: Entry) -> Approach:
+    """The approach in a file."""
     message, fusion = entry.section("message"), entry.section("fusion")
     queries, adding = entry.section("queries"), entry.section("sum")
     found = Approach(
@@ -97,6 +95,6 @@ def read_approach(path: Path) -> Approach:
         fitted_on=entry.text("fitted_on", ""),
         library=entry.text("library", ""),
     )
-    for section in (message, fusion, queries, adding, entry):
+    for section in (message, fusion, queries, adding):
         section.finish()
     return found

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from dse.catalog.accelerators import Accelerator
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import Stacks, models_dir
+from dse.catalog.reader import Entry, of_catalogue
+from dse.catalog.store import Stacks
 from dse.errors import StudyError
 
 LAWS, COMPUTING = "laws.csv", "computing.yaml"
@@ -121,14 +120,9 @@ class Computing:
         return float(max(1.0, self.slowdown * (self.watts_per_tflops / watts) ** self.exponent))
 
 
-def computing() -> Computing:
+@of_catalogue(COMPUTING)
+def computing(entry: Entry) -> Computing:
     """How fast accelerators train, as the catalogue says."""
-    return _read(models_dir())
-
-
-@cache
-def _read(folder: Path) -> Computing:
-    entry = Entry.open(folder / COMPUTING)
     share = entry.positive("elementwise_efficiency", "count")
     host = entry.positive("host_memory", "bytes_per_s")
     launch = entry.positive("launch_log_spread", "count")
@@ -142,9 +136,8 @@ def _read(folder: Path) -> Computing:
     grouped = {key: groups.known(key, "count") for key in groups.labels()}
     groups.finish()
     read = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
-    found = Stacks(folder / COMPUTING, read)
-    entry.finish()
-    laws = {(law.generation, law.format): law for law in _laws(folder / LAWS)}
+    found = Stacks(entry.path, read)
+    laws = {(law.generation, law.format): law for law in _laws(entry.path.with_name(LAWS))}
     facts = tuple(entry.facts)
     return Computing(
         laws, found, share, slowdown, watts, exponent, host, launch, most, grouped, facts

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import find, names
 from dse.text_source import is_path
 
@@ -50,10 +49,9 @@ def quality_targets() -> tuple[QualityTarget, ...]:
     return tuple(quality_target(name) for name in names("convergence"))
 
 
-@cache
-def read_quality_target(path: Path) -> QualityTarget:
-    """The target in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
+@once
+def read_quality_target(entry: Entry) -> QualityTarget:
+    """The target in a file."""
     name, title = entry.text("name"), entry.text("title")
     workload = entry.name("workload")
     if workload is None:
@@ -73,7 +71,6 @@ def read_quality_target(path: Path) -> QualityTarget:
     if abs(correlation) > 1:
         raise entry.wrong("correlation is not between -1 and 1", "write 0 if unsure", "correlation")
     notes = entry.text("notes", "")
-    entry.finish()
     return QualityTarget(
         name=name,
         title=title,

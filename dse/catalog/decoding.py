@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import models_file
+from dse.catalog.reader import Entry, of_catalogue
 
 DECODING = "decoding.yaml"
 
@@ -26,15 +23,9 @@ class Decoding:
     facts: Mapping[str, tuple[Fact, ...]]
 
 
-def decoding() -> Decoding:
+@of_catalogue(DECODING)
+def decoding(entry: Entry) -> Decoding:
     """How fast hosts decode images, as the catalogue says."""
-    return read_decoding(models_file(DECODING))
-
-
-@cache
-def read_decoding(path: Path) -> Decoding:
-    """The rates in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
     stacks, rates, facts = entry.section("stacks"), dict[str, float | None](), {}
     for name in stacks.labels():
         own = stacks.section(name)
@@ -44,5 +35,4 @@ def read_decoding(path: Path) -> Decoding:
             raise own.wrong("images_per_core_s is 0", "write a number above 0, or unknown")
         rates[name], facts[name] = fact.value, (fact,)
     spread, cores = entry.known("spread", "count"), entry.known("cores", "count")
-    entry.finish()
     return Decoding(rates, spread, cores, facts)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import models_file
+from dse.catalog.reader import Entry, of_catalogue
 
 EXCHANGES, OTHER = "exchanges.yaml", "other"
 
@@ -32,21 +29,15 @@ class Exchanges:
     facts: tuple[Fact, ...]
 
 
-def exchanges() -> Exchanges:
+@of_catalogue(EXCHANGES)
+def exchanges(entry: Entry) -> Exchanges:
     """The catalogue's."""
-    return _read(models_file(EXCHANGES))
-
-
-@cache
-def _read(path: Path) -> Exchanges:
-    entry = Entry.open(path)
     reached = entry.section("reached")
     shares = {name: _numbers(reached.section(name)) for name in reached.labels()}
     times = ("call", "step", "hop")
     call_s, step_s, hop_s = (_numbers(entry.section(name), "seconds") for name in times)
     others = ("cards", "shared", "spread")
     cards, shared, spread = (_numbers(entry.section(name)) for name in others)
-    entry.finish()
     return Exchanges(shares, call_s, step_s, hop_s, cards, shared, spread, tuple(entry.facts))
 
 

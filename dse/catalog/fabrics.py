@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import find
 
 TIERS = ("inter-node", "intra-node")
@@ -49,13 +47,11 @@ def fabric(name: str) -> Fabric:
     return read_fabric(find("fabrics", name))
 
 
-@cache
-def read_fabric(path: Path) -> Fabric:
-    """The fabric in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
-    name, title, tier = entry.text("name"), entry.text("title"), entry.text("tier")
-    if tier not in TIERS:
-        raise entry.wrong(f"tier '{tier}'", f"write {' or '.join(TIERS)}", "tier")
+@once
+def read_fabric(entry: Entry) -> Fabric:
+    """The fabric in a file."""
+    name, title = entry.text("name"), entry.text("title")
+    tier = entry.choice("tier", *TIERS)
     bandwidth = entry.number("bandwidth", "bytes_per_s").value
     latency = {
         protocol: fact.value
@@ -79,7 +75,6 @@ def read_fabric(path: Path) -> Fabric:
             f"card_path '{card_path}'", f"write {' or '.join(CARD_PATHS)}", "card_path"
         )
     device_sockets = entry.choice("sockets", "device", "host", default="host") == "device"
-    entry.finish()
     return Fabric(
         name=name,
         title=title,

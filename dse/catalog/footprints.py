@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, of_catalogue
 from dse.catalog.rows_of_work import FAMILIES
-from dse.catalog.store import Stacks, models_dir
+from dse.catalog.store import Stacks
 
-MEMORY = "memory.yaml"
 NONE = "none"
 
 
@@ -30,18 +27,12 @@ class Footprint:
     facts: tuple[Fact, ...]
 
 
-def footprints() -> Mapping[str, Footprint]:
+@of_catalogue("memory.yaml")
+def footprints(entry: Entry) -> Mapping[str, Footprint]:
     """Those of the catalogue, by stack."""
-    return _read(models_dir())
-
-
-@cache
-def _read(folder: Path) -> Mapping[str, Footprint]:
-    entry = Entry.open(folder / MEMORY)
     stacks = entry.section("stacks")
     found = {name: _footprint(stacks.section(name)) for name in stacks.labels()}
-    entry.finish()
-    return Stacks(folder / MEMORY, found)
+    return Stacks(entry.path, found)
 
 
 def _footprint(entry: Entry) -> Footprint:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import models_file
-
-LINK_POWER = "link_power.yaml"
+from dse.catalog.reader import Entry, of_catalogue
 
 
 @dataclass(frozen=True)
@@ -56,15 +52,9 @@ class LinkPower:
         return tuple(fact for row in sorted(at) for fact in self.facts[row])
 
 
-def link_power() -> LinkPower:
+@of_catalogue("link_power.yaml")
+def link_power(entry: Entry) -> LinkPower:
     """The watts of network cards, ports and optics, as the catalogue says."""
-    return read_link_power(models_file(LINK_POWER))
-
-
-@cache
-def read_link_power(path: Path) -> LinkPower:
-    """The watts in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
     speeds, rows, facts = list[float](), list[LinkWatts](), list[tuple[Fact, ...]]()
     for name in entry.labels():
         own, before = entry.section(name), len(entry.facts)
@@ -74,5 +64,4 @@ def read_link_power(path: Path) -> LinkPower:
         facts.append(tuple(entry.facts[before + 1 :]))
         if speeds != sorted(set(speeds)):
             raise own.wrong("speeds do not rise", "list the slowest first", "bandwidth")
-    entry.finish()
     return LinkPower(tuple(speeds), tuple(rows), tuple(facts))

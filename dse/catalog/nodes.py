@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from dse.catalog.accelerators import accelerator as find_accelerator
 from dse.catalog.facts import Fact, latest
 from dse.catalog.price_terms import ON_DEMAND
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import find, names
 from dse.text_source import is_path
 
@@ -65,12 +64,11 @@ def node(name: str) -> Node:
     return read_node(Path(name) if is_path(name) else find("nodes", name))
 
 
-@cache
-def read_node(path: Path) -> Node:
-    """The node type in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
-    name = entry.text("name") if entry.shipped else str(path)
-    title = entry.text("title", path.stem)
+@once
+def read_node(entry: Entry) -> Node:
+    """The node type in a file."""
+    name = entry.text("name") if entry.shipped else str(entry.path)
+    title = entry.text("title", entry.path.stem)
     accelerator, count = entry.name("accelerator"), entry.number("accelerators", "count").value
     if accelerator is None or count is None:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
@@ -100,7 +98,6 @@ def read_node(path: Path) -> Node:
         raise prices.wrong(problem, f"{remedy}, and the discount below rental:", "hourly")
     prices.finish()
     notes = entry.text("notes", "")
-    entry.finish()
     return Node(
         name=name,
         title=title,

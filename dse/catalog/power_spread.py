@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import UNCHECKED, Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import models_file, sources
+from dse.catalog.reader import Entry, of_catalogue
+from dse.catalog.store import sources
 
 FILE = "power_spread.yaml"
 
@@ -33,18 +31,11 @@ class PowerSpread:
     facts: tuple[Fact, ...] = ()
 
 
-def power_spread() -> PowerSpread:
+@of_catalogue(FILE)
+def power_spread(entry: Entry) -> PowerSpread:
     """How far the power of sites and machines is off, as the catalogue says."""
-    return read_power_spread(models_file(FILE))
-
-
-@cache
-def read_power_spread(path: Path) -> PowerSpread:
-    """The parameters in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
     names = [name for name in PowerSpread.__dataclass_fields__ if name != "facts"]
     found = {name: entry.known(name, "count") for name in names}
-    entry.finish()
     return PowerSpread(**found, facts=tuple(entry.facts))
 
 

@@ -6,14 +6,12 @@ import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.price_terms import ESTIMATE
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, of_catalogue
 from dse.catalog.rents import NEOCLOUD, RENT_CLASSES, class_of, newest
-from dse.catalog.store import models_file, sources
+from dse.catalog.store import sources
 
 FILE = "price_spread.yaml"
 DAYS_PER_YEAR = 365.25
@@ -104,23 +102,17 @@ def lapsed(price: Fact, asked: datetime.date, valid_on: datetime.date) -> bool:
     return age is not None and age > OLD_YEARS
 
 
-def price_spread() -> PriceSpread:
+@of_catalogue(FILE)
+def price_spread(entry: Entry) -> PriceSpread:
     """How far prices of the catalogue are off, as it says itself."""
-    return read_price_spread(models_file(FILE))
-
-
-@cache
-def read_price_spread(path: Path) -> PriceSpread:
-    """The parameters in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
     bought, rented = entry.section("purchase"), entry.section("hourly")
     parts = ("sellers", "root_year", "undated_years")
     purchase = Drift(*(bought.known(part, "count") for part in parts))
     over_time = rented.known("root_year", "count"), purchase.undated_years
     hourly = {name: Drift(rented.known(name, "count"), *over_time) for name in RENT_CLASSES}
     unchecked = entry.known("unchecked", "count")
-    for section in (bought, rented, entry):
-        section.finish()
+    bought.finish()
+    rented.finish()
     return PriceSpread(purchase, hourly, unchecked)
 
 

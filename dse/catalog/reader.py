@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from dse import units
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
@@ -19,7 +20,7 @@ from dse.catalog.price_terms import (
     RENTAL_TERMS,
     PriceTerms,
 )
-from dse.catalog.store import Source, models_dir, read_file, sources
+from dse.catalog.store import Source, models_dir, models_file, read_file, sources
 from dse.currencies import USD, Rate, named_usd, rate_of
 from dse.currencies import currency as currency_of
 from dse.errors import StudyError
@@ -40,6 +41,7 @@ Reading: TypeAlias = Callable[[Any], tuple[float, str]]
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor")
 _PURCHASE = "purchase"  # the key of prices that may say what of a node they pay
 _DAY = "write 2026-11-16, 2026-11 or 2026"
+T = TypeVar("T")
 
 
 class File(Protocol):
@@ -410,6 +412,38 @@ class Entry:
         near = difflib.get_close_matches(key, sources(), n=1)
         remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
         raise self.wrong(f"{name} cites unknown source '{key}'", remedy, *steps)
+
+
+def once(read: Callable[[Entry], T]) -> Callable[[Path], T]:
+    """The reading of a file by its path, done once and to its last key.
+
+    A mistake in the file raises :class:`~dse.errors.StudyError`.
+    """
+
+    @cache
+    def of_file(path: Path) -> T:
+        entry = Entry.open(path)
+        found = read(entry)
+        entry.finish()
+        return found
+
+    return of_file
+
+
+def of_catalogue(name: str) -> Callable[[Callable[[Entry], T]], Callable[..., T]]:
+    """Decorate the reading of a file of the catalogue, which is :func:`once` then: called without
+    an argument, or with the path of another such file."""
+
+    def decorated(read: Callable[[Entry], T]) -> Callable[..., T]:
+        of_file = once(read)
+
+        def found(path: Path | None = None) -> T:
+            return of_file(path or models_file(name))
+
+        found.__doc__ = read.__doc__
+        return found
+
+    return decorated
 
 
 def _too_small(key: str, text: str, unit: str, least: float, remedy: str) -> tuple[str, str]:

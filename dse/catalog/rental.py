@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, of_catalogue
 from dse.catalog.rents import NEOCLOUD
 from dse.catalog.scale import Spread
-from dse.catalog.store import models_file
-
-FILE = "rental.yaml"
 
 
 @dataclass(frozen=True)
@@ -42,15 +37,9 @@ class RentalFacts:
         return self.discounts.get(rent_class, self.discounts[NEOCLOUD]).get(term)
 
 
-def rental_facts() -> RentalFacts:
+@of_catalogue("rental.yaml")
+def rental_facts(entry: Entry) -> RentalFacts:
     """Those of the catalogue."""
-    return read_rental_facts(models_file(FILE))
-
-
-@cache
-def read_rental_facts(path: Path) -> RentalFacts:
-    """The facts in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
     entry.text("name")
     entry.text("title")
     offered = entry.section("discounts")
@@ -75,5 +64,4 @@ def read_rental_facts(path: Path) -> RentalFacts:
         facts=tuple(entry.facts),
     )
     spot.finish()
-    entry.finish()
     return found

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
-from dse.catalog.store import models_file
-
-FILE = "scale.yaml"
+from dse.catalog.reader import Entry, of_catalogue
 
 
 @dataclass(frozen=True)
@@ -50,18 +45,11 @@ class ScaleTerms:
     facts: tuple[Fact, ...]
 
 
-def scale_terms() -> ScaleTerms:
+@of_catalogue("scale.yaml")
+def scale_terms(entry: Entry) -> ScaleTerms:
     """Those of the catalogue."""
-    return read_scale_terms(models_file(FILE))
-
-
-@cache
-def read_scale_terms(path: Path) -> ScaleTerms:
-    """The parameters in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
     entry.text("name")
     title = entry.text("title")
     names = ("spread", "varying_spread", "slowdown", "sharing", "cloud_sharing")
     found = {name: Spread.read(entry, name, "count") for name in names}
-    entry.finish()
     return ScaleTerms(title=title, **found, facts=tuple(entry.facts))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dse.catalog.computing import KERNELS
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import Stacks, models_dir
 
 STACKS = "stacks"
@@ -82,8 +82,8 @@ def _read(folder: Path) -> Mapping[str, LayoutStack]:
     return Stacks(folder, {path.stem: _stack(path) for path in sorted(folder.glob("*.yaml"))})
 
 
-def _stack(path: Path) -> LayoutStack:
-    entry = Entry.open(path)
+@once
+def _stack(entry: Entry) -> LayoutStack:
     host, moved, kept, hides = (entry.section(key) for key in ("host", "moved", "kept", "hides"))
     usual, refuses = entry.section("usual"), entry.section("refuses")
     spread, measured, stalls = (entry.section(key) for key in ("spread", "measured", "stalls"))
@@ -93,7 +93,7 @@ def _stack(path: Path) -> LayoutStack:
         return section.choice(key, "yes", "no") == "yes"
 
     found = LayoutStack(
-        name=path.stem,
+        name=entry.path.stem,
         title=entry.text("title"),
         factor=entry.known("factor", "count"),
         eager=entry.known("eager", "count"),
@@ -131,7 +131,7 @@ def _stack(path: Path) -> LayoutStack:
         stall_s=stalls.known("micro_batch", "seconds") if often.labels() else 0.0,
         facts=tuple(entry.facts),
     )
-    sections = (host, moved, kept, hides, usual, refuses, spread, measured, stalls, often, entry)
+    sections = (host, moved, kept, hides, usual, refuses, spread, measured, stalls, often)
     for section in sections:
         section.finish()
     return found

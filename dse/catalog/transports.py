@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry
+from dse.catalog.reader import Entry, once
 from dse.catalog.store import find
 
 OTHER, EARLY = "other", "early"
@@ -67,11 +65,10 @@ def transport(name: str) -> Transport:
     return read_transport(find("transports", name))
 
 
-@cache
-def read_transport(path: Path) -> Transport:
-    """The transport in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
-    entry = Entry.open(path)
-    found = Transport(
+@once
+def read_transport(entry: Entry) -> Transport:
+    """The transport in a file."""
+    return Transport(
         name=entry.text("name"),
         title=entry.text("title"),
         protocol=entry.choice("protocol", "rdma", "tcp"),
@@ -88,8 +85,6 @@ def read_transport(path: Path) -> Transport:
         flows=_by_name(entry.numbers("flows", "count")),
         facts=tuple(entry.facts),  # all that were read above
     )
-    entry.finish()
-    return found
 
 
 def _by_name(facts: Mapping[str, Fact]) -> Mapping[str, float]:

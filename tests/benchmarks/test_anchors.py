@@ -38,7 +38,7 @@ from benchmarks.anchors.rows import NoReference, Row
 from benchmarks.anchors.training import Training
 from benchmarks.anchors.write import write
 from dse import catalog
-from dse.catalog.anchors import read_anchors
+from dse.catalog.anchors import ANCHORS
 from dse.catalog.computing import FORMATS
 from dse.catalog.rows_of_work import FAMILIES
 from dse.pricing.anchors import FAMILY, SOURCE, UNSEEN, WORKLOAD, drawn_errors, levels, log_factor
@@ -173,7 +173,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     anchors = replace(fit(kinds, y), faster={OWN_CODE: 0.4})
     row = Row("somebody", known("resnet50"), "h100-sxm", "bf16", "vendor", 8, 100)
     write(anchors, [row] * len(y), tmp_path)
-    found = read_anchors(tmp_path)
+    found = catalog.anchors(tmp_path / ANCHORS)
     assert found.effects == anchors.effects
     np.testing.assert_allclose(found.mean, anchors.mean, rtol=1e-5)
     np.testing.assert_allclose(found.covariance, anchors.covariance, rtol=1e-5)

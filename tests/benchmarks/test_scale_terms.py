@@ -24,7 +24,6 @@ from benchmarks.scale_terms import (
     written,
 )
 from dse.catalog import scale_terms
-from dse.catalog.scale import read_scale_terms
 from dse.model.scale import IDEAL, Scale
 
 TRUE = Terms(0.03, 0.1, 0.6, 0.2)
@@ -122,7 +121,7 @@ def test_counts_of_another_batch_are_not_fitted_to() -> None:
 def test_the_file_of_the_catalogue_is_what_the_fit_writes(tmp_path: Path) -> None:
     path = tmp_path / "scale.yaml"
     path.write_text(written(replace(TRUE, width=0.5, sharing_width=1.2), made_up(), NETWORKS))
-    found = read_scale_terms(path)
+    found = scale_terms(path)
     assert (found.spread.value, found.slowdown.draws, found.sharing.draws) == (0.03, 0.5, 1.2)
     assert found.cloud_sharing == scale_terms().cloud_sharing
 

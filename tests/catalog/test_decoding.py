@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.catalog.decoding import DECODING, read_decoding
+from dse.catalog.decoding import DECODING
 from dse.errors import StudyError
 
 
@@ -35,4 +35,4 @@ def test_no_host_decodes_nothing(tmp_path: Path) -> None:
     text = (catalog.models_dir() / DECODING).read_text()
     path.write_text(text.replace("value: 190", "value: 0"))
     with pytest.raises(StudyError, match="images_per_core_s is 0; write a number above 0"):
-        read_decoding(path)
+        catalog.decoding(path)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dse.catalog import LinkWatts, link_power
-from dse.catalog.link_power import read_link_power
 from dse.errors import StudyError
 
 GBPS = 1e9 / 8
@@ -40,4 +39,4 @@ def test_speeds_must_rise(tmp_path: Path) -> None:
     path = tmp_path / "links.yaml"
     path.write_text("a:" + row.format(20) + "b:" + row.format(10))
     with pytest.raises(StudyError, match=r"links.yaml:2:.*speeds do not rise"):
-        read_link_power(path)
+        link_power(path)

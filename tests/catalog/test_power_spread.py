@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.catalog.power_spread import FILE, read_power_spread, stated
+from dse.catalog.power_spread import FILE, stated
 from dse.errors import StudyError
 
 
@@ -34,4 +34,4 @@ def test_a_spread_that_is_missing_is_named(tmp_path: Path) -> None:
     text = (catalog.models_dir() / FILE).read_text()
     path.write_text("\n".join(row for row in text.splitlines() if not row.startswith("network")))
     with pytest.raises(StudyError, match="network"):
-        read_power_spread(path)
+        catalog.power_spread(path)
