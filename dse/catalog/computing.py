@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from dse.catalog.accelerators import Accelerator
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry, of_catalogue
-from dse.catalog.store import Stacks
-from dse.errors import StudyError
+from dse.catalog.store import Stacks, table
 
 LAWS, COMPUTING = "laws.csv", "computing.yaml"
 OTHER = "other"  # generation of accelerators that have no law
@@ -19,10 +17,7 @@ OTHER = "other"  # generation of accelerators that have no law
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "fp32": ("fp32",), "tf32": ("16",), "fp16": ("16",), "bf16": ("16",), "fp8": ("fp8", "16"),
 }  # fmt: skip
-_TEXT = ("generation", "format", "sustained", "source", "status", "detail")
-_NUMBERS = ("efficiency", "extra_k", "start_us", "memory_efficiency", "small_tile", "convolution",
-            "winograd", "attention", "attention_tuned")  # fmt: skip
-KERNELS = ("common", "tuned")  # of fused attention
+KERNELS = (COMMON, _) = ("common", "tuned")  # of fused attention
 ALL = "all"  # families of networks
 # What of a maker's peak the largest products reached, as a fact of an accelerator's.
 MEASURED = {"16": "measured.max_matmul_bf16", "fp8": "measured.max_matmul_fp8"}
@@ -33,24 +28,34 @@ class Law:
     """Numbers of one generation of accelerators in one format; see
     :class:`dse.model.products.ProductLaw`.
 
-    attention: share of the peak that fused attention reaches by :data:`KERNELS`; without those of
-    which there are none. sustained: whether power slows products down.
+    attention, attention_tuned: share of the peak that fused attention reaches by :data:`KERNELS`;
+    NaN where there are none. sustained: whether power slows products down.
     """
 
     generation: str
     format: str
     efficiency: float
     extra_k: float
-    start_s: float
+    start_us: float
     memory_efficiency: float
     small_tile: float
     convolution: float
     winograd: float
-    attention: Mapping[str, float]
     sustained: bool
     source: str
     status: str
     detail: str
+    attention: float = math.nan
+    attention_tuned: float = math.nan
+
+    @property
+    def start_s(self) -> float:
+        """Seconds to start a product."""
+        return self.start_us * 1e-6
+
+    def attention_share(self, kernels: str) -> float:
+        """That of one of :data:`KERNELS`."""
+        return self.attention if kernels == COMMON else self.attention_tuned
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ def computing(entry: Entry) -> Computing:
     groups.finish()
     read = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
     found = Stacks(entry.path, read)
-    laws = {(law.generation, law.format): law for law in _laws(entry.path.with_name(LAWS))}
+    laws = {(law.generation, law.format): law for law in table(entry.path.with_name(LAWS), Law)}
     facts = tuple(entry.facts)
     return Computing(
         laws, found, share, slowdown, watts, exponent, host, launch, most, grouped, facts
@@ -160,27 +165,3 @@ def _stack(name: str, entry: Entry) -> Stack:
     launches.finish()
     entry.finish()
     return found
-
-
-def _laws(path: Path) -> list[Law]:
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        laws = []
-        for line, row in enumerate(reader, start=2):
-            try:
-                numbers = {key: float(row[key]) if row[key] else None for key in _NUMBERS}
-                text = {key: row[key] for key in _TEXT}
-            except (KeyError, ValueError, TypeError) as cause:
-                problem = f"{cause.args[0] if cause.args else cause}: not a number, or missing"
-                raise StudyError(str(path), line, 1, problem, "write every column") from cause
-            start_us = numbers.pop("start_us")
-            shares = (numbers.pop("attention"), numbers.pop("attention_tuned"))
-            laws.append(Law(
-                start_s=(start_us or 0.0) * 1e-6,
-                attention={
-                    kind: share for kind, share in zip(KERNELS, shares, strict=True) if share
-                },
-                sustained=text.pop("sustained") == "yes",
-                **numbers, **text,  # type: ignore[arg-type]
-            ))  # fmt: skip
-    return laws

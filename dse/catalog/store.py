@@ -224,6 +224,9 @@ def table(path: Path, kind: type[T]) -> tuple[T, ...]:
                 raise one.wrong(f"{name} '{text}'", f"write {cause}") from cause
         if values.get("source", "") not in sources():
             raise one.wrong("cites an unknown source", "describe it in sources.yaml")
+        for name in fields:
+            if name not in values and not hasattr(kind, name):
+                raise one.wrong(f"{name} is missing", "write every column")
         found.append(kind(**values))
     return tuple(found)
 

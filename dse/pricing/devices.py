@@ -65,7 +65,7 @@ def by_law(
         convolution=column(laws, lambda law: law.convolution),
         winograd=column(laws, lambda law: law.winograd),
     )
-    share = column(laws, lambda law: number(law.attention.get(kernels)))
+    share = column(laws, lambda law: law.attention_share(kernels))
     return Device(
         law=law,
         memory_bytes_per_s=memory,

@@ -75,6 +75,6 @@ def test_a_mistake_in_a_law_gets_its_line(tmp_path: Path, monkeypatch: pytest.Mo
     laws.write_text(laws.read_text().replace("0.8956", "fast", 1))
     monkeypatch.setenv("DSE_MODELS", str(models))
     line = next(n for n, text in enumerate(laws.read_text().splitlines(), 1) if "fast" in text)
-    with pytest.raises(StudyError, match="not a number") as caught:
+    with pytest.raises(StudyError, match="efficiency 'fast'; write a number") as caught:
         catalog.computing()
     assert f"{LAWS}:{line}" in str(caught.value)
