@@ -4,12 +4,11 @@ from dse.catalog.accelerators import Accelerator, accelerator
 from dse.catalog.aliases import aliases, clear_aliases, resolve
 from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
-from dse.catalog.citation import Citation, cite
 from dse.catalog.computing import computing
 from dse.catalog.convergence import QualityTarget, quality_target, quality_targets
 from dse.catalog.decoding import decoding
 from dse.catalog.fabrics import Fabric, fabric
-from dse.catalog.facts import Fact
+from dse.catalog.facts import Citation, Fact, cite
 from dse.catalog.failures import failure_terms
 from dse.catalog.footprints import footprints
 from dse.catalog.link_power import LinkWatts, link_power

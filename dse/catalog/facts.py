@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dse.catalog.price_terms import PriceTerms
+from dse.catalog.store import sources
 
 # dimension of dse.units -> the unit of Fact.value, as text
 UNITS = {
@@ -63,6 +64,41 @@ class Fact:
     def known(self) -> bool:
         """Whether there is anything but ``unknown`` here."""
         return self.status != "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Citation:
+    """A fact of ``item``, and where it is from.
+
+    accessed: when its source was read. date: when a price was valid. detail: where in the source,
+    or how it was derived.
+    """
+
+    item: str
+    fact: str
+    value: str
+    source: str
+    url: str
+    accessed: str
+    date: str
+    status: str
+    detail: str = ""
+
+
+def cite(item: str, fact: Fact) -> Citation:
+    """The fact with the title and address of its source, where that is one of the catalogue."""
+    known = sources().get(fact.source)
+    return Citation(
+        item=item,
+        fact=fact.name,
+        value=fact.text,
+        source=known.title if known else fact.source,
+        url=known.url if known else "",
+        accessed=fact.accessed,
+        date=fact.date,
+        status=fact.status,
+        detail=fact.detail,
+    )
 
 
 def latest(prices: Iterable[Fact]) -> Fact | None:
