@@ -11,8 +11,7 @@ from benchmarks.papers.pai_facts import FASTER_ETHERNET
 from dse.fleet.breakdown import Priced, priced, shares
 from dse.fleet.population import Population
 from dse.fleet.ports import port
-from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes
-from dse.fleet.sampling import draw
+from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes, draw
 from dse.fleet.upgrades import speedups
 from dse.model.pai import ALLREDUCE_LOCAL, PS_WORKER, Hardware
 

@@ -8,8 +8,7 @@ from dse.fleet.breakdown import breakdown, priced
 from dse.fleet.document import from_plain, plain
 from dse.fleet.job_table import read_table
 from dse.fleet.reader import read_fleet
-from dse.fleet.recipe import population_path, read_recipe
-from dse.fleet.sampling import draw
+from dse.fleet.recipe import draw, population_path, read_recipe
 
 __all__ = [
     "answer",

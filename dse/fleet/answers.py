@@ -28,8 +28,7 @@ from dse.fleet.logged_jobs import read_logged
 from dse.fleet.money import money
 from dse.fleet.population import Population
 from dse.fleet.ports import move, ports
-from dse.fleet.recipe import population_names, population_path, read_recipe
-from dse.fleet.sampling import draw
+from dse.fleet.recipe import draw, population_names, population_path, read_recipe
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import most_sensitive, sensitivity, speedups_by_upgrade
 from dse.model.arrays import Array

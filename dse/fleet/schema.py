@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from dse.fleet.sampling import MOST_JOBS
+from dse.fleet.recipe import MOST_JOBS
 from dse.fleet.traces import TOLD
 from dse.study.schema import QUANTITY, Fraction, Section, json_schema, one_or_list, shown_as, whole
 

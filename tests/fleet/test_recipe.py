@@ -11,8 +11,7 @@ import pytest
 from dse.errors import StudyError
 from dse.fleet.breakdown import priced, shares
 from dse.fleet.population import Population
-from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
-from dse.fleet.sampling import draw
+from dse.fleet.recipe import Recipe, draw, population_names, population_path, read_recipe
 
 SHIPPED = [name for name in population_names() if population_path(name).suffix == ".yaml"]
 

@@ -11,8 +11,7 @@ import pytest
 from benchmarks.papers.pai_assumptions import assumptions, median_of_mean
 from benchmarks.papers.pai_facts import ASSUMED, FITTED, IDENTITY, facts, of_equations
 from dse.fleet.breakdown import priced, shares
-from dse.fleet.recipe import population_path, read_recipe
-from dse.fleet.sampling import draw
+from dse.fleet.recipe import draw, population_path, read_recipe
 from dse.model.pai import Hardware
 
 JOBS = 20_000
