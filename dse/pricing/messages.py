@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.calibration import Profile
-from dse.calibration.planning.advice import Advice, suggest
-from dse.calibration.planning.covariance import Points
+from dse.calibration.planning import Advice, Points, suggest
 from dse.errors import StudyError
 from dse.model import overlap
 from dse.model.aggregation.library_rules import NCCL, Rules, mpi_rules
@@ -28,7 +27,7 @@ def advise(
     """What to measure next so that ``profile`` narrows the intervals of a study.
 
     Raises StudyError where the study aggregates over other transports than the profile's; else as
-    :func:`dse.calibration.planning.advice.suggest`, which explains the limits.
+    :func:`dse.calibration.planning.suggest`, which explains the limits.
     """
     problem = load(study)
     used = problem.study.transports

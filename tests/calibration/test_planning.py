@@ -9,8 +9,16 @@ import pytest
 
 from dse.calibration import Profile, predict
 from dse.calibration.library_part import NORMAL_90
-from dse.calibration.planning.advice import TARGET, Capacity, half_width, suggest
-from dse.calibration.planning.covariance import NOISE, Points, conditioned, covariance
+from dse.calibration.planning import (
+    NOISE,
+    TARGET,
+    Capacity,
+    Points,
+    conditioned,
+    covariance,
+    half_width,
+    suggest,
+)
 from dse.errors import MeasurementError
 from tests.calibration import library_profiles
 

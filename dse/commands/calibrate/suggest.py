@@ -41,7 +41,7 @@ def suggest(
     hides, for import-throughput.
     """
     from dse.calibration import arguments
-    from dse.calibration.planning.advice import advice_data, show_advice
+    from dse.calibration.planning import advice_data, show_advice
     from dse.pricing.messages import advise
 
     if study is None:

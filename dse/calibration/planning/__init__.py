@@ -1,1 +1,0 @@
-"""Planning of measurements: what to measure next, for which gain."""
