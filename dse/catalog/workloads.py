@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -24,6 +22,7 @@ from dse.catalog.shapes import Transformer
 from dse.catalog.store import find, read_file
 from dse.errors import DseError, StudyError
 from dse.text_source import is_path, text_of
+from dse.text_table import Table, text_table
 from dse.units import UnitError, parse
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
@@ -182,7 +181,8 @@ def read_workload(path: Path) -> Workload:
     entry.finish()
     names, kinds, table = _layers(layers)
     for key, problem in disagreements(table, params, flops):
-        raise entry.wrong(problem, f"correct it or {layers.title}", key)
+        within = layers.path == str(entry.path)
+        raise entry.wrong(problem, f"correct it or {'layers' if within else layers.path}", key)
     return Workload(
         name=name,
         title=title,
@@ -305,21 +305,6 @@ def _closed_form(
     )
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows of a table without its header. title: what it is called where it is to be corrected;
-    above: lines of the file at ``path`` before its first row."""
-
-    path: str
-    title: str
-    rows: list[list[str]]
-    above: int = 1
-
-    def wrong(self, row: int, problem: str, remedy: str) -> StudyError:
-        """The error to raise for a row, counted from 0."""
-        return StudyError(self.path, self.above + 1 + row, 1, problem, remedy)
-
-
 def _layer_table(entry: Entry) -> Table:
     """The layer table of a workload file, beside it or written in it; it may not be left out."""
     remedy = (
@@ -340,7 +325,7 @@ def _table_of(entry: Entry, key: str, kind: Kind) -> Table:
     if "\n" not in text:
         return _read_table(entry.path.parent / text, kind)
     above = entry.wrong("", "", key).line
-    return _parsed(str(entry.path), key, text, kind, above)
+    return _parsed(str(entry.path), text, kind, above)
 
 
 def disagreements(table: Array, params: float, forward_flops: float) -> Iterator[tuple[str, str]]:
@@ -360,15 +345,12 @@ def _layers(given: Table) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     rows = given.rows
     table = np.full((4, len(rows)), np.nan)
     for index, row in enumerate(rows):
-        if len(row) != len(COLUMNS):
-            problem = f"{len(row)} cells in place of {len(COLUMNS)}"
-            raise given.wrong(index, problem, "leave a cell empty that is not known")
         for at, (column, cell) in enumerate(zip(COLUMNS[2:], row[2:], strict=True)):
             table[at, index] = _amount(given, index, column, cell) if cell else np.nan
     if np.isnan(table[:2]).any():
         first = int(np.argwhere(np.isnan(table[:2]))[0][1])
         problem = "params and forward_flops may not be empty"
-        raise given.wrong(first, problem, "write 0 where there are none")
+        raise given.wrong(first, "", problem, "write 0 where there are none")
     table.setflags(write=False)
     return tuple(row[0] for row in rows), tuple(row[1] for row in rows), table
 
@@ -377,24 +359,21 @@ def _work(given: Table, layers: Collection[str]) -> tuple[WorkRow, ...]:
     known = frozenset(layers)
     found = []
     for index, cells in enumerate(given.rows):
-        if len(cells) != len(WORK_COLUMNS):
-            problem = f"{len(cells)} cells in place of {len(WORK_COLUMNS)}"
-            raise given.wrong(index, problem, "leave a cell empty that does not apply")
         layer, kind, *written = cells
         if layer not in known:
             near = difflib.get_close_matches(layer, known, n=1)
             remedy = f"did you mean {near[0]}?" if near else "write the name of one of its rows"
-            raise given.wrong(index, f"no layer '{layer}' in the layer table", remedy)
+            raise given.wrong(index, "", f"no layer '{layer}' in the layer table", remedy)
         if kind not in NUMBERS:
-            raise given.wrong(index, f"kind '{kind}'", f"write {' or '.join(NUMBERS)}")
+            raise given.wrong(index, "", f"kind '{kind}'", f"write {' or '.join(NUMBERS)}")
         numbered = {key: cell for key, cell in zip(WORK_COLUMNS[2:], written, strict=True) if cell}
         if tuple(numbered) != NUMBERS[kind]:
             problem = f"a row of {kind} with {', '.join(numbered) or 'no numbers'}"
-            raise given.wrong(index, problem, f"write {', '.join(NUMBERS[kind])}")
+            raise given.wrong(index, "", problem, f"write {', '.join(NUMBERS[kind])}")
         numbers = {key: _amount(given, index, key, cell) for key, cell in numbered.items()}
         if none := [key for key in SIZES if numbers.get(key) == 0]:
             problem = f"{none[0]} is 0, so that the product is of nothing"
-            raise given.wrong(index, problem, "write at least 1, or leave the row out")
+            raise given.wrong(index, "", problem, "write at least 1, or leave the row out")
         found.append(WorkRow(layer, kind, **numbers))
     return tuple(found)
 
@@ -404,9 +383,9 @@ def _amount(table: Table, row: int, key: str, cell: str) -> float:
     try:
         number = parse(cell, "count")
     except UnitError as cause:
-        raise table.wrong(row, f"{key}: {cause.problem}", cause.remedy) from None
+        raise table.wrong(row, "", f"{key}: {cause.problem}", cause.remedy) from None
     if number < 0:
-        raise table.wrong(row, f"{key} is '{cell}'", "write a number of at least 0")
+        raise table.wrong(row, "", f"{key} is '{cell}'", "write a number of at least 0")
     return number
 
 
@@ -417,14 +396,12 @@ def _read_table(path: Path, kind: Kind) -> Table:
     except OSError as cause:
         remedy = f"write '{kind.key}:' relative to the workload"
         raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause
-    return _parsed(str(path), str(path), text, kind, 0)
+    return _parsed(str(path), text, kind)
 
 
-def _parsed(path: str, title: str, text: str, kind: Kind, above: int) -> Table:
-    try:
-        header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
-    except csv.Error as cause:
-        raise StudyError(path, above, 0, f"not CSV: {cause}", "check quotes") from None
-    if tuple(header) != kind.columns or not rows:
+def _parsed(path: str, text: str, kind: Kind, above: int = 0) -> Table:
+    """above: lines of the file before its first row."""
+    header, _, rows = text.partition("\n")
+    if tuple(header.strip().split(",")) != kind.columns or not rows.strip():
         raise StudyError(path, above + 1, 1, f"is not {kind.what}", f"use {','.join(kind.columns)}")
-    return Table(path, title, rows, above + 1)
+    return text_table(path, "\n" * above + text, marks=",")

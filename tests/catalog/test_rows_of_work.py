@@ -177,7 +177,7 @@ FIRST = "f.0,convolution,3025,"
         (FIRST, "f.0,convolution,-1,", ":2:1: m is '-1'; write a number of at least 0"),
         (FIRST, "f.0,convolution,inf,", ":2:1: m: inf is not a finite number"),
         (FIRST, "f.0,product,3025,", "steps, input_elems; write m, n, k, groups, steps"),
-        (FIRST, "f.0,convolution,,3025,", ":2:1: 12 cells in place of 11; leave a cell empty"),
+        (FIRST, "f.0,convolution,,3025,", ":2:1: a row of convolution with n, k, groups"),
     ],
 )
 def test_a_wrong_table_of_work_is_told(own_models: Path, old: str, new: str, message: str) -> None:

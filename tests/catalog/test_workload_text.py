@@ -33,7 +33,11 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     ("old", "new", "said"),
     [
         ("layer0.ln1.w,tensor,4096,0,,", "layer0.ln1.w,tensor,many,0,,", "params:"),
-        ("layer0.ln1.w,tensor,4096,0,,", "layer0.ln1.w,tensor,4096", "3 cells in place of 6"),
+        (
+            "layer0.ln1.w,tensor,4096,0,,",
+            "layer0.ln1.w,tensor,4096",
+            "3 values where the header has 6 columns",
+        ),
         ("layer0.ln1.w,element-wise", "layer0.lm1.w,element-wise", "did you mean layer0.ln1.w?"),
         ("layer,kind,m,", "layer,kind,", "is not a table of rows of work"),
     ],
