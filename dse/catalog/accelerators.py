@@ -100,7 +100,6 @@ def _read(entry: Entry, name: str, title: str) -> Accelerator:
     power = known("tdp", "watt")
     capability = known("compute_capability", "count")
     units = known("units", "count")
-    generation = entry.text("generation") if entry.has("generation") else None
     peak = {
         precision: fact.value
         for precision, fact in entry.numbers("peak", "flops_per_s").items()
@@ -110,12 +109,7 @@ def _read(entry: Entry, name: str, title: str) -> Accelerator:
     prices.series("purchase", "usd")
     prices.finish()
     entry.numbers("measured")
-    domain = None
-    if entry.has("scale_up_domain"):
-        domain = entry.number("scale_up_domain", "count").value
-    notes = entry.text("notes", "")
-    entry.finish()
-    return Accelerator(
+    found = Accelerator(
         name=name,
         title=title,
         memory_bytes=memory,
@@ -125,10 +119,12 @@ def _read(entry: Entry, name: str, title: str) -> Accelerator:
         power_w=power,
         compute_capability=capability,
         peak_flops_per_s=peak,
-        notes=notes,
-        facts=tuple(entry.facts),
+        notes=entry.text("notes", ""),
         units=units,
-        generation=generation,
+        generation=entry.text("generation") if entry.has("generation") else None,
         pair_bytes_per_s=pair,
-        scale_up_domain=domain,
+        scale_up_domain=entry.optional("scale_up_domain", "count"),
+        facts=tuple(entry.facts),
     )
+    entry.finish()
+    return found

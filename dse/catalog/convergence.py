@@ -52,11 +52,9 @@ def quality_targets() -> tuple[QualityTarget, ...]:
 @once
 def read_quality_target(entry: Entry) -> QualityTarget:
     """The target in a file."""
-    name, title = entry.text("name"), entry.text("title")
     workload = entry.name("workload")
     if workload is None:
         raise entry.wrong("workload is unknown", "name the workload that was trained", "workload")
-    quality, started = entry.text("quality"), entry.text("started_from")
     least, critical = (entry.positive(key, "count") for key in ("least_samples", "critical_batch"))
     if entry.known("batches", "count") <= 3:
         problem = "batches is 3 or less: a curve of two parameters goes through nearly all of them"
@@ -70,19 +68,18 @@ def read_quality_target(entry: Entry) -> QualityTarget:
     correlation = entry.known("correlation", "count")
     if abs(correlation) > 1:
         raise entry.wrong("correlation is not between -1 and 1", "write 0 if unsure", "correlation")
-    notes = entry.text("notes", "")
     return QualityTarget(
-        name=name,
-        title=title,
+        name=entry.text("name"),
+        title=entry.text("title"),
         workload=workload,
-        quality=quality,
-        started_from=started,
+        quality=entry.text("quality"),
+        started_from=entry.text("started_from"),
         least_samples=least,
         critical_batch=critical,
         fitted=fitted,
         least_samples_spread=spreads[0],
         critical_batch_spread=spreads[1],
         correlation=correlation,
-        notes=notes,
+        notes=entry.text("notes", ""),
         facts=tuple(entry.facts),
     )

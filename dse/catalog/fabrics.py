@@ -50,8 +50,6 @@ def fabric(name: str) -> Fabric:
 @once
 def read_fabric(entry: Entry) -> Fabric:
     """The fabric in a file."""
-    name, title = entry.text("name"), entry.text("title")
-    tier = entry.choice("tier", *TIERS)
     bandwidth = entry.number("bandwidth", "bytes_per_s").value
     latency = {
         protocol: fact.value
@@ -62,30 +60,21 @@ def read_fabric(entry: Entry) -> Fabric:
     parts = {part: prices.number(part, "usd") for part in PARTS}
     prices.finish()
     radix = entry.number("switch_radix", "count").value
-    if entry.has("nics_per_node"):
-        entry.number("nics_per_node", "count")
+    entry.optional("nics_per_node", "count")
     entry.numbers("measured")
     entry.numbers("alternatives")
     entry.numbers("fat_tree_switches", "count")
-    notes = entry.text("notes", "")
-    medium = entry.text("medium", "")
-    card_path = entry.word("card_path").text if entry.has("card_path") else PCIE_SWITCH
-    if card_path not in CARD_PATHS:
-        raise entry.wrong(
-            f"card_path '{card_path}'", f"write {' or '.join(CARD_PATHS)}", "card_path"
-        )
-    device_sockets = entry.choice("sockets", "device", "host", default="host") == "device"
     return Fabric(
-        name=name,
-        title=title,
-        tier=tier,
+        name=entry.text("name"),
+        title=entry.text("title"),
+        tier=entry.choice("tier", *TIERS),
         bytes_per_s=bandwidth,
         latency_s=latency,
         prices_usd=parts,
         switch_radix=None if radix is None else int(radix),
-        notes=notes,
-        medium=medium,
-        card_path=card_path,
-        device_sockets=device_sockets,
+        notes=entry.text("notes", ""),
+        medium=entry.text("medium", ""),
+        card_path=entry.one_word("card_path", CARD_PATHS, PCIE_SWITCH),
+        device_sockets=entry.choice("sockets", "device", "host", default="host") == "device",
         facts=tuple(entry.facts),
     )

@@ -67,8 +67,6 @@ def node(name: str) -> Node:
 @once
 def read_node(entry: Entry) -> Node:
     """The node type in a file."""
-    name = entry.text("name") if entry.shipped else str(entry.path)
-    title = entry.text("title", entry.path.stem)
     accelerator, count = entry.name("accelerator"), entry.number("accelerators", "count").value
     if accelerator is None or count is None:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
@@ -77,19 +75,11 @@ def read_node(entry: Entry) -> Node:
         known = names("accelerators" if key == "accelerator" else "fabrics")
         if not entry.shipped and kind is not None and kind not in known:
             raise entry.wrong(f"{key} '{kind}' is not in the catalogue", "name one that is", key)
-    cores = entry.number("cores", "count").value if entry.has("cores") else None
+    cores = entry.optional("cores", "count")
     domain, sold_in = (_of_nodes(entry, key, int(count)) for key in ("scale_up_domain", "sold_in"))
-    pair = None
-    if entry.has("pair_bandwidth"):
-        pair = entry.number("pair_bandwidth", "bytes_per_s").value
-    power = entry.number("power", "watt").value if entry.has("power") else None
+    pair, power = entry.optional("pair_bandwidth", "bytes_per_s"), entry.optional("power", "watt")
     units = entry.positive("rack_units", "count") if entry.has("rack_units") else None
-    host = entry.word("host").text if entry.has("host") else ""
-    if host and host not in HOSTS:
-        raise entry.wrong(f"host '{host}'", f"write {', '.join(HOSTS)}", "host")
-    rdma = entry.word("rdma").text if entry.has("rdma") else ""
-    if rdma and rdma not in RDMA:
-        raise entry.wrong(f"rdma '{rdma}'", f"write {', '.join(RDMA)}", "rdma")
+    host, rdma = entry.one_word("host", HOSTS), entry.one_word("rdma", RDMA)
     prices = entry.section("prices")
     purchase = latest(prices.series("purchase", "usd"))
     hourly = latest(prices.series("hourly", "usd_per_hour"))
@@ -97,10 +87,9 @@ def read_node(entry: Entry) -> Node:
         problem, remedy = f"a rent {hourly.offer.term}", f"give the one {ON_DEMAND}"
         raise prices.wrong(problem, f"{remedy}, and the discount below rental:", "hourly")
     prices.finish()
-    notes = entry.text("notes", "")
     return Node(
-        name=name,
-        title=title,
+        name=entry.text("name") if entry.shipped else str(entry.path),
+        title=entry.text("title", entry.path.stem),
         accelerator=accelerator,
         accelerators=int(count),
         inter_node=inter_node,
@@ -108,7 +97,7 @@ def read_node(entry: Entry) -> Node:
         cores=None if cores is None else int(cores),
         purchase_usd=purchase,
         hourly_usd=hourly,
-        notes=notes,
+        notes=entry.text("notes", ""),
         facts=tuple(entry.facts),
         scale_up_domain=domain,
         sold_in=sold_in,
@@ -136,7 +125,7 @@ def nodes_with(accelerator: str) -> list[str]:
 
 def _of_nodes(entry: Entry, key: str, count: int) -> int:
     """Accelerators of one or several nodes: its own ``count``, unless the file has more."""
-    many = (entry.number(key, "count").value if entry.has(key) else None) or count
+    many = entry.optional(key, "count") or count
     if many < count or many % count:
         remedy = f"write a multiple of the {count} accelerators of a node"
         raise entry.wrong(f"{key} {many:g} is not of whole nodes", remedy, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -148,6 +148,17 @@ class Entry:
         fact = self._fact(self._take(key, remedy=_OR_UNKNOWN.format(key)), _NAME, key, (key,))
         self.facts.append(fact)
         return fact
+
+    def one_word(self, key: str, allowed: Sequence[str], default: str = "") -> str:
+        """A :meth:`word` of those allowed; the default where the key is absent."""
+        word = self.word(key).text if self.has(key) else default
+        if word not in (*allowed, default):
+            raise self.wrong(f"{key} '{word}'", f"write {', '.join(allowed)}", key)
+        return word
+
+    def optional(self, key: str, dimension: str) -> float | None:
+        """One number that may be left out, or be unknown."""
+        return self.number(key, dimension).value if self.has(key) else None
 
     def read(self, key: str, reading: Reading) -> Fact:
         """One number by a reading of its own; amounts of money in it may be in any currency."""

@@ -164,14 +164,10 @@ def read_workload(path: Path) -> Workload:
             return _closed_form(found, name, title, cited, tuple(entry.facts))
     params, flops = entry.known("params", "count"), entry.known("forward_flops", "count")
     activations = entry.number("activation_bytes", "bytes").value
-    fused = None
-    if entry.has("activation_bytes_without_scores"):
-        fused = entry.number("activation_bytes_without_scores", "bytes").value
+    fused = entry.optional("activation_bytes_without_scores", "bytes")
     given = entry.number("input_bytes", "bytes").value
     tensors = entry.number("gradient_tensors", "count").value
-    tables = None
-    if entry.has("embedding_params"):
-        tables = entry.number("embedding_params", "count").value
+    tables = entry.optional("embedding_params", "count")
     lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
     layers, method = _layer_table(entry), entry.text("method", example="where the numbers are from")
     work = _table_of(entry, "work", WORK) if entry.has("work") else None
