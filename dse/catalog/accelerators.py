@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry, once
-from dse.catalog.store import find, names
+from dse.catalog.reader import Entry, of_kind
+from dse.catalog.store import names
 from dse.spelling import alternatives
 
 
@@ -47,14 +47,9 @@ class Accelerator:
         return self.title.partition(" ")[0]
 
 
-def accelerator(name: str) -> Accelerator:
-    """The accelerator of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return read_accelerator(find("accelerators", name))
-
-
-@once
-def read_accelerator(entry: Entry) -> Accelerator:
-    """The accelerator in a file."""
+@of_kind("accelerators")
+def accelerator(entry: Entry) -> Accelerator:
+    """The accelerator of that name."""
     return _read(entry, entry.text("name"), entry.text("title"))
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry, once
-from dse.catalog.store import find
+from dse.catalog.reader import Entry, of_kind
 from dse.catalog.transports import Tier, Transport
 
 
@@ -64,14 +63,9 @@ PS, BEST = "ps", "best"
 ALGORITHMS = (PS, "ring", BEST)
 
 
-def approach(name: str) -> Approach:
-    """The approach of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return read_approach(find("approaches", name))
-
-
-@once
-def read_approach(entry: Entry) -> Approach:
-    """The approach in a file."""
+@of_kind("approaches")
+def approach(entry: Entry) -> Approach:
+    """The approach of that name."""
     message, fusion = entry.section("message"), entry.section("fusion")
     queries, adding = entry.section("queries"), entry.section("sum")
     found = Approach(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry, once
-from dse.catalog.store import find, names
-from dse.text_source import is_path
+from dse.catalog.reader import Entry, of_kind
+from dse.catalog.store import names
 
 
 @dataclass(frozen=True)
@@ -36,22 +34,14 @@ class QualityTarget:
     facts: tuple[Fact, ...]
 
 
-def quality_target(given: str) -> QualityTarget:
-    """The target of that name, or in a file where a path is given.
-
-    Raises :class:`~dse.catalog.store.UnknownName`, or :class:`~dse.errors.StudyError`.
-    """
-    return read_quality_target(Path(given) if is_path(given) else find("convergence", given))
-
-
 def quality_targets() -> tuple[QualityTarget, ...]:
     """All of the catalogue."""
     return tuple(quality_target(name) for name in names("convergence"))
 
 
-@once
-def read_quality_target(entry: Entry) -> QualityTarget:
-    """The target in a file."""
+@of_kind("convergence", own_files=True)
+def quality_target(entry: Entry) -> QualityTarget:
+    """The target of that name, or in a file where a path is given."""
     workload = entry.name("workload")
     if workload is None:
         raise entry.wrong("workload is unknown", "name the workload that was trained", "workload")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry, once
-from dse.catalog.store import find
+from dse.catalog.reader import Entry, of_kind
 
 TIERS = ("inter-node", "intra-node")
 PARTS = ("nic", "switch_port", "cable")
@@ -42,14 +41,9 @@ class Fabric:
     facts: tuple[Fact, ...]
 
 
-def fabric(name: str) -> Fabric:
-    """The fabric of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return read_fabric(find("fabrics", name))
-
-
-@once
-def read_fabric(entry: Entry) -> Fabric:
-    """The fabric in a file."""
+@of_kind("fabrics")
+def fabric(entry: Entry) -> Fabric:
+    """The fabric of that name."""
     bandwidth = entry.number("bandwidth", "bytes_per_s").value
     latency = {
         protocol: fact.value

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from dse.catalog.accelerators import accelerator as find_accelerator
 from dse.catalog.facts import Fact, latest
 from dse.catalog.price_terms import ON_DEMAND
-from dse.catalog.reader import Entry, once
-from dse.catalog.store import find, names
-from dse.text_source import is_path
+from dse.catalog.reader import Entry, of_kind
+from dse.catalog.store import names
 
 HOSTS = (INTEL, AMD, ARM) = ("intel", "amd", "arm")
 RDMA = (*_, NO_RDMA) = ("efa", "roce", "infiniband", "slingshot", "none")
@@ -58,15 +56,9 @@ class Node:
         return self.hourly_usd is not None and self.rdma in ETHERNET
 
 
-def node(name: str) -> Node:
-    """The node type of that name, or that of a vendor's offer in a file at a path. Raises
-    :class:`~dse.catalog.store.UnknownName`."""
-    return read_node(Path(name) if is_path(name) else find("nodes", name))
-
-
-@once
-def read_node(entry: Entry) -> Node:
-    """The node type in a file."""
+@of_kind("nodes", own_files=True)
+def node(entry: Entry) -> Node:
+    """The node type of that name, or that of a vendor's offer in a file at a path."""
     accelerator, count = entry.name("accelerator"), entry.number("accelerators", "count").value
     if accelerator is None or count is None:
         raise entry.wrong("a node needs its accelerator and their count", "write both")

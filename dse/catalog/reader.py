@@ -20,12 +20,13 @@ from dse.catalog.price_terms import (
     RENTAL_TERMS,
     PriceTerms,
 )
-from dse.catalog.store import Source, models_dir, models_file, read_file, sources
+from dse.catalog.store import Source, find, models_dir, models_file, read_file, sources
 from dse.currencies import USD, Rate, named_usd, rate_of
 from dse.currencies import currency as currency_of
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, each
 from dse.spelling import alternatives
+from dse.text_source import is_path
 
 NOT_NEGATIVE = (0.0, "")  # the least that a number may be, and what to write in place of less
 _NAME = "name"  # the value is the name of another entry
@@ -450,6 +451,28 @@ def of_catalogue(name: str) -> Callable[[Callable[[Entry], T]], Callable[..., T]
 
         def found(path: Path | None = None) -> T:
             return of_file(path or models_file(name))
+
+        found.__doc__ = read.__doc__
+        return found
+
+    return decorated
+
+
+def of_kind(
+    kind: str, own_files: bool = False
+) -> Callable[[Callable[[Entry], T]], Callable[[str | Path], T]]:
+    """Decorate the reading of an entry of a kind, which is :func:`once` then: called with the
+    entry's name, or with its path. own_files: whether a name may be the path of a user's file.
+
+    A name that nothing has raises :class:`~dse.catalog.store.UnknownName`.
+    """
+
+    def decorated(read: Callable[[Entry], T]) -> Callable[[str | Path], T]:
+        of_file = once(read)
+
+        def found(given: str | Path) -> T:
+            named = isinstance(given, str) and not (own_files and is_path(given))
+            return of_file(find(kind, str(given)) if named else Path(given))
 
         found.__doc__ = read.__doc__
         return found

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dse.catalog.facts import Fact
-from dse.catalog.reader import Entry, once
-from dse.catalog.store import find
+from dse.catalog.reader import Entry, of_kind
 
 OTHER, EARLY = "other", "early"
 LIBRARIES = ("openmpi", "mpich", "nccl")  # those whose rules for choosing an algorithm are known
@@ -60,14 +59,9 @@ class Transport:
     flows: Mapping[str, float] = field(default_factory=dict)
 
 
-def transport(name: str) -> Transport:
-    """The transport of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return read_transport(find("transports", name))
-
-
-@once
-def read_transport(entry: Entry) -> Transport:
-    """The transport in a file."""
+@of_kind("transports")
+def transport(entry: Entry) -> Transport:
+    """The transport of that name."""
     return Transport(
         name=entry.text("name"),
         title=entry.text("title"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.catalog.convergence import read_quality_target
+from dse.catalog.convergence import quality_target
 from dse.errors import StudyError
 
 OWN = """\
@@ -50,4 +50,4 @@ def test_every_target_is_of_a_workload_of_the_catalogue() -> None:
 def test_a_wrong_file_gets_one_line(tmp_path: Path, line: str, wrong: str, said: str) -> None:
     (tmp_path / "ours.yaml").write_text(OWN.replace(line, wrong), encoding="utf-8")
     with pytest.raises(StudyError, match=said):
-        read_quality_target(tmp_path / "ours.yaml")
+        quality_target(tmp_path / "ours.yaml")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import Fact, names, node, node_of, nodes_with
-from dse.catalog.nodes import NO_RDMA, RDMA, read_node
+from dse.catalog.nodes import NO_RDMA, RDMA
 from dse.catalog.store import find
 from dse.errors import StudyError
 
@@ -63,7 +63,7 @@ def test_a_scale_up_domain_has_whole_nodes(tmp_path: Path, count: int) -> None:
     text = find("nodes", "gb200-nvl72-tray").read_text()
     path.write_text(text.replace("value: 72,", f"value: {count},"))
     with pytest.raises(StudyError, match=r"tray.yaml:\d+:\d+: scale_up_domain \d+ .* multiple of"):
-        read_node(path)
+        node(path)
 
 
 def test_every_node_type_says_how_its_cards_reach_memory() -> None:
@@ -81,4 +81,4 @@ def test_an_unknown_rdma_is_refused_where_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(find("nodes", "dgx-h100").read_text().replace("value: infiniband", "value: ib"))
     with pytest.raises(StudyError, match=r"mine\.yaml:\d+:\d+: rdma 'ib'; write efa, roce"):
-        read_node(path)
+        node(path)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import accelerator, approach, node, transport, workload
-from dse.catalog.accelerators import read_accelerator
 from dse.errors import StudyError
 
 
@@ -103,7 +102,7 @@ def test_a_users_own_file_may_leave_out_sources(tmp_path: Path) -> None:
         "intra_node_bandwidth: unknown\nhost_link: pcie4-x16\ntdp: 300 W\n"
         "peak: {fp16: 100 TFLOP/s}\nprices: {purchase: [1500 USD]}\n"
     )
-    mine = read_accelerator(path)
+    mine = accelerator(path)
     assert mine.memory_bytes == 24e9
     assert mine.intra_node_bytes_per_s is None
     assert {fact.source for fact in mine.facts} == {"mine.yaml"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.catalog.transports import LIBRARIES, read_transport
+from dse.catalog.transports import LIBRARIES, transport
 from dse.errors import StudyError
 from dse.model.aggregation.library_rules import MPI_RULES
 
@@ -19,4 +19,4 @@ def test_a_library_without_rules_is_refused_where_it_stands(tmp_path: Path) -> N
     own = tmp_path / "mine.yaml"
     own.write_text(text.replace("libraries: nccl", "libraries: ncl"))
     with pytest.raises(StudyError, match=r"mine\.yaml:\d+:\d+: no rules of 'ncl' are known"):
-        read_transport(own)
+        transport(own)
