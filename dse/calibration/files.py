@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -115,33 +116,29 @@ def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -
     return Part()
 
 
-def write_text(path: str | Path, text: str, option: str = "--out") -> None:
-    """Write under a temporary name and rename; an OutputError leaves ``path`` as it was.
+@contextmanager
+def beside(path: Path, remedy: str = "", parents: bool = False) -> Iterator[Path]:
+    """A name to write under, which becomes ``path`` when all is written. Raises
+    :class:`OutputError`, which leaves ``path`` as it was. parents: whether to make its folder."""
+    try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+            place = Path(folder) / path.name
+            yield place
+            os.replace(place, path)
+    except OSError as cause:
+        reason = f"cannot be written: {cause.strerror or cause}{remedy}"
+        raise OutputError(f"{path}: {reason}") from cause
 
-    option: what the user gave the path as.
-    """
+
+def write_text(path: str | Path, text: str, option: str = "--out") -> None:
+    """Write :func:`beside` the path. option: what the user gave it as."""
     target = Path(path).resolve()  # a link keeps leading there
-    temporary = ""
     if os.path.exists(target) and not os.path.isfile(target):
         raise OutputError(f"{path}: is not a regular file; choose another {option}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, prefix=f".{target.name}.", delete=False, encoding="utf-8"
-        ) as stream:
-            temporary = stream.name
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException as cause:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(cause, OSError):
-            reason = cause.strerror or str(cause)
-            raise OutputError(
-                f"{target}: cannot be written: {reason}; choose another {option}"
-            ) from None
-        raise
+    with beside(target, f"; choose another {option}", parents=True) as place:
+        place.write_text(text, encoding="utf-8")
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:

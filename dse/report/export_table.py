@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.calibration.files import beside
 from dse.errors import ArgumentError, DseError, StudyError
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
@@ -26,7 +27,6 @@ from dse.pricing.problem import Problem
 from dse.report import origin
 from dse.report.document import RunDocument
 from dse.report.front_columns import Column, axis_columns, front_columns, quantity_column
-from dse.report.write import beside
 from dse.search import cells, exhaustive
 from dse.search.run import labels_of
 from dse.study.axes import LAYOUT

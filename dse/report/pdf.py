@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from dse.calibration.files import beside
 from dse.errors import OutputError
-from dse.report.write import beside
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 DEADLINE_S = 180.0

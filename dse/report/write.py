@@ -6,8 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,19 +44,6 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         PAGE: page.render_page(document),
     }
     return _put(contents, folder, earlier_report(folder, document))
-
-
-@contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A name to write under, which becomes ``path`` when all is written. Raises
-    :class:`OutputError`."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
-            place = Path(folder) / path.name
-            yield place
-            os.replace(place, path)
-    except OSError as cause:
-        raise OutputError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
 
 
 def write_fleet(document: FleetDocument, folder: Path) -> Path:
