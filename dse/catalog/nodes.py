@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dse.catalog.accelerators import accelerator as find_accelerator
-from dse.catalog.facts import Fact, latest
-from dse.catalog.price_terms import ON_DEMAND
+from dse.catalog.facts import ON_DEMAND, Fact, latest
 from dse.catalog.reader import Entry, of_kind
 from dse.catalog.store import names
 

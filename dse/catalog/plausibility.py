@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dse.catalog.fabrics import fabric
-from dse.catalog.facts import Fact
+from dse.catalog.facts import USED, Fact
 from dse.catalog.nodes import node
 from dse.catalog.price_spread import own
-from dse.catalog.price_terms import USED
 from dse.catalog.prices import default_prices
 from dse.catalog.purchases import HOST, quotes
 from dse.catalog.rental import rental_facts

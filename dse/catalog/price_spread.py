@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
-from dse.catalog.price_terms import ESTIMATE
+from dse.catalog.facts import ESTIMATE, UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.reader import Entry, of_catalogue
 from dse.catalog.rents import NEOCLOUD, RENT_CLASSES, class_of, newest
 from dse.catalog.store import sources

@@ -14,12 +14,11 @@ from dse.catalog.accelerators import Accelerator
 from dse.catalog.aliases import clear_aliases
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS, UPLINK
-from dse.catalog.facts import Fact, day, day_of, last_day
+from dse.catalog.facts import ON_DEMAND, USED, Fact, PriceTerms, day, day_of, last_day
 from dse.catalog.nodes import Node
 from dse.catalog.price_spread import STALE_YEARS, age_years, lapsed
 from dse.catalog.price_spread import own as own_price
 from dse.catalog.price_table import ENDING, PriceTable
-from dse.catalog.price_terms import ON_DEMAND, USED, PriceTerms
 from dse.catalog.purchases import CARD, NODE_SHARE
 from dse.catalog.purchases import price as quoted_price
 from dse.catalog.reader import Entry

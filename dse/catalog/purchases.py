@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from dse.catalog.facts import UNITS, Fact, day_of
-from dse.catalog.price_terms import ESTIMATE, LIST, PriceTerms
+from dse.catalog.facts import ESTIMATE, LIST, UNITS, Fact, PriceTerms, day_of
 from dse.catalog.rents import Trust
 from dse.catalog.store import models_file, sources, table
 

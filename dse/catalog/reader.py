@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from dse import units
-from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
-from dse.catalog.price_terms import (
+from dse.catalog.facts import (
     CLASSES,
     CLOUD,
     LIST,
     ON_DEMAND,
     QUOTE,
     RENTAL_TERMS,
+    STATUSES,
+    UNITS,
+    Fact,
     PriceTerms,
+    day_of,
+    last_day,
 )
 from dse.catalog.store import Source, find, models_dir, models_file, read_file, sources
 from dse.currencies import USD, Rate, named_usd, rate_of

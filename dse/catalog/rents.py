@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from dse.catalog.facts import UNITS, Fact, day_of
-from dse.catalog.price_terms import CLOUD, ON_DEMAND, PriceTerms
+from dse.catalog.facts import CLOUD, ON_DEMAND, UNITS, Fact, PriceTerms, day_of
 from dse.catalog.store import models_file, sources, table
 
 FILE = "prices/rents.csv"

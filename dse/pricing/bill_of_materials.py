@@ -11,9 +11,8 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
-from dse.catalog.facts import UNCHECKED
+from dse.catalog.facts import ESTIMATE, LIST, QUOTE, UNCHECKED
 from dse.catalog.price_spread import OLD_YEARS, STALE_RENT_YEARS, STALE_YEARS, age_years
-from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE
 from dse.currencies import Converted
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints

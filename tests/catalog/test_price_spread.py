@@ -7,9 +7,8 @@ from math import hypot, sqrt
 import pytest
 
 from dse.catalog import Fact, price_spread
-from dse.catalog.facts import day_of
+from dse.catalog.facts import ESTIMATE, PriceTerms, day_of
 from dse.catalog.price_spread import STALE_YEARS, lapsed
-from dse.catalog.price_terms import ESTIMATE, PriceTerms
 from dse.catalog.rents import newest
 
 TODAY = datetime.date(2026, 7, 1)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import default_prices, read_prices
+from dse.catalog.facts import CLOUD, QUOTE, RENTAL_TERMS, USED
 from dse.catalog.price_table import COLUMNS
-from dse.catalog.price_terms import CLOUD, QUOTE, RENTAL_TERMS, USED
 from dse.currencies import Rate
 from dse.errors import StudyError
 from dse.study.terms import TERMS

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.price_spread import pooled
 from dse.catalog import default_prices, models_dir, price_spread, read_prices
-from dse.catalog.price_terms import CLOUD, PriceTerms
+from dse.catalog.facts import CLOUD, PriceTerms
 from dse.catalog.rents import (
     HYPERSCALER,
     MARKETPLACE,

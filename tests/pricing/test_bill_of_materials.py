@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.catalog.price_terms import ESTIMATE, LIST, QUOTE, USED
+from dse.catalog.facts import ESTIMATE, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import OF_SITE, UNSAID, Item, bill_of_materials
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem

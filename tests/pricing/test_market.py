@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.catalog.price_terms import USED
+from dse.catalog.facts import USED
 from dse.catalog.rents import HYPERSCALER, NEOCLOUD
 from dse.pricing import constraints
 from dse.pricing.bill_of_materials import bill_of_materials

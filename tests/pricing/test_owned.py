@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.catalog.price_terms import LIST
+from dse.catalog.facts import LIST
 from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, bill_of_materials
 from dse.pricing.costs import Costs
 from dse.pricing.load import load

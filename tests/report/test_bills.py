@@ -7,7 +7,7 @@ import io
 from dataclasses import replace
 
 from dse import catalog
-from dse.catalog.price_terms import CLOUD, LIST, QUOTE
+from dse.catalog.facts import CLOUD, LIST, QUOTE
 from dse.pricing.bill_of_materials import Item, Rent, Terms
 from dse.report import bills
 from dse.report.document import RunDocument
