@@ -40,13 +40,6 @@ def test_unmeasured_algorithms_get_the_pooled_cost(profile: Profile) -> None:
     assert profile.fit("ring").step() != profile.fit("tree").step()
 
 
-def test_draws_broadcast_against_sizes(profile: Profile) -> None:
-    sizes = np.array([1e3, 1e5, 1e7])
-    drawn = profile.fit("ring").step_draws()(sizes)
-    assert drawn.shape == (100, 3)
-    assert np.median(drawn, axis=0) == pytest.approx(profile.fit("ring").step()(sizes), rel=0.2)
-
-
 @pytest.mark.parametrize("algorithm", synthetic.ALGORITHMS)
 def test_predictions_meet_the_planted_machine(profile: Profile, algorithm: str) -> None:
     sizes = np.array([512, 32768, 2**20, 2**23])

@@ -12,7 +12,7 @@ from dse.calibration.experiment import Experiment, Measurement, this_machine
 from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.network_part import NetworkFit, in_lockstep
 from dse.calibration.prediction import predict
-from dse.calibration.profile import Profile, read_profile, write_profile
+from dse.calibration.profile import Profile
 from dse.errors import MeasurementError
 from dse.model.links import StepCost
 
@@ -83,11 +83,6 @@ def test_training_does_not_begin_in_lockstep(profile: Profile, nodes: int, ratio
         for after in (True, False)
     )
     assert met / alone == pytest.approx(ratio, rel=0.1)
-
-
-def test_the_profile_survives_its_file(profile: Profile, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    write_profile(profile, tmp_path / "lab.yaml")
-    assert read_profile(tmp_path / "lab.yaml") == profile
 
 
 def test_one_rank_count_is_too_little() -> None:
