@@ -86,7 +86,7 @@ class Remembered(Wrapped):
         return self.inner.leading_axes
 
     @property
-    def authority(self) -> Any:  # type: ignore[override]
+    def authority(self) -> str | None:  # type: ignore[override]
         return self.inner.authority
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:

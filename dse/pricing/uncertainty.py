@@ -23,7 +23,6 @@ from dse.calibration.spread import held_out_spread
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     Aggregation,
-    Authority,
     Gradients,
     Layout,
     MessageChoice,
@@ -179,7 +178,7 @@ class DrawnSums:
         return self.inner.axes
 
     @property
-    def authority(self) -> Authority | None:
+    def authority(self) -> str | None:
         return self.inner.authority
 
     @property

@@ -261,7 +261,7 @@ def _library_choice(points: Points) -> LibraryChoice | None:
     )
     if not algorithms and np.any(points.gpus > 1):
         return None  # a profile measured what the library chose here
-    return LibraryChoice(rules=authority.title, algorithms=algorithms)
+    return LibraryChoice(rules=authority, algorithms=algorithms)
 
 
 def _pai_step(points: Points) -> PaiStep | None:

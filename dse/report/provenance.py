@@ -68,7 +68,7 @@ def transports(problem: Problem) -> list[TransportRow]:
         bare = any(profile_use.catalogue_taken(problem, one.name) for one in used)
         taken = [profile for one in used for profile in profile_use.taken(problem, one.name)]
         behind = [f"profile {name}" for name in dict.fromkeys(profile.name for profile in taken)]
-        rules = dict.fromkeys(one.model.authority.title for one in used if one.model.authority)
+        rules = dict.fromkeys(one.model.authority for one in used if one.model.authority)
         chosen = [f"the library's choice by {', '.join(rules)}"] * bool(rules)
         rows.append(TransportRow(
             name=transport, title=catalog.transport(transport).title,

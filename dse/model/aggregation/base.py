@@ -189,19 +189,12 @@ class MessageChoice(NamedTuple):
     most_bytes: float
 
 
-class Authority(NamedTuple):
-    """Whose rules choose an algorithm. title: the library. source: where the rules are written."""
-
-    title: str
-    source: str
-
-
 class Aggregation(Protocol):
     """One way to sum the gradients of a step over all accelerators.
 
-    axes: the axes of a study that change its price; all others do not matter to it. authority: of
-    the rules that choose its algorithm, None where none do. algorithms: names of all algorithms
-    that it may take, of :data:`.algorithms.ALGORITHMS`; empty where they are not known.
+    axes: the axes of a study that change its price; all others do not matter to it. authority: the
+    library whose rules choose its algorithm, None where none do. algorithms: names of all that it
+    may take, of :data:`.algorithms.ALGORITHMS`; empty where they are not known.
     tensor_passes: how often pricing follows the tensors of a step one by one, for an estimate of
     the time that takes. updates_on_servers: whether servers update the weights, and what that takes
     is not in its price already.
@@ -210,7 +203,7 @@ class Aggregation(Protocol):
     @property
     def axes(self) -> frozenset[str]: ...
     @property
-    def authority(self) -> Authority | None: ...
+    def authority(self) -> str | None: ...
     @property
     def algorithms(self) -> tuple[str, ...]: ...
     @property
@@ -248,7 +241,7 @@ class Bucketed(ABC):
     leading_axes: of its prices before those of the points: 1 where they are draws.
     """
 
-    authority: ClassVar[Authority | None] = None
+    authority: ClassVar[str | None] = None
     tensor_passes: ClassVar[int] = 0
     updates_on_servers: ClassVar[bool] = False
     leading_axes: int = 0

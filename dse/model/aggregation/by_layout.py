@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.aggregation.base import Authority, Bucketed, Gradients, Layout, MessageChoice
+from dse.model.aggregation.base import Bucketed, Gradients, Layout, MessageChoice
 from dse.model.arrays import Array, Mask
 
 
@@ -34,7 +34,7 @@ class ByLayout(Bucketed):
         return all(part.updates_on_servers for part in self.parts)
 
     @property
-    def authority(self) -> Authority | None:  # type: ignore[override]
+    def authority(self) -> str | None:  # type: ignore[override]
         """Of the first part that has one."""
         return next((part.authority for part in self.parts if part.authority), None)
 

@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.aggregation.base import Authority, Bucketed, Gradients, Layout, MessageChoice
+from dse.model.aggregation.base import Bucketed, Gradients, Layout, MessageChoice
 from dse.model.arrays import Array, ArrayLike, largest_power_of_two
 
 Choice: TypeAlias = NDArray[np.int64]
@@ -176,8 +176,6 @@ class RulesOf(Protocol):
     @property
     def title(self) -> str: ...
     @property
-    def source(self) -> str: ...
-    @property
     def algorithms(self) -> tuple[Known, ...]: ...
 
     def choice(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Choice: ...
@@ -193,11 +191,6 @@ class MpiRules:
     def title(self) -> str:
         """See :class:`Rules`."""
         return self.library.title
-
-    @property
-    def source(self) -> str:
-        """See :class:`Rules`."""
-        return self.library.source
 
     @property
     def algorithms(self) -> tuple[Known, ...]:
@@ -242,9 +235,9 @@ class LibraryRules(Bucketed):
         return frozenset().union(*(one.axes for one in self.by_name.values()))
 
     @property
-    def authority(self) -> Authority:  # type: ignore[override]
+    def authority(self) -> str:  # type: ignore[override]
         """Whose rules they are."""
-        return Authority(self.rules.title, self.rules.source)
+        return self.rules.title
 
     @property
     def algorithms(self) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm, node_count
 from dse.model.aggregation.base import (
     HARDWARE_AXES,
     SERVER_AXES,
-    Authority,
     Gradients,
     Layout,
     MessageChoice,
@@ -88,7 +87,7 @@ class Tensorwise:
         return HARDWARE_AXES | own | (FUSION_AXES if self.fuses else frozenset())
 
     @property
-    def authority(self) -> Authority | None:
+    def authority(self) -> str | None:
         """Nobody's rules choose."""
         return None
 
