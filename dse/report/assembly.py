@@ -27,7 +27,6 @@ from dse.report import (
     provenance,
     recommendation,
     training_runs,
-    words,
 )
 from dse.report.assumptions import assumptions
 from dse.report.certainty.build import certainty, drawn_answer
@@ -41,7 +40,6 @@ from dse.report.document import (
     Extrapolated,
     FitErrors,
     Judged,
-    NoneFeasible,
     Objectives,
     RateRow,
     RunDocument,
@@ -59,14 +57,10 @@ from dse.report.what_if import what_if, without_buying
 from dse.search.certainty.usefulness import WITHIN
 from dse.search.feasible import feasible
 from dse.search.guided import number_name
-from dse.search.rejected_values import rejected_values
 from dse.search.run import Outcome
-from dse.spelling import enumerated
 from dse.study import QUANTITIES
 from dse.study.terms import ON_DEMAND
 
-MOST_REASONS = 3  # why no point with a value is feasible, that are told
-_NOTED = (constraints.SOLD, constraints.COMPUTABLE)  # demands of which notes tell
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
 
 UNITS = {name: row.phrase.unit for name, row in QUANTITIES.items() if row.phrase}
@@ -191,7 +185,6 @@ def build(
         owned=tuple(stock.titles(study, problem.standing)) or None,
         repricing=repricing(draws, position),
         prices=part_prices(problem),
-        none_feasible=none_feasible(outcome),
         layout=layout.of_point(problem.points_at(values)),
     )
     found, state = of_run(problem, document, values)
@@ -332,22 +325,3 @@ def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
         if problem.step_model.measurable
         else f"{FORMULA[0].upper()}{FORMULA[1:]}.",
     )
-
-
-def none_feasible(outcome: Outcome) -> tuple[NoneFeasible, ...]:
-    """Machines, networks and aggregations of which no point is feasible."""
-    told = []
-    found = rejected_values(outcome.problem, [point.labels for point in outcome.front])
-    for (axis, label), one in found.items():
-        reasons = sorted(constraints.counted_once(one.rejected).items(), key=lambda item: -item[1])
-        if reasons[0][0] not in _NOTED:
-            because = enumerated(
-                [_because(*reason, one.points) for reason in reasons[:MOST_REASONS]]
-            )
-            told.append(NoneFeasible(axis=axis, value=label, points=one.points, because=because))
-    return tuple(told)
-
-
-def _because(demand: str, count: int, points: int) -> str:
-    share = "" if count == points else f" ({words.percent(count / points)} of its points)"
-    return f"{constraints.unmet(demand)}{share}"

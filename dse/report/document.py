@@ -282,17 +282,6 @@ class Confidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoneFeasible:
-    """A machine, network or aggregation of the study of which no point is feasible. because: as a
-    clause."""
-
-    axis: str
-    value: str
-    points: int
-    because: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class RemarkLine:
     """A remark as the report says it. name: of its row in :mod:`dse.decision.remarks`. blocks:
     whether it keeps the answer from being signed. action: what to do, empty where nothing helps.
@@ -342,7 +331,7 @@ class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it, of those that are
     judged; these are all points where that is None. A guided search prices hardly any point that
     misses a limit, so its own points would not tell. bills: what is ordered for the points that the
-    answer names, by their names here. none_feasible: values of which no point is feasible.
+    answer names, by their names here.
     questions: what was asked beside the study, by option; confidence: None where none was asked
     for. target: of a run, in words, None without one. ownership: buying the recommended point
     beside renting it. owned: what stands there already, in words; None where nothing does.
@@ -398,7 +387,6 @@ class RunDocument:
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
     prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
-    none_feasible: tuple[Flat[NoneFeasible], ...] = field(default=(), metadata=IF_ANY)
     layout: Layout | None = field(default=None, metadata=IF_ANY)
 
     @property

@@ -159,7 +159,6 @@ def _binds(document: RunDocument) -> Facts:
         "rejected": rejected(document),
         "bounds": bounds(document),
         "edges": edges(document),
-        "none_feasible": none_feasible(document),
     }
 
 
@@ -298,15 +297,6 @@ def edges(document: RunDocument) -> list[str]:
         if len(labels) > 1 and label == labels[-1] and label[:1].isdigit():
             lines.append(f"{spoken(axis.name)} = {label}")
     return lines
-
-
-def none_feasible(document: RunDocument) -> list[str]:
-    """A sentence for each reason, of those of one axis together."""
-    alike: dict[tuple[str, str], list[str]] = {}
-    for one in document.none_feasible:
-        alike.setdefault((one.axis, one.because), []).append(words.title(one.axis, one.value))
-    return [f"No point with {' or '.join(names)} is feasible: {because}."
-            for (_, because), names in alike.items()]  # fmt: skip
 
 
 def profile(item: CalibrationRow) -> tuple[str, str, str, str]:
