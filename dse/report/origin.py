@@ -18,11 +18,11 @@ from dse.report.design_point import Explained, Point
 from dse.report.document import Hashes, RunDocument
 from dse.report.points import by_name, explained
 from dse.search.fingerprint import version
-from dse.search.guided import Points
-from dse.search.guided.earlier_points import mapped
 from dse.study import Value
+from dse.study.axes import AUTO_FORMAT, GRADIENT
 from dse.study.questions import Questions
 from dse.study.reader import study_of
+from dse.study.values import value_of
 from dse.yaml_source import parse_yaml
 
 _BILLED = ("baseline", "recommended", "cheapest_within_5_percent", "fastest")
@@ -62,10 +62,18 @@ def again(document: RunDocument) -> tuple[Problem | None, str]:
     return (None, f"{' and '.join(since)} changed since") if since else (problem, "")
 
 
-def values_of(problem: Problem, config: Mapping[str, str]) -> dict[str, Value | None] | None:
-    """The values of a point by its labels; None where the study has no such point."""
-    points, missing = mapped(Points(problem.study), [config], known_names())
-    return None if missing else Points(problem.study).values(points[0])
+def values_of(problem: Problem, config: Mapping[str, str]) -> dict[str, Value | None]:
+    """The values of a point of the problem's space by its labels, which are rounded on continuous
+    axes."""
+    study, names, found = problem.study, known_names(), dict[str, Value | None]()
+    axes = [axis.name for axis in (*study.axes, *study.defaults)]
+    for name in dict.fromkeys([*axes, *(one.axis for one in study.conditions)]):
+        label = config.get(name, "")
+        value = value_of(study, name, label, names, name) if label else None
+        if name == GRADIENT and (value is None or not study.has(name, value)):
+            value = AUTO_FORMAT  # whose label is what it came to
+        found[name] = value
+    return found
 
 
 def hashes(problem: Problem) -> Hashes:

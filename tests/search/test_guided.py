@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from dse.errors import NoFeasiblePoint
 from dse.pricing import constraints
-from dse.pricing.load import known_names, load
+from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import sections
 from dse.report.document import AxisRange, Judged
+from dse.report.origin import values_of
 from dse.search.bounds import ideal as without_communication
 from dse.search.feasible import feasible
 from dse.search.fingerprint import fingerprint
-from dse.search.guided import Archive, Guided, Points, earlier_points
+from dse.search.guided import Archive, Guided, Points
 from dse.search.guided.acquisition import Frame, losses_of
 from dse.search.guided.archive import block_from, block_record, evaluated
 from dse.search.guided.codes import Coded, nearest
@@ -258,46 +259,16 @@ def test_points_whose_record_is_lost_are_priced_again(continuous: Problem) -> No
     assert again.blocks == 1
 
 
-def test_an_earlier_front_is_found_in_another_study(small: Problem, continuous: Problem) -> None:
-    whole = run(small, "exhaustive", None, None, lambda *_: None, 1, 0)
-    configs = [point.labels for point in whole.front]
-    points, dropped = earlier_points.mapped(Points(small.study), configs, known_names())
-    assert dropped == 0
-    assert len(points) == len(whole.front)
-    # The continuous study has links by bandwidth, of which 10gbe is none.
-    mapped, lost = earlier_points.mapped(Points(continuous.study), configs, known_names())
-    ethernet = [config for config in configs if config["inter_node"] == "10gbe"]
-    assert lost == len(ethernet) > 0
-    assert len(mapped) == len({tuple(c.items()) for c in configs if c["inter_node"] != "10gbe"})
-
-
-def test_an_earlier_point_has_formats_of_gradients_that_follow_the_stack(
-    tmp_path: Path,
-) -> None:
+def test_points_of_a_front_are_found_again_by_their_labels(tmp_path: Path) -> None:
     both = "precision: [fp32, fp16]\n  stack: [vendor, tuned]"
     text = studies.SMALL.replace("precision: [fp32, fp16]", both)
     problem = load(studies.written(tmp_path, text))
-    space, known = Points(problem.study), problem.study.baseline.labels
-    tuned = {**known, "precision": "fp16", "stack": "tuned"}
-    configs = [{**tuned, "gradient": "fp16"}, {**known, "gradient": "fp32"}]
-    points, dropped = earlier_points.mapped(space, configs, known_names())
-    assert dropped == 0
-    assert [labels_of(problem, space.values(p))["gradient"] for p in points] == ["fp16", "fp32"]
-    assert earlier_points.mapped(space, [{**tuned, "gradient": "fp32"}], known_names()) == ([], 1)
-
-
-def test_of_earlier_points_what_is_gone_is_dropped_and_what_is_new_filled(
-    small: Problem,
-) -> None:
-    space = Points(small.study)
-    config = small.study.baseline.labels
-    known = dict(config)
-    missing = {**known, "gpus": "5"}
-    fewer = {name: text for name, text in known.items() if name != "bucket"}
-    other = {**known, "cooling": "water"}
-    points, dropped = earlier_points.mapped(space, [known, missing, fewer, other], known_names())
-    assert dropped == 1
-    assert [space.values(p)["gpus"] for p in points] == [4]
+    for point in run(problem, "exhaustive", None, None, lambda *_: None, 1, 0).front:
+        assert values_of(problem, point.labels) == point.values
+    tuned = {**problem.study.baseline.labels, "precision": "fp16", "stack": "tuned"}
+    for formats in ({**tuned, "gradient": "fp16"}, problem.study.baseline.labels):
+        assert labels_of(problem, values_of(problem, formats))["stack"] == formats["stack"]
+        assert values_of(problem, formats)["gradient"] == "auto"
 
 
 def test_surrogate_learns_which_axes_matter() -> None:
