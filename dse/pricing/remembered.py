@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dse.model.aggregation.base import Bucketed, Gradients, Layout
-from dse.model.arrays import Array
+from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout, MessageChoice
+from dse.model.arrays import Array, Mask
 from dse.model.passes import Compute
 
 Remember = Callable[[Any, Callable[[], Any]], Any]
@@ -50,44 +50,52 @@ def _nbytes(value: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Wrapped(Bucketed):
-    """Another aggregation, in all but its seconds."""
+class Wrapped:
+    """Another :class:`Aggregation`, in all but its seconds."""
 
-    inner: Bucketed
+    inner: Aggregation
 
     @property
     def axes(self) -> frozenset[str]:
         return self.inner.axes
 
     @property
-    def updates_on_servers(self) -> bool:  # type: ignore[override]
-        return self.inner.updates_on_servers
+    def authority(self) -> str | None:
+        return self.inner.authority
 
     @property
     def algorithms(self) -> tuple[str, ...]:
         return self.inner.algorithms
 
-    def priced(self, layout: Layout) -> Any:
+    @property
+    def updates_on_servers(self) -> bool:
+        return self.inner.updates_on_servers
+
+    @property
+    def tensor_passes(self) -> int:
+        return self.inner.tensor_passes
+
+    def priced(self, layout: Layout) -> Mask:
         return self.inner.priced(layout)
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:
         return self.inner.bounded(gradients, layout)
 
+    def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
+        return self.inner.choices(gradients, layout)
+
 
 @dataclass(frozen=True)
-class Remembered(Wrapped):
+class Remembered(Wrapped, Bucketed):  # type: ignore[override]
     """Another aggregation, whose prices are kept for grids that share its axes."""
 
+    inner: Bucketed
     remember: Remember
     key: tuple[Any, ...]
 
     @property
     def leading_axes(self) -> int:  # type: ignore[override]
         return self.inner.leading_axes
-
-    @property
-    def authority(self) -> str | None:  # type: ignore[override]
-        return self.inner.authority
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         return self.inner.message_s(message_bytes, gradients, layout)
@@ -98,6 +106,3 @@ class Remembered(Wrapped):
         sizes = (gradients.element_bytes, gradients.bucket_bytes)
         key = None if where is None else ("costs", self.key, sizes, layout.rank, where)
         return self.remember(key, lambda: self.inner.bucket_s(gradients, layout))  # type: ignore[no-any-return]
-
-    def choices(self, gradients: Gradients, layout: Layout) -> Any:
-        return self.inner.choices(gradients, layout)

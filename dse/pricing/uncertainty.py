@@ -21,14 +21,8 @@ from numpy.typing import NDArray
 from dse.calibration.evidence import Evidence, Grade, Surroundings
 from dse.calibration.spread import held_out_spread
 from dse.model.aggregation.algorithms import node_count
-from dse.model.aggregation.base import (
-    Aggregation,
-    Gradients,
-    Layout,
-    MessageChoice,
-    Summed,
-)
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.aggregation.base import Bucketed, Gradients, Layout, Summed
+from dse.model.arrays import Array, ArrayLike
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
@@ -75,7 +69,7 @@ def link_factors(link: str, draws: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Drawn(Wrapped):
+class Drawn(Wrapped, Bucketed):  # type: ignore[override]
     """Another aggregation, every draw of it off by the error that its evidence says.
 
     One factor for all messages of a step, log-normal: they err together, and so do two points of
@@ -84,6 +78,7 @@ class Drawn(Wrapped):
     transport: see :func:`sums_error`.
     """
 
+    inner: Bucketed
     evidence: Evidence
     sharing: Array
     algorithm: str
@@ -158,7 +153,7 @@ def sums_error(
 
 
 @dataclass(frozen=True)
-class DrawnSums:
+class DrawnSums(Wrapped):
     """Another :class:`~dse.model.aggregation.base.Aggregation` whose sums all take f times as long,
     with one factor f for each draw, or the one that is expected.
 
@@ -167,40 +162,10 @@ class DrawnSums:
     other has it, and all ends times f are seconds again, ``f end(t / f)``.
     """
 
-    inner: Aggregation
     evidence: Evidence
     sharing: Array
     name: str
     errors: StepErrors
-
-    @property
-    def axes(self) -> frozenset[str]:
-        return self.inner.axes
-
-    @property
-    def authority(self) -> str | None:
-        return self.inner.authority
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        return self.inner.algorithms
-
-    @property
-    def updates_on_servers(self) -> bool:
-        return self.inner.updates_on_servers
-
-    @property
-    def tensor_passes(self) -> int:
-        return self.inner.tensor_passes
-
-    def priced(self, layout: Layout) -> Mask:
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        return self.inner.bounded(gradients, layout)
-
-    def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
-        return self.inner.choices(gradients, layout)
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """(draws, *S)."""
