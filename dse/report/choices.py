@@ -17,6 +17,7 @@ from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import Choice, Choices, RunDocument
 from dse.search.pareto import Indices
+from dse.study.choices import alike
 
 _ROUNDING = 1e-12  # of a relative difference
 
@@ -35,19 +36,11 @@ def covered(values: Sequence[Array], resolution: float, first: int | None) -> li
     rows = []
     for at in ([] if first is None else [first]) + order.tolist():
         if left[at]:
-            near = np.flatnonzero(left & _alike(values, at, resolution))
+            pairs = [alike(column, column[at], resolution + _ROUNDING) for column in values]
+            near = np.flatnonzero(left & np.logical_and.reduce(pairs))
             left[near] = False
             rows.append(np.array([at, *near[near != at]], dtype=np.int64))
     return rows
-
-
-def _alike(values: Sequence[Array], at: int, resolution: float) -> Array:
-    """Which points are within the resolution of one."""
-    alike = np.ones(len(values[0]), dtype=bool)
-    for column in values:
-        larger = np.maximum(np.abs(column), abs(column[at]))
-        alike &= np.abs(column - column[at]) <= (resolution + _ROUNDING) * larger
-    return alike
 
 
 def choices(
