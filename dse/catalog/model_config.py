@@ -316,7 +316,6 @@ def _decoder(config: _Config, sequence: int | None, kind: _Decoder) -> Described
         tuple((block, count) for block, count in runs if count),
         vocabulary,
         config.flag("tie_word_embeddings", kind.tied),
-        predicted=config.whole("num_nextn_predict_layers", low=0, default=0),
     )
     most = config.whole("max_position_embeddings", default=USUAL_TOKENS)
     tokens = _tokens(config, sequence, most, learned=False)

@@ -112,12 +112,11 @@ class Transformer:
 
     runs: (block, how many follow one another); of kinds that alternate, all of one before all of
     the other. vocabulary: words, 0 without a head of words. tied: the head has the embedding's
-    weights. positions: rows of a table of learned positions. predicted: layers of multi-token
-    prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2), which totals leave out.
+    weights. positions: rows of a table of learned positions. Totals leave out layers of multi-token
+    prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2).
     """
 
     runs: tuple[tuple[Block, int], ...]
     vocabulary: int
     tied: bool = False
     positions: int = 0
-    predicted: int = 0

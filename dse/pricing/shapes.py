@@ -9,11 +9,10 @@ from dse.errors import DseError
 from dse.model.parallel.shape import Block, Latent, Transformer
 
 
-def transformer(workload: Workload, predicted: int = 0) -> Transformer:
+def transformer(workload: Workload) -> Transformer:
     """The transformer that a workload is.
 
-    predicted: layers of multi-token prediction that are trained beside it. Raises
-    :class:`~dse.errors.DseError` where the catalogue knows no structure of the workload.
+    Raises :class:`~dse.errors.DseError` where the catalogue knows no structure of it.
     """
     if (shape := workload.shape) is None:
         problem = "its blocks are not known, so that it cannot be laid out"
@@ -21,10 +20,7 @@ def transformer(workload: Workload, predicted: int = 0) -> Transformer:
     runs = tuple((_block(block), count) for block, count in shape.runs)
     found = Transformer(workload.name, runs, shape.vocabulary, shape.tied, shape.positions)
     # Patches of pictures, heads of pre-training.
-    found = replace(found, other_params=round(workload.params) - found.params)
-    if not predicted:
-        return found
-    return replace(found, runs=(*runs, (runs[-1][0], predicted)), predicted=predicted)
+    return replace(found, other_params=round(workload.params) - found.params)
 
 
 def training_flops(workload: Workload) -> float:

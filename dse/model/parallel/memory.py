@@ -160,8 +160,7 @@ def stage_bytes(
         working = np.maximum(working, (count > 0) * again)
     parted = at.sequence_parallel & (mesh.tensor > 1)
     working = working + np.where(parted, GATHERED * kept.word * model.hidden * cut.tokens, 0.0)
-    passed = found.head * (1 + model.predicted)  # through the head
-    logits = kept.logit * cut.tokens * model.written * model.vocabulary / mesh.tensor * passed
+    logits = kept.logit * cut.tokens * model.written * model.vocabulary / mesh.tensor * found.head
     return {
         "weights_bytes": sharded(states.weights * (1 + states.trained % 1), 3),
         "gradients_bytes": sharded(states.gradients * states.trained, 2),

@@ -174,10 +174,8 @@ class Transformer:
     """Layers in order, with an embedding before and a head after them.
 
     runs: (block, how many follow one another). vocabulary: V, 0 without a head of words. tied: the
-    head has the embedding's weights. positions: rows of a table of learned positions. predicted:
-    layers among them of multi-token prediction, each with a product of ``(2 h, h)`` before it and
-    the head behind it (DeepSeek-V3, arXiv 2412.19437, section 2.2). other_params: of what stands
-    beside the tables, such as patches of pictures.
+    head has the embedding's weights. positions: rows of a table of learned positions.
+    other_params: of what stands beside the tables, such as patches of pictures.
     """
 
     name: str
@@ -185,7 +183,6 @@ class Transformer:
     vocabulary: int
     tied: bool = False
     positions: int = 0
-    predicted: int = 0
     other_params: int = 0
 
     @property
@@ -217,8 +214,7 @@ class Transformer:
     def head_params(self) -> int:
         """The last norm, and the head where it has weights of its own."""
         norm = self.hidden * (2 if self.runs[0][0].bias else 1)
-        prediction = self.predicted * (2 * self.hidden**2 + 3 * self.hidden)
-        return norm + prediction + (0 if self.tied else self.vocabulary * self.hidden)
+        return norm + (0 if self.tied else self.vocabulary * self.hidden)
 
     @property
     def params(self) -> int:
@@ -245,8 +241,7 @@ class Transformer:
         mask's half left out), and ``2 V h`` of the head. A decoder behind an encoder makes keys and
         values of all tokens, and all else of as many as it has.
         """
-        total = 2.0 * self.vocabulary * self.hidden * (1 + self.predicted) * self.written
-        total += 4.0 * self.hidden**2 * self.predicted
+        total = 2.0 * self.vocabulary * self.hidden * self.written
         for block, count in self.runs:
             used = block.attention_params + block.dense_params + block.chosen * block.expert_params
             scores = 2 * float(block.seen(sequence * block.share)) * (block.query + block.value)

@@ -292,8 +292,7 @@ class ParallelStep:
         tiers, ranks = self.tiers, at.mesh.tensors
         joined = tiers.all_reduce_s(ranks, tokens * model.hidden * self.word)
         joined = joined + tiers.all_reduce_s(ranks, tokens * LOSS_BYTES)
-        every = (1 + model.predicted) * (factor * (head + moved) + joined)
-        return every + self._summing_s(columns * model.hidden)
+        return factor * (head + moved) + joined + self._summing_s(columns * model.hidden)
 
     def send_s(self, at: Layouts, found: Stages) -> Array:
         """Seconds of a boundary and micro-batch, there and back, before anything hides them, of
