@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.model import compute
+from dse.model import compute, goodput
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
 from dse.model.goodput import Failures
@@ -26,7 +26,6 @@ from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.computing import ByLaws, ByShares, Computing
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.draws import DRAWS, normal
-from dse.pricing.failures import failures
 from dse.pricing.layout_rates import OwnRates
 from dse.pricing.layout_tables import Tables
 from dse.pricing.network import model_layers
@@ -165,8 +164,33 @@ class StudyFacts(ABC):
 
     @cached_property
     def failures(self) -> Failures:
-        """How often a run stops and what that costs, or as many draws as are priced, (draws,)."""
-        return failures(self.study.failures, self.draw_count if self.draws else 0)
+        """How often a run stops and what that costs, or as many draws as are priced, (draws,).
+
+        What the study gives is certain; what the catalogue has differs from cluster to cluster,
+        log-normal, by one factor for all points.
+        """
+        study = self.study.failures
+        if study.ideal:
+            return goodput.IDEAL
+        known = catalog.failure_terms()
+
+        def term(name: str) -> ArrayLike:
+            if name in study.given:
+                return study.given[name]
+            own = known.terms[name]
+            if not self.draws:
+                return own.value
+            drawn = normal(f"failures {name}", self.draw_count)
+            return np.asarray(own.value * np.exp(own.draws * drawn))
+
+        return Failures(
+            per_accelerator_s=term("per_accelerator_month") / goodput.SECONDS_PER_MONTH,
+            per_job_s=term("per_job_day") / goodput.SECONDS_PER_DAY,
+            whole_job=known.whole_job,
+            recover_s=term("recover"),
+            checkpoint_s=term("checkpoint"),
+            interval_s=study.given.get("interval"),
+        )
 
     def rental(self, term: Value | None = None) -> Rental:
         """A term that machines are rented on, that of all where none is named, or as many draws of
