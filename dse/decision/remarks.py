@@ -197,11 +197,6 @@ def _memory_unknown(problem: Problem) -> Iterator[Facts]:
         yield {"workload": problem.workload.title or problem.workload.name}
 
 
-def _baseline_nodes(answer: Answer) -> Iterator[Facts]:
-    if not answer.baseline.evaluation.whole_nodes().all():
-        yield {}
-
-
 def _limit_missed(answer: Answer) -> Iterator[Facts]:
     if answer.asked is None:
         return
@@ -567,8 +562,6 @@ OF_ANSWER = (
         "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
     Row("price doubtful", _doubtful, 58, False,
         "{share:%} of the sum rests on {usd:{unit}} for it, {why}.", "Get a quote for the {part}"),
-    Row("baseline's node partly filled", _baseline_nodes, 52, False,
-        "The baseline's last node is only partly filled."),
     Row("run extrapolated", _extrapolated, 48, False,
         "No run to the target was observed at a batch of {batch:n} ({whose})."),
     Row("speedup per sample", _of_batches, 46, False,
