@@ -119,16 +119,12 @@ def workload_of(row: Throughput) -> Workload:
     return found
 
 
-def by_host(row: Throughput, profiles: Iterable[Profile]) -> bool:
+def by_host(row: Throughput, profiles: tuple[Profile, ...]) -> bool:
     """Whether the host's launches decide how long it takes, so that the rate says nothing of the
-    accelerator and corrects nothing."""
-    return launched(row, workload_of(row), tuple(profiles))
-
-
-def launched(row: Throughput, workload: Workload, profiles: tuple[Profile, ...]) -> bool:
-    """A rate of a whole step tells of launches, too."""
+    accelerator and corrects nothing; one of a whole step tells of launches, too."""
     if row.stated:
         return False
+    workload = workload_of(row)
     return modelled_s(row, workload, profiles) > modelled_s(row, workload, profiles, launch=0.0)
 
 

@@ -143,7 +143,7 @@ def corrected(known: Anchors, profiles: Iterable[Profile], whole: WholeSteps) ->
     profiles = tuple(profiles)
     own = _merged(throughput.repeated_rates(profiles).elements())
     every = [(row, throughput.workload_of(row)) for row in own]
-    rows = [one for one in every if not throughput.launched(*one, profiles)]
+    rows = [one for one in every if not throughput.by_host(one[0], profiles)]
     if not rows:
         return known
     kinds = [_kind(row, workload) for row, workload in rows]

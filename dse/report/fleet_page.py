@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
+from dse.catalog.facts import UNCHECKED
 from dse.report import page
 from dse.report.fleet_words import (
     CLASSES,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from dse.fleet.document import Band, FleetDocument, LogSummary
 
 MOST_LISTED = 60  # jobs
-UNCHECKED = ("unverified", "unknown")
 _NUMBERS = {"time": "Time: {}", "upgrade": "Speedup from {}", "port": "To {}"}
 _WAYS = {
     "job": "mean job",
