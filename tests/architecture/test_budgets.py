@@ -17,7 +17,7 @@ MOST = {
     "calibration": 13_800,
     "report": 9_600,
     "pricing": 9_300,
-    "search": 5_700,
+    "search": 5_600,
     "model": 8_400,
     "catalog": 6_100,
     "study": 4_900,
