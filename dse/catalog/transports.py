@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry, of_kind
 
-OTHER, EARLY = "other", "early"
+OTHER, EARLY = "other", "-early"
 LIBRARIES = ("openmpi", "mpich", "nccl")  # those whose rules for choosing an algorithm are known
 
 # Standard deviation of the logarithm of what was measured over what a catalogue says, where it was
@@ -41,7 +41,7 @@ class Transport:
     deviation of the logarithm of what was measured over what these numbers say. ``libraries``: of
     :data:`LIBRARIES`, those that run over it; without a profile the first chooses.
     ``flow_bytes_per_s``: of a TCP flow; ``flows``: of a network card; both by a part of the node
-    type's name or OTHER, EARLY before a library opened several.
+    type's name or OTHER, followed by EARLY before a library opened several there.
     """
 
     name: str

@@ -203,14 +203,15 @@ def _links(device: Accelerator) -> tuple[float, float]:
 
 
 def flows_bytes_per_s(machine: Machine) -> float:
-    """``flows flow``: what NCCL's TCP flows of one network card carry at most. An early NCCL is the
-    same on any machine; later ones go by the node type's cloud."""
-    over = catalog.transport(SOCKETS)
-    capability, cloud = machine.accelerator.compute_capability, machine.node and machine.node.name
-    early = capability is not None and capability < OLDEST_CAPABILITY + FIRST_TREES
-    part = next((part for part in over.flows if part in (cloud or "")), OTHER)
-    part = EARLY if early else part
-    return over.flows[part] * over.flow_bytes_per_s[part]
+    """``flows flow``: what NCCL's TCP flows of one network card carry at most, by the node type's
+    cloud. NCCL is taken to be an early one where the node type has no RDMA and accelerators older
+    than Ampere: that with a plugin for RDMA, or on a network of one's own, may be newer."""
+    over, node = catalog.transport(SOCKETS), machine.node
+    capability = machine.accelerator.compute_capability
+    old = capability is not None and capability < OLDEST_CAPABILITY + FIRST_TREES
+    part = next((part for part in over.flow_bytes_per_s if node and part in node.name), OTHER)
+    early = f"{part}{EARLY}" if old and node and node.rdma == catalog.NO_RDMA else part
+    return over.flows.get(early, over.flows[part]) * over.flow_bytes_per_s[part]
 
 
 @dataclass(frozen=True)

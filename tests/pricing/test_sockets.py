@@ -47,9 +47,9 @@ def _rate(study: dse.Study, aggregation: str = "auto-nccl") -> tuple[Array, Arra
     return best, low, high
 
 
-def _card(study: dse.Study, node: str) -> float:
+def _card(study: dse.Study, **values: str) -> float:
     problem = study.problem
-    found = problem.points_at(priced.point(problem, node=node)).socket_bytes_per_s
+    found = problem.points_at(priced.point(problem, **values)).socket_bytes_per_s
     return float(np.ravel(found)[0])
 
 
@@ -63,20 +63,40 @@ def test_a_second_node_without_rdma_is_no_faster(study: dse.Study, aggregation: 
 
 
 def test_a_card_carries_as_many_flows_as_nccl_opens(study: dse.Study) -> None:
-    assert _card(study, "aws-p3.16xlarge") == pytest.approx(0.9 * 5e9 / 8)
-    assert _card(study, "gcp-a2-highgpu-8g") == pytest.approx(4 * 10e9 / 8)
-    assert _card(study, "aws-p3dn.24xlarge") == np.inf  # EFA
-    assert _card(study, "gcp-a3-highgpu-8g") == np.inf  # sockets of the GPUs' memory
+    assert _card(study, node="aws-p3.16xlarge") == pytest.approx(0.9 * 5e9 / 8)
+    assert _card(study, node="gcp-a2-highgpu-8g") == pytest.approx(4 * 10e9 / 8)
+    assert _card(study, node="aws-p3dn.24xlarge") == np.inf  # EFA
+    assert _card(study, node="gcp-a3-highgpu-8g") == np.inf  # sockets of the GPUs' memory
+    # NCCL 2.4.8 without the plugin for EFA, measured (NVIDIA/nccl issue 398).
+    p3dn = _card(study, node="aws-p3dn.24xlarge", aggregation="auto-nccl-tcp")
+    assert p3dn == pytest.approx(6e9)
 
 
 def test_a_network_that_the_study_chooses_has_rdma_unless_tcp_is_named(
     tmp_path: Path, study: dse.Study
 ) -> None:
     text = STUDY.replace("  gpus:", "  inter_node: [25gbe]\n  gpus:")
-    assert _card(dse.load_study(studies.written(tmp_path, text)), "aws-p3.16xlarge") == np.inf
+    assert _card(dse.load_study(studies.written(tmp_path, text)), node="aws-p3.16xlarge") == np.inf
     hand = dse.load_study(studies.written(tmp_path, BY_HAND))
-    by_hand, own = (np.array(_rate(*of)) for of in ((hand, "auto-nccl-tcp"), (study,)))
-    assert np.array_equal(by_hand[:, 1:], own[:, 1:])
+    rdma, tcp = (_rate(hand, f"auto-{over}")[0] for over in ("nccl", "nccl-tcp"))
+    assert np.all((_rate(study)[0] < tcp)[1:] & (tcp < rdma)[1:])
+
+
+def test_sockets_of_a_network_of_ones_own_are_the_same_on_any_accelerator() -> None:
+    """Pascal, as in Horovod's paper: 68 % of VGG-16 on 512 with RDMA, which added about 30 %."""
+    pascal, *later = "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-40gb"
+    space = {"accelerator": [pascal, *later], "gpus": [4, 512], "gpus_per_node": 4,
+             "inter_node": "25gbe", "batch_per_gpu": 64, "precision": "fp32",
+             "aggregation": "auto-nccl-tcp"}  # fmt: skip
+    study = dse.load_study({
+        "study": "horovod", "workload": "vgg16", "space": space, "baseline": {"gpus": 4},
+        "input": "synthetic", "objectives": {"maximize": "speedup", "minimize": "step"},
+    })  # fmt: skip
+    assert {_card(study, accelerator=one) for one in (pascal, *later)} == {2 * 10e9 / 8}
+    few, many = study.price([{"accelerator": pascal, "gpus": gpus} for gpus in (4, 512)])[
+        "throughput_samples_per_s"
+    ]
+    assert many / few / 128 == pytest.approx(0.68 / 1.3, rel=0.1)
 
 
 def test_a_profile_of_the_machine_comes_before_sockets(tmp_path: Path) -> None:

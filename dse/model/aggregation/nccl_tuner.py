@@ -29,7 +29,7 @@ PROTOCOLS = ("LL", "LL128", "Simple")
 # GPUs by compute capability: 6 and older, 7, 8, 9, 10. Pascal shares Volta's rows but has no LL128.
 GENERATIONS = ("pascal", "volta", "ampere", "hopper", "blackwell")
 OLDEST_CAPABILITY = 6
-# Older ones on TCP sockets are taken to run NCCL before 2.4: one socket a ring, and no trees.
+# Older ones on TCP sockets are taken to run NCCL from before its tuner, 2.5: no trees.
 FIRST_TREES = GENERATIONS.index("ampere")
 ASSUMED_GENERATION = "ampere"  # where an accelerator has none
 _ROW = np.array([0, 0, 1, 2, 3])  # of a generation in the tables below
