@@ -130,7 +130,7 @@ class Draft:
         axis = seen.study.axis("inter_node")
         networks = axis.labels if axis else None
         baseline = {
-            self._axis: first, "gpus": counts[0], "gpus_per_node": per_node[0],
+            self._axis: first, "gpus": counts[0], "gpus_per_node": self._host or _suited(counts[0]),
             "nics_per_node": CARDS[0], "inter_node": networks[0] if networks else None,
             "batch_per_gpu": fits[first], "aggregation": sums[0],
         }  # fmt: skip
@@ -426,12 +426,21 @@ def _path(given: str, folder: str) -> str:
 
 
 def _per_node(counts: Sequence[int], laid_out: bool) -> list[int]:
-    """Accelerators of a host: as many as usual, or as the smallest clusters fill; of layouts, which
-    fill whole hosts, the most that all clusters do."""
+    """Accelerators of a host, from the smallest that suits a cluster to the usual; of layouts one
+    number, the most with which every cluster fills its hosts or is in a single one."""
+    suited = [_suited(count) for count in counts]
     if laid_out:
-        return [max(size for size in HOSTS if not any(n % size for n in counts))]
-    least = max(size for size in HOSTS if counts[0] % size == 0)
-    return [size for size in HOSTS if least <= size <= counts[-1]]
+        alike = (size for size in HOSTS if all(n < size or n % size == 0 for n in counts))
+        return [max(size for size in alike if size <= suited[0])]
+    most = next((size for size in HOSTS if size >= counts[-1]), ROOM)
+    return [size for size in HOSTS if min(suited) <= size <= most]
+
+
+def _suited(count: int) -> int:
+    """Accelerators of a host for a cluster: the fewest that hold it whole, else the most that it
+    fills, since only a single host may be partly filled."""
+    single = next((size for size in HOSTS if size >= count), None)
+    return single or max(size for size in HOSTS if count % size == 0)
 
 
 def _global_batch(gpus: int, seen: Problem) -> int:

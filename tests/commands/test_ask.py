@@ -235,6 +235,9 @@ def test_a_range_counts_whole_hosts(given: str, written: object) -> None:
         (Draft("bert-large", "GB200", "8..64"), {"node": ["gb200-nvl72-tray"]}),
         (Draft("bert-large", "h200, h100,gb200", "8"),
          {"node": ["hgx-h200", "dgx-h100", "gb200-nvl72-tray"]}),
+        (Draft("resnet50", "a100", "3"), {"gpus_per_node": [4]}),  # in one host, not in three
+        (Draft("resnet50", "a100", "3,6"), {"gpus_per_node": [4, 8]}),
+        (Draft("resnet50", "a100", "5,16"), {"gpus_per_node": [8]}),
         (Draft("mobilenet-v1", "b200", "8"), {"gpus": [8], "optimizer": "momentum"}),
         (Draft("resnet50", "a100", "8", accumulation="4, 1,4"), {"accumulation": [4, 1]}),
         (Draft("resnet50", "a100", "8", stack="tuned, plain"), {"stack": ["tuned", "plain"]}),
@@ -251,6 +254,14 @@ def test_what_is_left_open_suits_what_is_said(asked: Draft, space: dict[str, obj
     tokens = problem.workload.tokens_per_sample
     assert asked.sequence is None or int(asked.sequence) == tokens
     assert found["baseline"]["batch_per_gpu"] in batches
+
+
+@pytest.mark.parametrize(
+    ("gpus", "per_node"), [("3", 4), ("6", 8), ("4", 4), ("6,12", 2), ("8,12", 4), ("8..64", 8)]
+)
+def test_every_cluster_of_layouts_suits_one_size_of_hosts(gpus: str, per_node: int) -> None:
+    problem = drafted("llama3-8b", gpus=gpus)
+    assert problem.study.values("gpus_per_node") == (per_node,)
 
 
 def test_what_comes_in_racks_is_asked_about_in_racks() -> None:
