@@ -245,7 +245,7 @@ class Result:
         values = (
             [*map(problem.space.point, range(problem.space.size))]
             if archive is None
-            else [archive.space.values(point) for point in archive.points]
+            else [*map(archive.values, range(len(archive)))]
         )
         return self._priced(values, [labels_of(problem, one) for one in values])
 

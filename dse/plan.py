@@ -176,7 +176,7 @@ def _keep_points(archive: Archive | None, problem: Problem, folder: Path) -> Non
     if archive is None:
         path.unlink(missing_ok=True)
         return
-    labels = [labels_of(problem, archive.space.values(point)) for point in archive.points]
+    labels = [labels_of(problem, archive.values(at)) for at in range(len(archive))]
     write_text(path, points_csv(archive, labels))
 
 

@@ -220,7 +220,7 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
     archive = search.archive
     tally = Tally(len(archive), archive.feasible, archive.rejected, front, len(archive))
     if not archive.feasible:
-        values = archive.space.values(archive.points[archive.best()[0]])
+        values = archive.values(archive.best()[0])
         priced = problem.rows([archive.space.values(point) for point in archive.points])
         every = (found for _, found in priced)
         labels = labels_of(problem, values)
@@ -228,7 +228,7 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
     found = []
     for at in range(len(front)):
         positions = [archive.position[int(index)] for index in front.indices[at]]
-        members = [archive.space.values(archive.points[position]) for position in positions]
+        members = [archive.values(position) for position in positions]
         found.append(_described(problem, front, at, members))
     return tally, found
 

@@ -14,6 +14,7 @@ import pytest
 
 import dse
 from dse.model.arrays import comparable
+from dse.report.launch import launch_file
 from tests.pricing import studies
 
 AXES: Mapping[str, list[Any]] = {
@@ -139,6 +140,18 @@ def test_a_layout_is_a_point_with_an_index() -> None:
     space = dse.load_study(SMALL).problem.space
     for index in range(0, space.size, 97):
         assert space.index(space.point(index)) == index
+
+
+def test_a_guided_front_has_every_axis_of_a_layout() -> None:
+    """Also those with one value and those that follow: each point is one of the space, and is
+    started as one of an exhaustive search is."""
+    axes = {name: values for name, values in SMALL["space"].items() if name != "pipeline_parallel"}
+    loaded = dse.load_study({**SMALL, "space": axes})
+    found, space = loaded.search(engine="guided", points=60), loaded.problem.space
+    for point in found.outcome.front:
+        assert dict(point.values) == space.point(space.index(point.values))
+    assert found.points.keys() == loaded.search(engine="exhaustive").points.keys()
+    assert "PIPELINE_PARALLEL=1" in launch_file(found.document, found.recommended, "it", "torchrun")
 
 
 @pytest.mark.evidence

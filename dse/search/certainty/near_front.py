@@ -132,7 +132,7 @@ def _runners_up(outcome: Outcome) -> Iterator[Values]:
         at = [problem.space.point(int(index)) for index in found.index]
     else:
         found = _of_archive(outcome)
-        at = [archive.space.values(archive.points[int(index)]) for index in found.index]
+        at = [archive.values(int(index)) for index in found.index]
     for position in np.argsort(found.distance, kind="stable"):
         yield at[position]
 
@@ -217,9 +217,9 @@ def _missed_of_archive(outcome: Outcome, loose: Study) -> list[tuple[float, Valu
     assert archive is not None
     past = archive.numbers[:, -1]
     missing = np.flatnonzero((past > 0) & (past <= math.expm1(LOOSENED)))
-    points = [archive.space.values(archive.points[int(at)]) for at in missing]
+    points = [archive.values(int(at)) for at in missing]
     missing = missing[_violation(outcome.problem, points, loose) == 0]
     able = np.append(np.flatnonzero(past <= 0), missing)
     front = able[pareto.nondominated(*(archive.numbers[able, at] for at in range(objectives)))]
     near = sorted((at for at in front.tolist() if past[at] > 0), key=lambda at: float(past[at]))
-    return [(float(past[at]), archive.space.values(archive.points[at])) for at in near]
+    return [(float(past[at]), archive.values(at)) for at in near]

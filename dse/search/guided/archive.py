@@ -17,6 +17,7 @@ from dse.pricing.problem import Problem
 from dse.search import pareto
 from dse.search.guided.points import Point, Points
 from dse.search.pareto import Front, Indices
+from dse.study import Value
 
 UNKNOWN = 1e9  # violation of a point that cannot be computed
 UNSURE = 1.0  # excess over a limit where it is not known
@@ -111,6 +112,15 @@ class Archive:
             self.position[index] = at
         for reason, count in block.rejected.items():
             self.rejected[reason] = self.rejected.get(reason, 0) + count
+
+    def values(self, at: int) -> dict[str, Value | None]:
+        """A point by its position, as the exhaustive engine has it: of a layout with the axes that
+        have a single value or follow from others."""
+        values = self.space.values(self.points[at])
+        if self.problem.study.laid_out:
+            table = self.problem.tables(values)
+            values |= next((table.values(int(row)) for row in table.rows(values)), {})
+        return values
 
     def front(self) -> Front:
         """Front of the feasible points.

@@ -47,7 +47,7 @@ def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
     pricing; an objective that cannot be computed is empty.
     """
     goals = [objective.name for objective in archive.problem.study.objectives]
-    space, names = archive.space, archive.space.names
+    space, names = archive.space, [*dict.fromkeys(name for row in labels for name in row)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     found = archive.problem.numbers([space.values(point) for point in archive.points], goals)
@@ -56,7 +56,7 @@ def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
     for point, row, numbers in zip(archive.points, labels, rows, strict=True):
         placed = map(significant, continuous_numbers(space.study, space.values(point)).values())
         shown = ["" if number != number else significant(number) for number in numbers]
-        writer.writerow([*(row[name] for name in names), *placed, *shown])
+        writer.writerow([*(row.get(name, "") for name in names), *placed, *shown])
     return out.getvalue()
 
 
