@@ -42,8 +42,8 @@ def text(found: list[Line]) -> str:
 
 
 def write(found: list[Line]) -> None:
-    """Put the table into the page, and those of its lines that tell most into the README."""
-    enough = [line for line in found if len(line.ratio) >= ENOUGH]
+    """Put the table into the page, and into the README its lines of many values with intervals."""
+    enough = [line for line in found if len(line.ratio) >= ENOUGH and line.inside is not None]
     for path, content in ((PAGE, text(found)), (README, table(enough))):
         if put(path, NAME, content):
             print(f"updated {path.name}")
