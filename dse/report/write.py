@@ -35,8 +35,10 @@ def write_report(document: RunDocument, folder: Path) -> Path:
     :func:`earlier_report` before. Raises :class:`OutputError` if any of it fails (no space, no
     permission), and what was in the folder before is then untouched.
     """
+    written = json_form.plain(document)
+    document = json_form.parsed(RunDocument, written)  # all files say what can be read again
     contents = {
-        RUN: sealed(json_form.plain(document)),
+        RUN: sealed(written),
         "front.csv": csv_text(front_columns(document)),
         BILLS: bills.bills_csv(document),
         SOURCES: csv_text(provenance.source_columns(document)),
