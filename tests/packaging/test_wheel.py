@@ -107,8 +107,8 @@ def test_it_calibrates_and_runs_the_example_in_an_empty_folder(
     report = tmp_path / "reports" / "example"
     document = json.loads((report / "run.json").read_text())
     assert document["counts"]["points"] > 100_000
-    assert [profile["path"] for profile in document["calibration"]] == [
-        "calibrations/this-machine.yaml"
-    ]
+    own, *shipped = (profile["path"] for profile in document["calibration"])
+    assert own == "calibrations/this-machine.yaml"
+    assert all(Path(path).is_relative_to(installed.parent) for path in shipped)
     assert (report / "report.html").stat().st_size > 100_000
     assert {path.name for path in tmp_path.iterdir()} == {"calibrations", "reports"}

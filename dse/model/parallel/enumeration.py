@@ -244,8 +244,10 @@ def _batches(
     choices: Choices,
 ) -> None:
     found.join(zero=given["zero"])
-    found.once(found["data"] * found["context"] == 1, zero=given["zero"][0])
-    found.keep("the software shards so much", found["zero"] <= choices.most_zero)
+    alone = found["data"] * found["context"] == 1
+    found.once(alone, zero=given["zero"][0])
+    alone = found["data"] * found["context"] == 1
+    found.keep("the software shards so much", alone | (found["zero"] <= choices.most_zero))
     # HSDP of one node is ZeRO-3, and of members that are all on other nodes ZeRO-0; experts have
     # groups of their own.
     whole = found["data"] * found["context"]
