@@ -23,19 +23,15 @@ def test_every_measurement_of_nccl_is_of_one_system_and_in_one_class() -> None:
     assert all(np.all(part > 0) for row in found for part in row.found.values())
 
 
-def test_large_messages_are_right_within_a_third_on_most_systems() -> None:
-    """What the table says; the catalogue may become better, not worse, unnoticed."""
-    large = CLASSES[-1].title
-    medians = [float(np.median(row.found[large])) for row in rows()]
-    assert sum(1 / 1.35 <= median <= 1.35 for median in medians) >= 11
-
-
 def test_messages_of_every_size_are_as_near_as_the_page_says() -> None:
-    """The median factor between predicted and measured time."""
-    found = rows()
-    for size, most in zip(CLASSES, (1.25, 1.4, 1.25, 1.15), strict=True):
-        ratio = np.concatenate([row.found[size.title] for row in found if size.title in row.found])
-        assert np.exp(np.median(np.abs(np.log(ratio)))) <= most, size.title
+    """The median factor between predicted and measured time, and how many systems' own median is
+    within the one wanted: the catalogue may become better, not worse, unnoticed."""
+    found, systems = rows(), (13, 10, 13, 13)
+    for size, most, least in zip(CLASSES, (1.25, 1.4, 1.25, 1.15), systems, strict=True):
+        parts = [np.log(row.found[size.title]) for row in found if size.title in row.found]
+        assert np.exp(np.median(np.abs(np.concatenate(parts)))) <= most, size.title
+        near = [abs(np.median(part)) <= np.log(size.factor) for part in parts]
+        assert sum(near) >= least, size.title
 
 
 def test_mpi_is_as_far_off_as_its_transport_says() -> None:
