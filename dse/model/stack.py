@@ -16,9 +16,9 @@ class Footprint:
     communication_bytes: buffers of the collectives. context_bytes: of the driver's context with
     kernels and workspaces. reserved: share of the memory that the framework sets aside for these,
     if that is more. slack: of all tensors, what the allocator loses between them. written_out:
-    families of networks whose GELU, normalisation and dropout are operations of their own in 32
-    bits, which keep more for the backward pass; in 16 bits a compiler joins them. spread: standard
-    deviation of the logarithm of all that is needed.
+    families of networks whose operations in 32 bits are each their own: GELU, normalisation and
+    dropout keep more for the backward pass, sums and clipping of gradients make copies. In 16 bits
+    a compiler joins them. spread: standard deviation of the logarithm of all that is needed.
     """
 
     bucket_copy: float = 0.0
