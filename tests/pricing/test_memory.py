@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,11 +15,6 @@ from dse.model.normal import NORMAL_90
 from dse.model.precision import PRECISIONS
 from dse.pricing import devices
 from dse.pricing.network import model_layers
-
-PEAK_FP32 = 15.7e12  # FLOP/s of V100
-V100 = "v100-sxm2-32gb"
-# samples/s of one V100 32 GB in fp32 by tokens and batch, as the table of BioBERT has them
-RATES = {(128, 128): 2165.04 / 16, (512, 16): 416.92 / 16}
 
 
 def outcome(kind: str) -> list[Run]:
@@ -34,19 +31,15 @@ def test_what_ran_out_of_memory_is_refused_or_told_that_it_may() -> None:
     """Of fourteen, ten are refused; none is held to fit."""
     rooms = [run.room() for run in outcome(OUT)]
     risks = np.array([float(room.out_of_memory) for room in rooms])
-    assert len(rooms) == 14
-    assert sum(bool(room.too_little) for room in rooms) == 10
+    assert (len(rooms), sum(bool(room.too_little) for room in rooms)) == (14, 10)
     assert np.all(risks > DOUBT)
 
 
-@pytest.mark.parametrize("setting", RATES, ids=str)
-def test_biobert_trains_bert_base(setting: tuple[int, int]) -> None:
-    """As BERT large its rates in fp32 would be above the peak of V100."""
-    tokens, batch = setting
-    assert Run("bert-base-s512", tokens, V100, "fp32", batch, RAN) in runs()
-    base, large = (catalog.resized(f"bert-{size}-s512", tokens) for size in ("base", "large"))
-    assert 3 * RATES[setting] * base.forward_flops < PEAK_FP32
-    assert 3 * RATES[setting] * large.forward_flops > PEAK_FP32
+def test_nothing_ran_with_more_than_what_failed() -> None:
+    """BERT base read as BERT large would have."""
+    failed = {replace(run, batch=0, outcome=""): run.batch for run in outcome(OUT)}
+    most = [failed.get(replace(run, batch=0, outcome=""), np.inf) for run in outcome(RAN)]
+    assert np.all(np.array([run.batch for run in outcome(RAN)]) < most)
 
 
 def test_room_is_a_normal_error_of_the_logarithm() -> None:
