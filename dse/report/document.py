@@ -1,6 +1,7 @@
 """The document of a run: all that its report says, as typed objects.
 
-run.json holds the same, key by key and in this order, see :mod:`dse.report.json_form`.
+run.json holds the same, key by key and in this order, its front and sources by column: see
+:mod:`dse.report.json_form`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dse.report.design_point import (
     WaterfallStep,
     WithoutBuying,
 )
-from dse.report.json_form import BY_SOURCE, IF_ANY, Flat
+from dse.report.json_form import IF_ANY, Flat
 from dse.study.quantities import PURCHASE, RENT, facts_of
 
 SCHEMA_VERSION = 4  # of the file: another is refused
@@ -378,7 +379,7 @@ class RunDocument:
     remarks: tuple[RemarkLine, ...] = ()
     state: State = "ready"
     assumptions: tuple[str, ...]
-    sources: tuple[Citation, ...] = field(metadata=BY_SOURCE)
+    sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
     study_text: str
     ownership: Owned | None = None

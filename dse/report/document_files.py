@@ -5,24 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dse.errors import StudyError
 from dse.report.document import SCHEMA_VERSION, RunDocument
-from dse.report.json_form import parsed
+from dse.report.json_form import by_row, parsed
 from dse.study.cursor import FOLDER
 from dse.text_source import from_json
 
 if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument
 
+T = TypeVar("T")
+
 RUN, FLEET = "run.json", "fleet.json"
 RUN_LOG = "run.log.jsonl"  # while a run is not finished
 _KINDS = {RUN: "a run", FLEET: "a fleet"}
 _AGAIN = {RUN: "run the study again", FLEET: "run dse fleet on its study again"}
 CHECKSUM = "checksum"  # of all else in a document, whatever its layout
+TABLES = ("front", "sources")  # lists of a run that its file has by column
 _FINISHED = "name the folder of a finished run"
 _MOST_NAMED = 6
 _MOST_LOOKED_AT = 10_000  # entries of a folder
@@ -70,12 +75,10 @@ def _instead(place: Path, names: Sequence[str]) -> tuple[str, str]:
 
 def read_json(path: Path) -> Any:
     """What a document holds. Raises :class:`~dse.errors.StudyError` with the place of a fault."""
-    if path.name in _KINDS:
-        no_document = f"is not the document of {_KINDS[path.name]}", _AGAIN[path.name]
-    else:
+    kind, again = _KINDS.get(path.name, "a run"), _AGAIN.get(path.name, _AGAIN[RUN])
+    no_document = f"is not the document of {kind}", again
+    if path.name not in _KINDS:
         no_document = "is not a report", f"{_FINISHED}, such as reports/NAME"
-    kind = _KINDS.get(path.name, "a run")
-    again = _AGAIN.get(path.name, "run the study again")
     try:
         text = path.read_text(encoding="utf-8")
         return from_json(text)
@@ -117,22 +120,13 @@ def checksum(document: dict[str, Any]) -> str:
 def read_document(folder: Path) -> RunDocument:
     """The document of a finished run. Raises :class:`~dse.errors.StudyError` where there is none,
     or where it is damaged."""
-    from pydantic import ValidationError
-
     path = document_path(folder, (RUN,))
     found = checked_document(path, "schema_version", SCHEMA_VERSION)
-    try:
-        document = parsed(RunDocument, found)
-    except ValidationError as cause:
-        error = cause.errors()[0]
-    else:
-        _check_names(path, document)
-        return document
-    place = ".".join(map(str, error["loc"]))
-    problem = f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"
-    if error["type"] == "missing":
-        problem = f"has no '{place}'"
-    raise StudyError(str(path), 0, 0, problem, _AGAIN[RUN])
+    with suppress(AttributeError, LookupError, RecursionError, StopIteration, TypeError):
+        found |= {name: by_row(found[name]) for name in TABLES}
+    document = _typed(path, found, partial(parsed, RunDocument))
+    _check_names(path, document)
+    return document
 
 
 def read_fleet_document(place: Path) -> FleetDocument:
@@ -140,11 +134,22 @@ def read_fleet_document(place: Path) -> FleetDocument:
     from dse.fleet.document import FORMAT, from_plain
 
     path = document_path(place, (FLEET,))
-    found = checked_document(path, "format", FORMAT)
+    return _typed(path, checked_document(path, "format", FORMAT), from_plain)
+
+
+def _typed(path: Path, found: dict[str, Any], read: Callable[[object], T]) -> T:
+    """What ``read`` makes of a document; a StudyError names the first key that it finds wrong."""
+    from pydantic import ValidationError
+
     try:
-        return from_plain(found)
-    except ValueError as cause:
-        raise StudyError(str(path), 0, 0, str(cause), "run the study again") from None
+        return read(found)
+    except ValidationError as cause:
+        error = cause.errors()[0]
+    place = ".".join(map(str, error["loc"]))
+    problem = f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    if error["type"] == "missing":
+        problem = f"has no '{place}'"
+    raise StudyError(str(path), 0, 0, problem, "run the study again")
 
 
 def _check_names(path: Path, document: RunDocument) -> None:
@@ -165,12 +170,6 @@ def checked_document(path: Path, version: str, wanted: int | str) -> dict[str, A
         given = found.get(version) if isinstance(found, dict) else None
         problem = f"is of another format: its {version} is {given!r}, and not {wanted!r}"
         raise StudyError(str(path), 0, 0, problem, "run the study again")
-    _check_unchanged(path, found)
-    return found
-
-
-def _check_unchanged(path: Path, found: dict[str, Any]) -> None:
-    """Take the checksum out of a document; raise StudyError if it is of other values."""
     wanted = found.pop(CHECKSUM, None)
     try:
         unchanged = wanted == checksum(found)
@@ -179,3 +178,4 @@ def _check_unchanged(path: Path, found: dict[str, Any]) -> None:
     if not unchanged:
         problem = "was changed after dse wrote it: its checksum does not match"
         raise StudyError(str(path), 0, 0, problem, "run the study again")
+    return found

@@ -1,14 +1,15 @@
 """Dataclasses as JSON and back, checked: how the document of a run gets into its file.
 
 Key by key, in the order of the fields. A type of which a field is marked :data:`INLINE` or
-:data:`IF_ANY` is written ``Flat[...]`` where another has it.
+:data:`IF_ANY` is written ``Flat[...]`` where another has it. A file has long lists by column.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
@@ -28,9 +29,6 @@ INLINE: Mapping[str, bool] = {"inline": True}
 IF_ANY: Mapping[str, bool] = {"if any": True}
 # What was drawn a thousand times has no more digits than these; all else has twelve.
 DRAWN: Mapping[str, int] = {"digits": 6}
-# Objects of one list with the same source have it once, around those that are of it.
-BY_SOURCE: Mapping[str, tuple[str, ...]] = {"by": ("source", "url", "accessed")}
-_FACTS = "facts"
 
 
 def number(values: ArrayLike) -> float | None:
@@ -46,17 +44,13 @@ def parsed(kind: type[T], found: object) -> T:
 
 def text(document: object) -> str:
     """The content of its file. Raises ValueError where a number is not finite."""
-    return json.dumps(_dumped(document), indent=1, allow_nan=False)
+    return json.dumps(plain(document), indent=1, allow_nan=False)
 
 
 def plain(document: object) -> dict[str, Any]:
     """The same in dicts, lists and scalars, as a program reads it from the file."""
-    found: dict[str, Any] = json.loads(json.dumps(_dumped(document), allow_nan=False))
+    found: dict[str, Any] = rounded(_adapter(type(document)).dump_python(document))
     return found
-
-
-def _dumped(document: object) -> object:
-    return rounded(_adapter(type(document)).dump_python(document))
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
@@ -68,17 +62,38 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
     return [rounded(one, digits) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _together(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        own = {key: value for key, value in row.items() if key not in by}
-        groups.setdefault(tuple(row[key] for key in by), []).append(own)
-    return [{**dict(zip(by, key, strict=True)), _FACTS: own} for key, own in groups.items()]
+def by_column(rows: Sequence[Any]) -> Any:
+    """A list in fewer words: ``of`` has its parts, ``at`` of which part each entry is, from 0.
+
+    A part is a value that entries have alike, or the objects with the same keys as a list a key,
+    itself in fewer words. A list of values that mostly differ is kept. :func:`by_row` reads it.
+    """
+    parts: dict[object, list[Any]] = {}
+    kinds = [tuple(row) if isinstance(row, Mapping) else json.dumps(row) for row in rows]
+    for kind, row in zip(kinds, rows, strict=True):
+        parts.setdefault(kind, []).append(row)
+    if 2 * len(parts) > len(rows) and not any(isinstance(row, Mapping) for row in rows):
+        return rows
+    of = [{key: by_column([row[key] for row in alike]) for key in alike[0]}
+          if isinstance(alike[0], Mapping) else alike[0] for alike in parts.values()]  # fmt: skip
+    place = {kind: part for part, kind in enumerate(parts)}
+    return {"of": of, "at": [place[kind] for kind in kinds]}
 
 
-def _apart(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**one, **{key: value for key, value in group.items() if key != _FACTS}}
-            for group in groups for one in group[_FACTS]]  # fmt: skip
+def by_row(found: Any) -> list[Any]:
+    """The list of which :func:`by_column` made ``found``."""
+    if isinstance(found, list):
+        return found
+    counts, parts = Counter(found["at"]), []
+    for part, value in enumerate(found["of"]):
+        count = counts[part]
+        if isinstance(value, Mapping):
+            columns = {key: by_row(column) for key, column in value.items()}
+            rows = [{key: column[row] for key, column in columns.items()} for row in range(count)]
+        else:
+            rows = [value] * count
+        parts.append(iter(rows))
+    return [next(parts[part]) for part in found["at"]]
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
@@ -100,14 +115,10 @@ class _Marked:
         if_any = [entry.name for entry in fields(kind) if "if any" in entry.metadata]
         digits = {entry.name: entry.metadata["digits"] for entry in fields(kind)
                   if "digits" in entry.metadata}  # fmt: skip
-        by = {entry.name: entry.metadata["by"] for entry in fields(kind) if "by" in entry.metadata}
         own = {entry.name for entry in fields(kind)}
 
         def nested(found: Any) -> Any:
-            if not isinstance(found, Mapping):
-                return found
-            found = {key: _apart(value) if key in by else value for key, value in found.items()}
-            if not inline:
+            if not inline or not isinstance(found, Mapping):
                 return found
             rest = {key: value for key, value in found.items() if key not in own}
             numbers = {key: value for key, value in rest.items()
@@ -119,8 +130,6 @@ class _Marked:
             for key, value in handler(document).items():
                 if key in inline:
                     found |= value
-                elif key in by:
-                    found[key] = _together(value, by[key])
                 elif key in digits:
                     found[key] = rounded(value, digits[key])
                 elif value is not None or key not in if_any:

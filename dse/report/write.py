@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dse.errors import OutputError
 from dse.report import bills, json_form, page, provenance
 from dse.report.document import RunDocument
-from dse.report.document_files import FLEET, RUN, sealed
+from dse.report.document_files import FLEET, RUN, TABLES, sealed
 from dse.report.front_columns import csv_text, front_columns
 from dse.search.runlog import sync_folder
 
@@ -38,7 +38,7 @@ def write_report(document: RunDocument, folder: Path) -> Path:
     written = json_form.plain(document)
     document = json_form.parsed(RunDocument, written)  # all files say what can be read again
     contents = {
-        RUN: sealed(written),
+        RUN: sealed({**written, **{name: json_form.by_column(written[name]) for name in TABLES}}),
         "front.csv": csv_text(front_columns(document)),
         BILLS: bills.bills_csv(document),
         SOURCES: csv_text(provenance.source_columns(document)),

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.catalog.store import shipped_studies
+from dse.report.document_files import TABLES
+from dse.report.json_form import by_row
 from dse.text_source import is_fleet
 
 ROOT = Path(__file__).parents[2]
@@ -26,4 +28,4 @@ def document(folder: Path, name: str = "run.json") -> dict[str, Any]:
     """What a report's document says, without its checksum: written again, it may be another."""
     found: dict[str, Any] = json.loads((folder / name).read_text())
     assert len(found.pop("checksum")) == 64
-    return found
+    return found if name == "fleet.json" else found | {name: by_row(found[name]) for name in TABLES}

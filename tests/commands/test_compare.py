@@ -118,7 +118,7 @@ def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> N
     inputs = by_name(compared(tmp_path, "old", "plain")[0]["inputs"])
     assert inputs["catalogue"]["value"] == "another"  # nothing else tells
     old["versions"]["dse"] = "0.0.9"
-    row = next(one for source in old["sources"] for one in source["facts"] if one["date"])
+    row = next(one for one in old["sources"] if one["date"])
     value, row["value"], row["date"] = f"{row['value']} ({row['date']})", "1 USD", "2001-02-03"
     old["baseline"]["throughput_samples_per_s"] *= 2
     old["recommended"]["speedup"] /= 2

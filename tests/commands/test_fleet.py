@@ -151,7 +151,7 @@ def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
             "{}",
             "is of another format: its format is None, and not 'dse-fleet-4'; run the study again",
         ),
-        (sealed({"format": "dse-fleet-4"}), "has no 'classes'; run the study again"),
+        (sealed({"format": "dse-fleet-4"}), "has no 'fleet'; run the study again"),
     ],
 )
 def test_a_document_that_is_none_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.commands.command import dse
+from tests.commands.reports import document as read
 from tests.pricing.studies import SMALL, written
 
 TWO = "minimize: [capital, power]"
@@ -32,7 +32,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 def test_the_front_has_a_column_for_each_objective(ran: Path) -> None:
     rows = table(ran / "out" / "front.csv")
-    document = json.loads((ran / "out" / "run.json").read_text())
+    document = read(ran / "out")
     assert document["objectives"] == {
         "maximize": "speedup", "minimize": "capital", "minimize_also": "power"
     }  # fmt: skip

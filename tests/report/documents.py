@@ -322,9 +322,8 @@ def calibration() -> dict[str, Any]:
 
 
 def sources() -> list[dict[str, Any]]:
-    """Sources, each with the fact of the catalogue that is of it."""
-    by, of = ("source", "url", "accessed"), ("item", "fact", "value", "date", "status")
-    keys = ("item", "fact", "value", *by, "date", "status")
+    """Facts of the catalogue, each with its source."""
+    keys = ("item", "fact", "value", "source", "url", "accessed", "date", "status")
     rows = [
         ("accelerator v100-sxm2-16gb", "memory bandwidth", "900 GB/s", "NVIDIA V100 data sheet",
          "https://images.nvidia.com/v100.pdf", "2026-08-21", "", "sourced"),
@@ -334,6 +333,4 @@ def sources() -> list[dict[str, Any]]:
         ("workload resnet50", "forward FLOPs", "8.2 GFLOP", "counted from the layer table", "",
          "2026-08-21", "", "derived"),
     ]  # fmt: skip
-    flat = [dict(zip(keys, row, strict=True)) for row in rows]
-    return [{**{key: row[key] for key in by}, "facts": [{key: row[key] for key in of}]}
-            for row in flat]  # fmt: skip
+    return [dict(zip(keys, row, strict=True)) for row in rows]

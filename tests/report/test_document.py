@@ -12,7 +12,7 @@ import pytest
 from dse.errors import StudyError
 from dse.report.document import Timings
 from dse.report.document_files import RUN, read_document, sealed
-from dse.report.json_form import plain, rounded, text
+from dse.report.json_form import by_column, by_row, plain, rounded, text
 from tests.report.documents import document, read, written
 
 
@@ -26,6 +26,21 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / RUN).write_text(json.dumps(written()))
     with pytest.raises(StudyError, match="its checksum does not match"):
         read_document(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [{"a": 1, "b": {"c": [1.0, 2]}}] * 3,
+        [{"a": {}, "b": None}, {"a": {"x": 1}, "b": 1}, {"b": 1.0, "a": {"x": True}}, None, 3],
+        plain(document())["front"],
+    ],
+)
+def test_rows_by_column_are_the_same_rows(rows: list[Any]) -> None:
+    again = json.loads(json.dumps(by_column(rows)))
+    assert json.dumps(by_row(again)) == json.dumps(rows)
+    assert len(rows) < 9 or 2 * len(json.dumps(again)) < len(json.dumps(rows))
 
 
 @pytest.mark.parametrize("also", [None, "power"])
@@ -49,14 +64,9 @@ def test_objectives_are_keys_of_their_point() -> None:
     run = document()
     best = plain(run)["recommended"]
     assert "objectives" not in best
-    assert (
-        best["capital"] == run.recommended.quantity("capital") == run.recommended.costs["capital"]
-    )
+    assert best["capital"] == run.recommended.costs["capital"]
     keys = list(best)
     assert keys[2:7] == [*run.recommended.objectives, "throughput_samples_per_s"][:5]
-    assert pytest.approx(run.recommended.quantity("throughput")) == best["throughput_samples_per_s"]
-    assert pytest.approx(run.recommended.quantity("step")) == best["step_s"]
-    assert pytest.approx(run.recommended.quantity("power")) == best["costs"]["power"]
     assert run.recommended.quantity("racks") is None
 
 
@@ -74,9 +84,11 @@ def test_what_is_not_a_finite_number_is_not_written() -> None:
         (lambda run: run["counts"].update(points="many"), "counts.points: input should be a valid"),
         (lambda run: run.update(axes=None), "axes: input should be a valid"),
         (lambda run: run["front"].insert(0, 3), "front.0: input should be a"),
+        *((lambda run, odd=odd: run.update(front=odd), "front: input should be a valid tuple")
+          for odd in (7, *({"of": [{"a": [1]}], "at": at} for at in ([1], [{}], [-1], [0, 0])))),
         (lambda run: run.update(schema_version=2), "schema_version is 2, and not 4; run the study"),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_document_is_refused_in_one_line(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
 ) -> None:

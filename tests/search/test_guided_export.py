@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import dse
 from dse.commands.export import export_run
 from dse.errors import DseError
 from dse.plan import POINTS
+from tests.commands.reports import document as read
 from tests.pricing import studies
 
 CONTINUOUS = studies.CONTINUOUS.replace(
@@ -32,7 +32,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(storage: str, finished: Path, count: int = POINTS_PRICED) -> None:
-    document = json.loads((finished / "run.json").read_text())
+    document = read(finished)
     opened = optuna.storages.RDBStorage(storage)
     study = optuna.load_study(study_name=document["study"]["name"], storage=opened)
     assert len(study.trials) == count
@@ -85,7 +85,7 @@ def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path)
     storage, copy = f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "copy"
     shutil.copytree(finished, copy)
     (copy / POINTS).unlink()
-    document = json.loads((copy / "run.json").read_text())
+    document = read(copy)
     export_run(copy, storage)
     check(storage, copy, len(document["front"]))
     assert "'continuous-2'" in export_run(copy, storage)
