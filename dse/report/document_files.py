@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -121,28 +120,40 @@ def read_document(folder: Path) -> RunDocument:
     """The document of a finished run. Raises :class:`~dse.errors.StudyError` where there is none,
     or where it is damaged."""
     path = document_path(folder, (RUN,))
-    found = checked_document(path, "schema_version", SCHEMA_VERSION)
-    with suppress(AttributeError, LookupError, RecursionError, StopIteration, TypeError):
-        found |= {name: by_row(found[name]) for name in TABLES}
-    document = _typed(path, found, partial(parsed, RunDocument))
+    document = _checked(path, RunDocument, "schema_version", SCHEMA_VERSION)
     _check_names(path, document)
     return document
 
 
 def read_fleet_document(place: Path) -> FleetDocument:
     """The fleet.json of a report. Raises :class:`~dse.errors.StudyError`."""
-    from dse.fleet.document import FORMAT, from_plain
+    from dse.fleet.document import FORMAT, FleetDocument
 
-    path = document_path(place, (FLEET,))
-    return _typed(path, checked_document(path, "format", FORMAT), from_plain)
+    return _checked(document_path(place, (FLEET,)), FleetDocument, "format", FORMAT)
 
 
-def _typed(path: Path, found: dict[str, Any], read: Callable[[object], T]) -> T:
-    """What ``read`` makes of a document; a StudyError names the first key that it finds wrong."""
+def _checked(path: Path, kind: type[T], version: str, wanted: int | str) -> T:
+    """The document in a file, if the value under ``version`` is the wanted one, nobody changed it
+    and all of it is there. Raises :class:`~dse.errors.StudyError`."""
     from pydantic import ValidationError
 
+    found = read_json(path)
+    if not isinstance(found, dict) or found.get(version) != wanted:
+        given = found.get(version) if isinstance(found, dict) else None
+        problem = f"is of another format: its {version} is {given!r}, and not {wanted!r}"
+        raise StudyError(str(path), 0, 0, problem, "run the study again")
+    sealed_by = found.pop(CHECKSUM, None)
     try:
-        return read(found)
+        unchanged = sealed_by == checksum(found)
+    except (ValueError, RecursionError):
+        unchanged = False
+    if not unchanged:
+        problem = "was changed after dse wrote it: its checksum does not match"
+        raise StudyError(str(path), 0, 0, problem, "run the study again")
+    with suppress(AttributeError, LookupError, RecursionError, StopIteration, TypeError):
+        found |= {name: by_row(found[name]) for name in TABLES if name in found}
+    try:
+        return parsed(kind, found)
     except ValidationError as cause:
         error = cause.errors()[0]
     place = ".".join(map(str, error["loc"]))
@@ -159,23 +170,3 @@ def _check_names(path: Path, document: RunDocument) -> None:
     if not FOLDER.fullmatch(name) or any(len(label.splitlines()) > 1 for label in labels):
         problem = f"'{name}' is no name of a study, or a label of a point has several lines"
         raise StudyError(str(path), 0, 0, problem, _AGAIN[RUN])
-
-
-def checked_document(path: Path, version: str, wanted: int | str) -> dict[str, Any]:
-    """The document in a file without its checksum, if the value under ``version`` is the wanted
-    one and nobody changed it. Raises :class:`~dse.errors.StudyError`.
-    """
-    found = read_json(path)
-    if not isinstance(found, dict) or found.get(version) != wanted:
-        given = found.get(version) if isinstance(found, dict) else None
-        problem = f"is of another format: its {version} is {given!r}, and not {wanted!r}"
-        raise StudyError(str(path), 0, 0, problem, "run the study again")
-    wanted = found.pop(CHECKSUM, None)
-    try:
-        unchanged = wanted == checksum(found)
-    except (ValueError, RecursionError):
-        unchanged = False
-    if not unchanged:
-        problem = "was changed after dse wrote it: its checksum does not match"
-        raise StudyError(str(path), 0, 0, problem, "run the study again")
-    return found
