@@ -174,6 +174,8 @@ CASES = [
     *(by_library(family) for family in FAMILIES),
     by_library("nccl", nvls=True),
     by_library("nccl", 2.0, 1.6),
+    by_library("nccl", sharing=1.5),
+    by_library("mpi", chunk_bytes=4096.0),
     by_rules("auto-openmpi", "mpi"),
     by_rules("auto-mpich", "mpi-gdr"),
     by_rules("auto", "nccl"),

@@ -14,7 +14,6 @@ MIB, PB = 2.0**20, 1e15
 # latency; call, byte and byte beyond the edge of worker, server and cores
 COSTS = (5e-4, 1e-4, 2e-10, 1e-10, 3e-4, 4e-10, 2e-10, 8e-4, 2e-8, 1e-8)
 BANDWIDTH, WIRE_LATENCY = 1.25e9, 5e-6
-SIZES = np.array([0.0, 1.0, 4096.0, MIB, 1.5 * MIB, 1e9, PB])
 COST = st.floats(0, 1e-3)
 
 
@@ -52,30 +51,6 @@ def test_the_array_form_is_the_equation(
     wire_s = wire_bytes(m, p, size, shard) / BANDWIDTH
     found = MeasuredServers(costs, MIB, cores)(m, p, size, shard, wire_s)
     assert found == pytest.approx(reference_s(costs, MIB, cores, m, p, size, shard), rel=1e-9)
-
-
-@pytest.mark.parametrize("edge", [MIB, np.inf])
-@pytest.mark.parametrize("servers", [1, 2, 7, 100])
-@pytest.mark.parametrize("nodes", [2, 3, 8, 1000])
-@pytest.mark.parametrize("colocated", [False, True])
-@pytest.mark.parametrize("imbalance", [1.0, 1.7])
-def test_finite_positive_and_never_cheaper_for_more_bytes(
-    edge: float, servers: int, nodes: int, colocated: bool, imbalance: float
-) -> None:
-    cost = MeasuredServers(COSTS, edge)
-    seconds = parameter_server(nodes, 1, SIZES, NETWORK, servers, colocated, imbalance, cost)
-    assert np.all(np.isfinite(seconds))
-    assert np.all(seconds > 0)
-    assert np.all(np.diff(seconds) >= 0)
-
-
-@pytest.mark.parametrize("per_node", [1, 4, 8])
-@pytest.mark.parametrize("servers", [1, 3])
-def test_one_rank_is_free_and_one_node_needs_no_server(per_node: int, servers: int) -> None:
-    cost = MeasuredServers(COSTS)
-    assert np.all(parameter_server(1, per_node, SIZES, NETWORK, servers, measured=cost) == 0)
-    local = parameter_server(per_node, per_node, SIZES, NETWORK, servers, measured=cost)
-    np.testing.assert_allclose(local, (per_node - 1) * SIZES / per_node * 1e-10)
 
 
 @settings(max_examples=200)

@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import (
     OPENMPI_ROWS,
-    Known,
     Mpich,
     OpenMpi,
     Rules,
-    by_choice,
-    priced_names,
 )
 from dse.model.links import Link, Network, StepCost
 from tests.calibration.importers.reference import reference
@@ -151,51 +146,6 @@ def test_no_algorithm_is_chosen_that_the_model_lacks(rules: Rules) -> None:
     assert len({known.name for known in rules.algorithms}) == len(rules.algorithms)
     assert rules.title
     assert rules.source
-
-
-@settings(max_examples=60)
-@given(
-    at=st.integers(0, len(ALL) - 1),
-    n=st.integers(1, 10**6),
-    g=st.integers(1, 64),
-    m=st.floats(0, 1e15),
-)
-def test_the_price_is_that_of_the_algorithm_chosen(at: int, n: int, g: int, m: float) -> None:
-    rules = ALL[at]
-    step = StepCost(3e-6, (1e-9, 2e-10), (65536.0,), (5e-6,))
-    network = Network(step, step, inter=Link(2e-6, 1e10), gamma_s_per_byte=1e-10)
-    sizes = np.array([m, 0.0, 1.0, PB])
-    chosen = rules(n, g, sizes)
-    assert chosen.shape == sizes.shape
-    seconds = by_choice(
-        rules.algorithms, chosen, lambda name: ALGORITHMS[name](n, g, sizes, network)
-    )
-    assert np.all(np.isfinite(seconds))
-    assert (n > 1) or np.all(seconds == 0)
-    for size, choice, price in zip(sizes, chosen, seconds, strict=True):
-        own = ALGORITHMS[rules.algorithms[choice].priced_as](n, g, size, network)
-        assert price == own
-
-
-def test_only_what_is_chosen_is_priced() -> None:
-    algorithms = (Known("a", "ring"), Known("b", "tree"), Known("c", "ring"))
-    asked: list[str] = []
-
-    def price(name: str) -> Any:
-        asked.append(name)
-        return np.full((5, 1), {"ring": 1.0, "tree": 2.0}[name])
-
-    chosen = np.array([2, 0, 2])
-    assert by_choice(algorithms, chosen, price).shape == (5, 1)  # as small as it can be
-    assert asked == ["ring"]
-    mixed = by_choice(algorithms, np.array([0, 1, 2]), price)
-    assert np.array_equal(mixed, np.broadcast_to([1.0, 2.0, 1.0], (5, 3)))
-    assert priced_names(algorithms, np.array([2, 1, 1])) == ("tree", "ring")
-
-
-def test_a_shape_without_points_stays_without() -> None:
-    for rules in ALL:
-        assert rules(np.ones((0, 1)), 1, np.ones((1, 4))).shape == (0, 4)
 
 
 def test_the_tables_are_those_of_the_reference() -> None:

@@ -109,6 +109,34 @@ def test_matches_the_scalar_reference(
     assert found == pytest.approx(reference(how, n, g, m, slower), rel=1e-9, abs=1e-15)
 
 
+@settings(max_examples=600)
+@given(how=COMPOSITIONS, n=st.integers(2, 300), g=st.integers(1, 16), m=st.floats(1, 1e12))
+def test_never_faster_than_bandwidth_allows(how: Composition, n: int, g: int, m: float) -> None:
+    """Every byte at one price: a rank, or a node, passes 2 (n-1)/n m (Patarasuk & Yuan 2009).
+
+    A switch that adds takes half of that off: what is left is the message and its share.
+    """
+    price = 1e-9
+    cost = LibraryCost(how, (), (0.0, 0.0, price, 0.0, price))
+    nodes = -(-n // g)
+    parties, cards = (nodes, min(g, how.rails)) if nodes > 1 else (n, 1.0)
+    least = 2 * (parties - 1) / parties * m * price / cards
+    if how.nvls and nodes == 1:
+        least = (n + 1) / n * m * price if n > 4 else least
+    assert cost(n, g, m) >= least * (1 - 1e-12)
+
+
+@settings(max_examples=10)
+@given(how=COMPOSITIONS)
+def test_the_price_of_one_hop_is_never_taken_off(how: Composition) -> None:
+    """With any layout, every kind of hop can only add to the time."""
+    n, g, m = np.arange(2, 70).reshape(-1, 1, 1), np.arange(1, 9).reshape(-1, 1), np.array([1, 1e9])
+    plain = LibraryCost(how, EDGES, PRICES)(n, g, m)
+    for at in range(len(PRICES)):
+        dearer = tuple(price + 1e-6 * (at == other) for other, price in enumerate(PRICES))
+        assert np.all(LibraryCost(how, EDGES, dearer)(n, g, m) >= plain)
+
+
 @settings(max_examples=60)
 @given(how=COMPOSITIONS)
 def test_arrays_broadcast_and_agree_with_single_points(how: Composition) -> None:

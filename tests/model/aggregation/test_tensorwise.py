@@ -65,23 +65,6 @@ def test_the_best_is_the_faster_of_the_two_at_every_size() -> None:
     assert best[-1] == halving[-1] < doubling[-1]
 
 
-def test_nothing_to_add_up_alone_and_finite_on_a_million() -> None:
-    for algorithms in (FASTER, RING):
-        approach = Approach(algorithms, NETWORK, sum_start_s=1e-5)
-        assert float(allreduce_s(approach, 1, 1, 1e6)) == 0.0
-        assert np.isfinite(allreduce_s(approach, 1e6, 1, 1e9))
-        assert np.all(np.diff(allreduce_s(approach, 12, 1, np.linspace(0, 1e8, 50))) > 0)
-
-
-def test_one_accelerator_only_computes() -> None:
-    for approach in (
-        Approach(RING, NETWORK),
-        Approach(FASTER, NETWORK, fusion=Fusion(64e6, 5e-3)),
-        Approach((), NETWORK, Servers(1)),
-    ):
-        assert step_s(approach, SIZES, LAYERS, PASSES, np.ones(1))[0] == pytest.approx(0.3)
-
-
 def test_a_step_is_the_forward_pass_and_the_end_of_the_last_sum() -> None:
     slow = replace(NETWORK, inter=Link(0.0, 1e8))
     ring = step_s(Approach(RING, slow), SIZES, LAYERS, PASSES, SIXTEEN)[0]
@@ -109,23 +92,6 @@ def test_tensors_are_ready_with_their_layer() -> None:
     for approach in (Approach(RING, NETWORK), Approach((), NETWORK, Servers(2, True, 4))):
         found = step_s(approach, sizes, layers, PASSES, SIXTEEN)
         assert found == pytest.approx(step_s(approach, sizes, np.arange(3), each, SIXTEEN))
-
-
-def test_points_of_any_shape_are_those_of_one() -> None:
-    gpus = np.array([[2.0], [7.0], [16.0]])
-    wide = Compute(np.array([[0.1, 0.2]]), np.array([[0.2, 0.4]]), DONE_S[..., None] * [[1.0, 2.0]])
-    for approach in (
-        Approach(RING, NETWORK),
-        Approach(FASTER, NETWORK, fusion=Fusion(5e6, 5e-3)),
-        Approach((), NETWORK, Servers(2, True, 4)),
-    ):
-        found = step_s(approach, SIZES, LAYERS, wide, gpus)
-        assert found.shape == (3, 2)
-        for row, count in enumerate(gpus[:, 0]):
-            for column, factor in enumerate((1.0, 2.0)):
-                one = Compute(np.array([0.1 * factor]), np.array([0.2 * factor]), DONE_S * factor)
-                alone = step_s(approach, SIZES, LAYERS, one, np.array([count]))
-                assert found[row, column] == pytest.approx(alone[0])
 
 
 def test_a_worker_sums_its_accelerators_before_it_sends() -> None:
