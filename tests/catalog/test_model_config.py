@@ -15,6 +15,12 @@ from dse.catalog import Workload, named_workload, workload, workload_of_config
 from dse.catalog.model_config import MODEL_TYPES
 from dse.errors import StudyError
 
+
+def sizes(name: str, **more: Any) -> dict[str, Any]:
+    """Those of a network of the catalogue, and what else its makers' file has."""
+    return {**(workload(name).sizes or {}), **more}
+
+
 GPT2 = {
     "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
     "vocab_size": 50257, "n_inner": None, "layer_norm_epsilon": 1e-05,
@@ -32,25 +38,15 @@ MISTRAL = {
     **LLAMA, "model_type": "mistral", "intermediate_size": 14336, "num_key_value_heads": 8,
     "max_position_embeddings": 32768,
 }  # fmt: skip
-MIXTRAL = {
-    **MISTRAL, "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2,
-}  # fmt: skip
-QWEN2 = {
-    "model_type": "qwen2", "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14,
-    "num_key_value_heads": 2, "intermediate_size": 4864, "vocab_size": 151936,
-    "max_position_embeddings": 32768, "tie_word_embeddings": True,
-}  # fmt: skip
-QWEN3 = {
-    "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16,
-    "head_dim": 128, "num_key_value_heads": 8, "intermediate_size": 3072, "vocab_size": 151936,
-    "max_position_embeddings": 40960, "tie_word_embeddings": True,
-}  # fmt: skip
-QWEN3_EXPERTS = {
-    **QWEN3, "model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 48,
-    "num_attention_heads": 32, "num_key_value_heads": 4, "intermediate_size": 6144,
-    "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
-    "tie_word_embeddings": False, "mlp_only_layers": [], "decoder_sparse_step": 1,
-}  # fmt: skip
+MIXTRAL = sizes("mixtral-8x7b", max_position_embeddings=32768)
+QWEN2 = sizes("qwen2.5-0.5b", max_position_embeddings=32768)
+QWEN3 = sizes("qwen3-0.6b", max_position_embeddings=40960)
+QWEN3_EXPERTS = sizes("qwen3-30b-a3b", mlp_only_layers=[], decoder_sparse_step=1)
+PHI = sizes("phi-4", sliding_window=None)
+NEMOTRON = sizes("nemotron4-340b", hidden_act="relu2")
+DEEPSEEK = sizes("deepseek-v3", moe_layer_freq=1, num_nextn_predict_layers=1)
+DEEPSEEK_LITE = sizes("deepseek-v2-lite", q_lora_rank=None, num_nextn_predict_layers=None)
+T5 = sizes("t5-base", n_positions=512)
 GEMMA = {
     "model_type": "gemma", "hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16,
     "head_dim": 256, "num_key_value_heads": 16, "intermediate_size": 24576, "vocab_size": 256000,
@@ -65,32 +61,6 @@ GEMMA3 = {
     },
     "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152},
 }  # fmt: skip
-PHI = {
-    **LLAMA, "model_type": "phi3", "hidden_size": 5120, "num_hidden_layers": 40,
-    "num_attention_heads": 40, "num_key_value_heads": 10, "intermediate_size": 17920,
-    "vocab_size": 100352, "max_position_embeddings": 16384, "sliding_window": None,
-}  # fmt: skip
-NEMOTRON = {
-    **LLAMA, "model_type": "nemotron", "hidden_size": 18432, "num_hidden_layers": 96,
-    "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 73728,
-    "vocab_size": 256000, "hidden_act": "relu2",
-}  # fmt: skip
-DEEPSEEK = {
-    "model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61,
-    "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432,
-    "vocab_size": 129280, "max_position_embeddings": 163840, "q_lora_rank": 1536,
-    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
-    "first_k_dense_replace": 3, "n_routed_experts": 256, "n_shared_experts": 1,
-    "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
-    "num_nextn_predict_layers": 1,
-}  # fmt: skip
-DEEPSEEK_LITE = {
-    **DEEPSEEK, "model_type": "deepseek_v2", "hidden_size": 2048, "num_hidden_layers": 27,
-    "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 10944,
-    "vocab_size": 102400, "q_lora_rank": None, "first_k_dense_replace": 1, "n_routed_experts": 64,
-    "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 1408,
-    "num_nextn_predict_layers": None,
-}  # fmt: skip
 GPT_OSS = {
     "model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": 24,
     "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
@@ -102,10 +72,6 @@ ROBERTA = {
     **BERT, "model_type": "roberta", "hidden_size": 768, "num_hidden_layers": 12,
     "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265,
     "max_position_embeddings": 514, "type_vocab_size": 1,
-}  # fmt: skip
-T5 = {
-    "model_type": "t5", "d_model": 768, "d_kv": 64, "d_ff": 3072, "num_layers": 12, "num_heads": 12,
-    "vocab_size": 32128, "n_positions": 512,
 }  # fmt: skip
 T5_1_1 = {**T5, "d_ff": 2048, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 VIT = {
