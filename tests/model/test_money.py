@@ -229,15 +229,6 @@ def test_twice_the_cluster_buys_the_other_half() -> None:
     assert float(found.capital_usd) == pytest.approx(hardware * 1.1 + 5_000 + 8 * 300)
 
 
-def test_arrays_are_the_points_one_by_one() -> None:
-    gpus = np.array([8, 64, 100, 128, 1024])
-    owned = money.Owned(64.0, 8.0, 9.0, 8.0, 1.0, 8.0, 0.0)
-    together = money.cost(bill(gpus, 8, 1, 3, 64, False), PRICES, owned).capital_usd
-    alone = [float(money.cost(bill(one, 8, 1, 3, 64, False), PRICES, owned).capital_usd)
-             for one in gpus]  # fmt: skip
-    assert together.tolist() == alone
-
-
 usd = st.floats(1.0, 1e9)
 
 

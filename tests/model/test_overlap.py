@@ -27,15 +27,6 @@ def test_last_end_matches_the_event_loop(buckets: list[tuple[float, float]]) -> 
     assert float(total) == pytest.approx(sum(cost))
 
 
-def test_axes_of_ready_and_cost_may_differ() -> None:
-    ready = [np.array([[1.0], [5.0]]), np.array([[2.0], [9.0]])]
-    cost = [np.array([[1.0, 4.0, 10.0]]), np.array([[3.0, 1.0, 2.0]])]
-    end, _ = overlap.last_end_s(ready, cost)
-    expected = [[events([1, 2], [c, d]) for c, d in [(1, 3), (4, 1), (10, 2)]],
-                [events([5, 9], [c, d]) for c, d in [(1, 3), (4, 1), (10, 2)]]]  # fmt: skip
-    assert end.tolist() == expected
-
-
 @given(
     st.lists(st.floats(0, 1e8), min_size=1, max_size=60),
     st.floats(1, 1e8),
@@ -47,10 +38,6 @@ def test_buckets_hold_every_byte_in_backward_order(sizes: list[float], cap: floa
     assert firsts == sorted(firsts, reverse=True)
     for bucket in buckets[:-1]:
         assert bucket.message_bytes >= cap
-
-
-def test_a_network_without_parameters_has_no_buckets() -> None:
-    assert overlap.fuse(np.zeros(5), 1e6) == ()
 
 
 def test_a_bucket_is_ready_when_its_earliest_layer_is_done() -> None:

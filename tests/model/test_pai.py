@@ -91,10 +91,6 @@ def test_a_faster_resource_never_hurts_and_shortens_only_its_own_time(
         assert float(after[name]) == pytest.approx(float(seconds) / (2 if name == resource else 1))
 
 
-def test_one_accelerator_exchanges_nothing() -> None:
-    assert pai.step_times("1w1g", Jobs(1, 1e12, 1e9, 1e6, 1e9), BASE).weights_s == 0
-
-
 def test_a_server_shares_pcie_only_where_it_is_full_of_linked_accelerators() -> None:
     jobs = Jobs(np.array([1, 4, 8, 64]), 0, 0, 7e9, 0)
     local = pai.step_times("allreduce-local", jobs, BASE).data_s
@@ -205,37 +201,6 @@ def test_a_point_is_the_formula_by_hand(
     assert told is not None
     assert told.architecture == architecture
     assert sum(told.terms.values()) == pytest.approx(plain["step_s"][0], rel=1e-12)
-
-
-def test_a_point_is_what_the_model_of_the_paper_says(problem: Problem) -> None:
-    points = problem.points_at({**problem.study.baseline.values, "gpus": 64})
-    asked, on = pai.jobs_of(points), pai.hardware_of(points)
-    expected = pai.step_times(pai.PS_WORKER, asked, on)
-    found = points.step_time()
-    assert found.comm_s == pytest.approx(expected.weights_s)
-    assert found.input_s == pytest.approx(expected.data_s)
-    assert found["forward_s"] == pytest.approx(expected.compute_s / 3)
-    assert found["backward_s"] == pytest.approx(2 * expected.compute_s / 3)
-    assert found.step_s == pytest.approx(expected.total_s() + found["optimizer_s"])
-
-
-def test_terms_add_up_and_nothing_is_slower_where_it_overlaps(problem: Problem) -> None:
-    for overlap in ("none", "ideal"):
-        for name in ("ring-nccl", "ps-grpc"):
-            values = priced.point(problem, aggregation=name, overlap=overlap)
-            found = problem.points_at(values).step_time()
-            around = found.compute_s + found["optimizer_s"] + found["stalled_s"]
-            assert around + found["exposed_s"] == pytest.approx(found.step_s)
-            plain = problem.points_at(priced.point(problem, aggregation=name)).step_time()
-            assert np.all(found.step_s <= plain.step_s)
-
-
-def test_a_node_of_one_accelerator_has_no_nvlink_to_cross(problem: Problem) -> None:
-    point = {"gpus": 8, "aggregation": "ring-nccl", "gpus_per_node": 1}
-    data_s, compute_s, exchanged = parts()
-    found = Study(problem).price([point])
-    over_ethernet = exchanged / (3.125e9 * E)
-    assert found["step_s"][0] == pytest.approx(data_s + compute_s + over_ethernet, rel=1e-12)
 
 
 def test_the_study_may_set_the_efficiency_of_computing(tmp_path: Path) -> None:

@@ -145,31 +145,6 @@ def test_step_matches_the_scalar_reference(
     assert float(terms) == pytest.approx(float(found.step_s), rel=1e-9)
 
 
-def test_overlap_never_costs_time_and_never_hides_more_than_there_is() -> None:
-    for gpus in (1, 2, 8, 64):
-        hidden = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, True)
-        plain = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, False)
-        assert float(hidden.step_s) <= float(plain.step_s)
-        assert 0 <= float(hidden["exposed_s"]) <= float(plain.comm_s) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("overlapped", [True, False])
-def test_accumulated_passes_communicate_once(overlapped: bool) -> None:
-    passes = np.array([1.0, 4.0, 16.0])
-    found = model_step(8, 1e13, 8e11, 1e10, 16, 1e8, 1e6, "fp32", 4.0, overlapped, passes)
-    alone = [
-        model_step(8, 1e13, 8e11, 1e10, 16, 1e8, 1e6, "fp32", 4.0, overlapped, count)
-        for count in passes
-    ]
-    assert found.step_s.tolist() == [float(step.step_s) for step in alone]
-    assert len({float(step.comm_s) for step in alone}) == 1
-    assert len({float(step["optimizer_s"]) for step in alone}) == 1
-    assert np.all(np.diff(found.step_s / passes) < 0), "a sample costs less"
-    adding = 2 * LAYERS.total_params * 4 / (8e11 * 0.8)
-    expected = passes * float(alone[0].compute_s) + (passes - 1) * adding
-    np.testing.assert_allclose(found.compute_s, expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize("gradient", GRADIENT_BYTES)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_gradients_are_sent_as_asked_and_stored_no_narrower_than_the_weights(
@@ -189,16 +164,3 @@ def test_servers_update_their_shares_in_the_memory_of_hosts() -> None:
     assert float(one) == pytest.approx(params * (4 + 8 + 8) / 50e9)
     several = server_update_s(LAYERS, fp16, 4.0, np.array([1, 4]), 50e9)
     assert several.tolist() == pytest.approx([float(one), float(one) / 4])
-
-
-@pytest.mark.parametrize("overlapped", [True, False])
-def test_a_step_waits_for_images_no_longer_than_they_take(overlapped: bool) -> None:
-    usual = model_step(64, 1e13, 8e11, 1e10, 8, 1e9, 1e6, "fp32", 4.0, overlapped)
-    own = float(usual.step_s)
-    slow = np.array([0.0, 0.5 * own, own, 2 * own])
-    known = (64, 1e13, 8e11, 1e10, 8, 1e9, 1e6, "fp32", 4.0, overlapped)
-    found = model_step(*known, decoding=slow)  # type: ignore[arg-type]
-    assert found.step_s.tolist() == [own, own, own, 2 * own]
-    waited = np.broadcast_to(found["stalled_s"] - usual["stalled_s"], 4)
-    np.testing.assert_allclose(waited, [0, 0, 0, own], rtol=1e-12)
-    np.testing.assert_allclose(found["exposed_s"], float(usual["exposed_s"]), rtol=1e-9)

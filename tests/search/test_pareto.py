@@ -62,17 +62,6 @@ def test_merging_parts_in_any_order_gives_the_front_of_the_whole(
     assert as_dict(pareto.merge(fronts), len(found[0])) == brute(found)
 
 
-@given(triples, st.integers(0, 5))
-def test_an_objective_that_is_the_same_for_all_decides_nothing(
-    found: list[Key], which: int
-) -> None:
-    values = np.array(found).T
-    flat = np.full(len(found), float(which))
-    two = as_dict(made(list(values[:2]), np.arange(len(found))), 2)
-    three = as_dict(made([*values[:2], flat], np.arange(len(found))), 3)
-    assert {key[:2]: ties for key, ties in three.items()} == two
-
-
 @given(points, points.map(np.array), st.integers(1, 3))
 def test_only_what_a_rival_dominates_may_not_enter(
     known: list[Key], asked: np.ndarray, lines: int

@@ -10,20 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model import step
-from dse.model.aggregation import algorithms
-from dse.model.aggregation.base import Bucketed, Cluster, Gradients
-from dse.model.aggregation.composed import Composed, Software
-from dse.model.aggregation.parameter_server import ParameterServer
-from dse.model.links import Link, StepCost
-from dse.model.overlap import Bucket
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive, pareto, screening
 from dse.search.tally import Tally, total
 from tests.evidence import beyond
 from tests.pricing import studies
-from tests.pricing.priced import feasible
 
 WIDE = """\
 study: wide
@@ -196,29 +188,6 @@ def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str)
     fewer_are_priced_for_the_same(problem)
 
 
-@pytest.mark.parametrize("least", ["capital, power", "energy, tco"])
-def test_the_front_of_three_is_that_of_a_plain_loop(tmp_path: Path, least: str) -> None:
-    text = studies.SMALL.replace("minimize: capital", f"minimize: [{least}]")
-    problem = load(studies.written(tmp_path, f"{text}target: {{samples: 1e7}}\n"))
-    rows: dict[tuple[float, ...], list[int]] = {}
-    for index, (gain, *costs) in feasible(problem):
-        rows.setdefault((-gain, *costs), []).append(index)
-    front = {
-        losses: sorted(indices)
-        for losses, indices in rows.items()
-        if not any(
-            its != losses and all(a <= b for a, b in zip(its, losses, strict=True)) for its in rows
-        )
-    }
-    found = screened(problem, 700).front
-    mine = zip(-found.gain, found.cost, found.other, strict=True)
-    assert {
-        tuple(map(float, losses)): (at.tolist(), ties)
-        for losses, at, ties in zip(mine, found.indices, found.ties.tolist(), strict=True)
-    } == {losses: (indices[: pareto.KEPT_TIES], len(indices)) for losses, indices in front.items()}
-    assert len(front) > 5
-
-
 @pytest.mark.parametrize(
     "least", beyond(["energy"], ["capital", "per_run", "time_to_target", "energy"])
 )
@@ -283,44 +252,6 @@ def test_constraints_that_communication_may_decide_are_all_known(tmp_path: Path)
                 changed.add(name)
     own = {row.name for row in problem.quantities}
     assert changed & own == bounds.OF_THE_STEP & own
-
-
-prices = st.floats(0, 1e-3)
-
-
-@settings(max_examples=60)
-@given(
-    prices, prices, st.floats(1e6, 1e12), st.floats(1e6, 1e12), st.integers(1, 10**6),
-    st.integers(1, 300), st.integers(1, 8), st.floats(1, 1e11),
-    st.sampled_from([*algorithms.ALGORITHMS, step.PARAMETER_SERVER]),
-)  # fmt: skip
-def test_a_finite_price_of_exchanges_is_one_of_the_whole(
-    within: float, across: float, inside: float, outside: float, ranks: int, local: int,
-    rails: int, message: float, algorithm: str,
-) -> None:  # fmt: skip
-    """What :meth:`Points.bounded` rests on."""
-    # Four servers, the fullest with one and a half times the mean.
-    gradients = Gradients(
-        np.array([3.0, 2.0, 1.5, 1.5]), 4.0, message, (Bucket(0, message),),
-        np.ones(4), np.arange(4),
-    )  # fmt: skip
-    for reaches_device in (True, False):
-        layout = Cluster(
-            np.array([float(ranks)]), np.array([float(local)]), Link(0.0, inside),
-            Link(1e-6, outside), float(rails), 1e9, servers=np.array([4.0]),
-        )  # fmt: skip
-        software = Software(
-            StepCost(within, (1e-10,)), StepCost(across, (1e-10, 1e-9), (65536.0,), (1e-6,)),
-            1e-10, reaches_device,
-        )  # fmt: skip
-        model: Bucketed = ParameterServer(software)
-        if algorithm in algorithms.ALGORITHMS:
-            model = Composed(algorithms.ALGORITHMS[algorithm], software)
-        else:
-            assert ParameterServer(software).imbalance(gradients, layout) == [1.5]
-        assert model.bounded(gradients, layout)
-        (seconds,) = model.bucket_s(gradients, layout)
-        assert np.all(np.isfinite(seconds) & (seconds >= 0))
 
 
 @pytest.mark.parametrize("text", [RENTED, studies.CLOSED])
