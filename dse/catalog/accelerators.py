@@ -100,9 +100,7 @@ def _read(entry: Entry, name: str, title: str) -> Accelerator:
         for precision, fact in entry.numbers("peak", "flops_per_s").items()
         if fact.value is not None
     }
-    prices = entry.section("prices")
-    prices.series("purchase", "usd")
-    prices.finish()
+    entry.section("prices").series("purchase", "usd")
     entry.numbers("measured")
     found = Accelerator(
         name=name,

@@ -50,10 +50,7 @@ def anchors(entry: Entry) -> Anchors:
     """Those of the catalogue."""
     entry.positive("rows", "count")  # what it was fitted on, and when: a fact to show
     noise = entry.positive("noise", "count")
-    deviations, scatter, faster = (
-        {name: fact.value or 0.0 for name, fact in entry.numbers(key, "count").items()}
-        for key in ("deviations", "scatter", "faster")
-    )
+    deviations, scatter, faster = map(entry.known_numbers, ("deviations", "scatter", "faster"))
     with entry.path.with_name(EFFECTS).open(newline="", encoding="utf-8") as file:
         _, *rows = csv.reader(file)
     numbers = np.array([[float(cell) for cell in row[2:]] for row in rows])

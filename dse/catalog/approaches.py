@@ -68,7 +68,7 @@ def approach(entry: Entry) -> Approach:
     """The approach of that name."""
     message, fusion = entry.section("message"), entry.section("fusion")
     queries, adding = entry.section("queries"), entry.section("sum")
-    found = Approach(
+    return Approach(
         name=entry.text("name"),
         title=entry.text("title"),
         algorithm=entry.choice("algorithm", *ALGORITHMS),
@@ -89,6 +89,3 @@ def approach(entry: Entry) -> Approach:
         fitted_on=entry.text("fitted_on", ""),
         library=entry.text("library", ""),
     )
-    for section in (message, fusion, queries, adding):
-        section.finish()
-    return found

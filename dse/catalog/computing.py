@@ -136,10 +136,7 @@ def computing(entry: Entry) -> Computing:
     slowdown, watts, exponent = (
         sustained.positive(key, "count") for key in ("slowdown", "watts_per_tflops", "exponent")
     )
-    sustained.finish()
-    groups = entry.section("grouped_rows")
-    grouped = {key: groups.known(key, "count") for key in groups.labels()}
-    groups.finish()
+    grouped = entry.known_numbers("grouped_rows")
     read = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
     found = Stacks(entry.path, read)
     laws = {(law.generation, law.format): law for law in table(entry.path.with_name(LAWS), Law)}
@@ -150,8 +147,8 @@ def computing(entry: Entry) -> Computing:
 
 
 def _stack(name: str, entry: Entry) -> Stack:
-    families, launches = entry.text("fused_attention"), entry.section("launch_today")
-    found = Stack(
+    families = entry.text("fused_attention")
+    return Stack(
         name,
         entry.text("title"),
         entry.known("eager", "count"),
@@ -160,8 +157,5 @@ def _stack(name: str, entry: Entry) -> Stack:
         entry.choice("kernels", *KERNELS),
         entry.known("gradient_bytes", "count"),
         entry.choice("code", "own", "published") == "own",
-        {generation: launches.known(generation, "seconds") for generation in launches.labels()},
+        entry.known_numbers("launch_today", "seconds"),
     )
-    launches.finish()
-    entry.finish()
-    return found

@@ -30,7 +30,6 @@ def decoding(entry: Entry) -> Decoding:
     for name in stacks.labels():
         own = stacks.section(name)
         fact = own.number("images_per_core_s", "count")
-        own.finish()
         if fact.value == 0:
             raise own.wrong("images_per_core_s is 0", "write a number above 0, or unknown")
         rates[name], facts[name] = fact.value, (fact,)

@@ -33,15 +33,8 @@ class Exchanges:
 def exchanges(entry: Entry) -> Exchanges:
     """The catalogue's."""
     reached = entry.section("reached")
-    shares = {name: _numbers(reached.section(name)) for name in reached.labels()}
+    shares = {name: reached.known_numbers(name) for name in reached.labels()}
     times = ("call", "step", "hop")
-    call_s, step_s, hop_s = (_numbers(entry.section(name), "seconds") for name in times)
-    others = ("cards", "shared", "spread")
-    cards, shared, spread = (_numbers(entry.section(name)) for name in others)
+    call_s, step_s, hop_s = (entry.known_numbers(name, "seconds") for name in times)
+    cards, shared, spread = map(entry.known_numbers, ("cards", "shared", "spread"))
     return Exchanges(shares, call_s, step_s, hop_s, cards, shared, spread, tuple(entry.facts))
-
-
-def _numbers(section: Entry, dimension: str = "count") -> dict[str, float]:
-    found = {name: section.known(name, dimension) for name in section.labels()}
-    section.finish()
-    return found

@@ -52,7 +52,6 @@ def fabric(entry: Entry) -> Fabric:
     }
     prices = entry.section("prices")
     parts = {part: prices.number(part, "usd") for part in PARTS}
-    prices.finish()
     radix = entry.number("switch_radix", "count").value
     entry.optional("nics_per_node", "count")
     entry.numbers("measured")

@@ -42,7 +42,7 @@ def _footprint(entry: Entry) -> Footprint:
     if unknown:
         raise entry.wrong(f"'{unknown[0]}' is no family", f"use {', '.join(FAMILIES)}")
     first = len(entry.facts)
-    found = Footprint(
+    return Footprint(
         entry.known("bucket_copy", "count"),
         entry.known("communication", "bytes"),
         entry.known("context", "bytes"),
@@ -52,5 +52,3 @@ def _footprint(entry: Entry) -> Footprint:
         entry.known("spread", "count"),
         tuple(entry.facts[first:]),
     )
-    entry.finish()
-    return found

@@ -60,7 +60,6 @@ def link_power(entry: Entry) -> LinkPower:
         own, before = entry.section(name), len(entry.facts)
         speeds.append(own.positive("bandwidth", "bytes_per_s"))
         rows.append(LinkWatts(*(own.known(part, "watt") for part in PARTS)))
-        own.finish()
         facts.append(tuple(entry.facts[before + 1 :]))
         if speeds != sorted(set(speeds)):
             raise own.wrong("speeds do not rise", "list the slowest first", "bandwidth")

@@ -77,7 +77,6 @@ def node(entry: Entry) -> Node:
     if hourly and hourly.offer and hourly.offer.term not in ("", ON_DEMAND):
         problem, remedy = f"a rent {hourly.offer.term}", f"give the one {ON_DEMAND}"
         raise prices.wrong(problem, f"{remedy}, and the discount below rental:", "hourly")
-    prices.finish()
     return Node(
         name=entry.text("name") if entry.shipped else str(entry.path),
         title=entry.text("title", entry.path.stem),

@@ -110,8 +110,6 @@ def price_spread(entry: Entry) -> PriceSpread:
     over_time = rented.known("root_year", "count"), purchase.undated_years
     hourly = {name: Drift(rented.known(name, "count"), *over_time) for name in RENT_CLASSES}
     unchecked = entry.known("unchecked", "count")
-    bought.finish()
-    rented.finish()
     return PriceSpread(purchase, hourly, unchecked)
 
 

@@ -299,14 +299,12 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
                     f"the price of {name} already includes its host",
                     f"add includes: {CARD} to it if yours does not, or leave host out", "host",
                 )  # fmt: skip
-        own.finish()
 
     fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
 
     def fabric(name: str, own: Entry) -> None:
         prices = fabrics.setdefault(name, {})
         _all(*(partial(_set, own, part, part, prices, _usd) for part in (*PARTS, UPLINK)))
-        own.finish()
 
     machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)
 
@@ -316,7 +314,6 @@ def _overlay(base: PriceList, entry: Entry, mistakes: Mistakes) -> PriceList:
         if own.has("purchase") and (offer := machines[name].offer) and offer.includes:
             problem = f"'includes' does not apply to {name}, which is sold whole"
             raise own.wrong(problem, "drop it", "purchase", "includes")
-        own.finish()
 
     for kind, read in zip(_MACHINES, (accelerator, fabric, node), strict=True):
         own = base.described if kind == _MACHINES[0] else ()
@@ -482,14 +479,13 @@ def _each_named(
     group = entry.section(kind)
 
     def one(word: str) -> None:
-        own = group.section(word)
         name = real_name(word, (*names(kind), *described), clear_aliases(kind))
         try:
             if name not in described:
                 find(kind, name)
         except UnknownName as cause:
             raise group.wrong(str(cause), "", word) from cause
-        read(name, own)
+        read(name, group.section(word))
 
     each(one, group.labels())
 

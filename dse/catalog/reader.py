@@ -84,6 +84,7 @@ class Entry:
         self._file = file
         self.facts: list[Fact] = [] if facts is None else facts
         self._data, self._used, self._asked = data, set[str](), set[str]()
+        self._sections: list[Entry] = []
         self.shipped = models_dir().resolve() in self.path.resolve().parents
 
     @classmethod
@@ -102,7 +103,8 @@ class Entry:
         return key in self.labels()
 
     def wrong(self, problem: str, remedy: str = "", *steps: str | int) -> StudyError:
-        """The error to raise for the value under ``steps``."""
+        """The error to raise for the value under ``steps``, which then counts as read."""
+        self._used.update(map(str, steps[:1]))
         return self._file.error((*self.trail, *steps), problem, remedy)
 
     def text(self, key: str, default: str | None = None, example: str = "some text") -> str:
@@ -227,7 +229,13 @@ class Entry:
         if not isinstance(value, dict):
             raise self.wrong(f"{key} is not a mapping", f"write {key}: {{name: ...}}", key)
         trail = (*self.trail, key)
-        return Entry(self._file, value, trail, self.facts, self.rates, self.root)
+        found = Entry(self._file, value, trail, self.facts, self.rates, self.root)
+        self._sections.append(found)
+        return found
+
+    def skip(self, key: str) -> None:
+        """Leave what is under ``key`` to another reader."""
+        self._used.add(key)
 
     def numbers(self, key: str, dimension: str = ANY) -> dict[str, Fact]:
         """All numbers of a section by name; without ``dimension`` each unit tells its own.
@@ -238,18 +246,26 @@ class Entry:
         if inner.has("value"):
             if inner._take("value") != "unknown":
                 raise inner.wrong(f"{key} holds one value", "name each value in it", "value")
-            inner._used.update(inner.labels())
+            self._sections.remove(inner)
             return {}
         return {name: inner.number(name, dimension) for name in inner.labels()}
 
+    def known_numbers(self, key: str, dimension: str = "count") -> dict[str, float]:
+        """All numbers of a section by name, none of which may be unknown."""
+        inner = self.section(key)
+        return {name: inner.known(name, dimension) for name in inner.labels()}
+
     def finish(self) -> None:
-        """Raise for a key that nothing has read: it is misspelt or misplaced."""
+        """Raise for a key that nothing has read, here or in a section: it is misspelt or
+        misplaced."""
         mistakes, known = Mistakes(), sorted(self._used | self._asked)
         for key in self.labels():
             if key not in self._used:
                 near = difflib.get_close_matches(key, known, n=1)
                 remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
                 mistakes.note(self.wrong(f"unknown key '{key}'", remedy, key))
+        for section in self._sections:
+            mistakes.part(section.finish)
         mistakes.told()
 
     def _take(self, key: str, default: Any = None, remedy: str = "") -> Any:

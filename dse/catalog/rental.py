@@ -47,10 +47,8 @@ def rental_facts(entry: Entry) -> RentalFacts:
     for name in offered.labels():
         own = offered.section(name)
         discounts[name] = {term: Spread.read(own, term, "share") for term in own.labels()}
-        own.finish()
-    offered.finish()
     spot = entry.section("spot")
-    found = RentalFacts(
+    return RentalFacts(
         discounts=discounts,
         minimum_s=entry.known("minimum", "seconds"),
         billing_unit_s=entry.known("billing_unit", "seconds"),
@@ -58,10 +56,6 @@ def rental_facts(entry: Entry) -> RentalFacts:
         spell_s=Spread.read(spot, "spell", "seconds"),
         spell_power=spot.known("spell_power", "count"),
         wait_s=Spread.read(spot, "wait", "seconds"),
-        rented_in={
-            name: fact.value or 1.0 for name, fact in entry.numbers("rented_in", "count").items()
-        },
+        rented_in=entry.known_numbers("rented_in"),
         facts=tuple(entry.facts),
     )
-    spot.finish()
-    return found

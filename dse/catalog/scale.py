@@ -22,9 +22,7 @@ class Spread:
     def read(cls, entry: Entry, name: str, dimension: str) -> Spread:
         """The one under a name."""
         own = entry.section(name)
-        found = cls(own.known("value", dimension), own.known("draws", "count"))
-        own.finish()
-        return found
+        return cls(own.known("value", dimension), own.known("draws", "count"))
 
 
 @dataclass(frozen=True)

@@ -86,13 +86,13 @@ def _read(folder: Path) -> Mapping[str, LayoutStack]:
 def _stack(entry: Entry) -> LayoutStack:
     host, moved, kept, hides = (entry.section(key) for key in ("host", "moved", "kept", "hides"))
     usual, refuses = entry.section("usual"), entry.section("refuses")
-    spread, measured, stalls = (entry.section(key) for key in ("spread", "measured", "stalls"))
-    often = stalls.section("runs")
+    spread, stalls = entry.section("spread"), entry.section("stalls")
+    often = stalls.known_numbers("runs")
 
     def yes(section: Entry, key: str) -> bool:
         return section.choice(key, "yes", "no") == "yes"
 
-    found = LayoutStack(
+    return LayoutStack(
         name=entry.path.stem,
         title=entry.text("title"),
         factor=entry.known("factor", "count"),
@@ -126,12 +126,8 @@ def _stack(entry: Entry) -> LayoutStack:
         computing_spread=spread.known("computing", "count"),
         exchange_spread=spread.known("exchanges", "count"),
         memory_spread=spread.known("memory", "count"),
-        measured={name: measured.known(name, "count") for name in measured.labels()},
-        stalls={float(nodes): often.known(nodes, "count") for nodes in often.labels()},
-        stall_s=stalls.known("micro_batch", "seconds") if often.labels() else 0.0,
+        measured=entry.known_numbers("measured"),
+        stalls={float(nodes): share for nodes, share in often.items()},
+        stall_s=stalls.known("micro_batch", "seconds") if often else 0.0,
         facts=tuple(entry.facts),
     )
-    sections = (host, moved, kept, hides, usual, refuses, spread, measured, stalls, often)
-    for section in sections:
-        section.finish()
-    return found

@@ -97,10 +97,8 @@ def _libraries(entry: Entry) -> tuple[str, ...]:
 
 def _tier(entry: Entry, key: str) -> Tier:
     section = entry.section(key)
-    tier = Tier(
+    return Tier(
         section.known("latency", "seconds"),
         section.s_per_byte("copy") or 0.0,
         section.positive("link_efficiency", "count"),
     )
-    section.finish()
-    return tier

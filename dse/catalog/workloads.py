@@ -156,7 +156,7 @@ def read_workload(path: Path) -> Workload:
         tokens = entry.positive("tokens_per_sample", "count")
     found = None
     if entry.has(TRANSFORMER):
-        entry.section(TRANSFORMER)
+        entry.skip(TRANSFORMER)
         found = described(file, (TRANSFORMER,), None if tokens is None else int(tokens))
         if not entry.has("params"):
             cited = entry.word("sizes")

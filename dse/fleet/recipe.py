@@ -119,10 +119,8 @@ def read_recipe(path: Path) -> Recipe:
     }
     if base["efficiency"] > 1:
         raise hardware.wrong("efficiency above 1", "write a share of the peak", "efficiency")
-    hardware.finish()
     step = entry.section("step")
     median, sigma = step.positive("median", "seconds"), step.known("sigma", "count")
-    step.finish()
     listed = entry.section("classes")
     if not listed.labels():
         raise listed.wrong("no class", "write classes: {ps-worker: {..}}")
@@ -169,7 +167,6 @@ def _class(listed: Entry, name: str) -> ClassRecipe:
     data = _data_share(own.section("data_share")) if own.has("data_share") else None
     sizes = _sizes(own.section("cnodes")) if own.has("cnodes") else Sizes()
     coupling = _share(own, "size_coupling") if own.has("size_coupling") else 0.0
-    own.finish()
     return ClassRecipe(name, share, mean, concentration, data, sizes, coupling)
 
 
@@ -196,7 +193,6 @@ def _data_share(own: Entry) -> DataShare:
             sigma=own.known("sigma", "count"),
             most=_share(own, "most"),
         )
-    own.finish()
     return found
 
 
