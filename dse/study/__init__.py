@@ -21,24 +21,3 @@ from dse.study.definition import (
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 from dse.study.reader import read_study
-
-__all__ = [
-    "AXES",
-    "IGNORED",
-    "PAI",
-    "QUANTITIES",
-    "AggregationName",
-    "Axis",
-    "Condition",
-    "ConfiguredWorkload",
-    "Constraint",
-    "GivenPrices",
-    "InlineWorkload",
-    "Names",
-    "Objective",
-    "OwnedHardware",
-    "Study",
-    "Value",
-    "Wire",
-    "read_study",
-]
