@@ -136,13 +136,13 @@ class Entry:
         in its SI unit. remedy: what to write in place of a smaller one. example: see
         :func:`dse.units.parse`.
         """
-        return self._number(key, dimension, _OR_UNKNOWN.format(key), (least, remedy), example)
+        return self._one(key, dimension, _OR_UNKNOWN.format(key), (least, remedy), example)
 
-    def _number(
+    def _one(
         self,
         key: str,
-        dimension: str,
-        absent: str,
+        dimension: str | Reading,
+        absent: str = "",
         least: tuple[float, str] = NOT_NEGATIVE,
         example: str = "",
     ) -> Fact:
@@ -152,9 +152,7 @@ class Entry:
 
     def word(self, key: str) -> Fact:
         """A word, such as a day, as the text of a fact that has no number."""
-        fact = self._fact(self._take(key, remedy=_OR_UNKNOWN.format(key)), _NAME, key, (key,))
-        self.facts.append(fact)
-        return fact
+        return self._one(key, _NAME, _OR_UNKNOWN.format(key))
 
     def one_word(self, key: str, allowed: Sequence[str], default: str = "") -> str:
         """A :meth:`word` of those allowed; the default where the key is absent."""
@@ -169,13 +167,11 @@ class Entry:
 
     def read(self, key: str, reading: Reading) -> Fact:
         """One number by a reading of its own; amounts of money in it may be in any currency."""
-        fact = self._fact(self._take(key), reading, key, (key,))
-        self.facts.append(fact)
-        return fact
+        return self._one(key, reading)
 
     def known(self, key: str, dimension: str, example: str = "") -> float:
         """One number that may not be unknown."""
-        value = self._number(key, dimension, f"add '{key}:'", example=example).value
+        value = self._one(key, dimension, f"add '{key}:'", example=example).value
         if value is None:
             raise self.wrong(f"{key} is unknown", "nothing can be predicted without it", key)
         return value

@@ -15,7 +15,7 @@ Part: TypeAlias = Literal["compute", "memory", "communication", "money"]
 
 @dataclass(frozen=True)
 class NumberKind:
-    """What a number may be: its dimension, limits (SI), and whether it is whole.
+    """What a number may be: its dimension, limits (SI), whether it is whole, or may be 0.
 
     example: what is usual, where that of ``units.DIMENSIONS`` is not.
     """
@@ -25,6 +25,7 @@ class NumberKind:
     low: float = 0.0
     whole: bool = False
     example: str = ""
+    zero: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,6 +105,14 @@ class Cursor:
                 mistakes.note(self.wrong(problem, f"add {key}: {_EXAMPLES.get(key, '..')}"))
         return self.without(*unknown, *missing)
 
+    def each_key(self, allowed: Collection[str], read: Callable[[str, Cursor], T]) -> dict[str, T]:
+        """What ``read`` makes of each key of this mapping, which must be allowed, and its value."""
+        mistakes = Mistakes()
+        at = self.keys(allowed, (), mistakes)
+        found = mistakes.by_key(lambda key: read(key, at.at(key)), at.given())
+        mistakes.told()
+        return {key: one() for key, one in found.items()}
+
     def without(self, *keys: str) -> Cursor:
         """The same, knowing that a mistake was noted about some of its keys."""
         noted = {(*self.loc, key) for key in keys}

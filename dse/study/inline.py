@@ -121,16 +121,14 @@ def read_calibration(
     types that it is for alone, where the study says so: ``{ib-hdr: mine, vendor-b.yaml: b}``."""
     if not isinstance(cursor.value, dict):
         return read_profiles(cursor), {}
-    mistakes = Mistakes()
     offers = [key for key in cursor.value if is_path(key)]
-    cursor = cursor.keys((*names.fabrics, *names.nodes, *offers), (), mistakes)
-    of_fabrics = mistakes.by_key(lambda fabric: read_profiles(cursor.at(fabric)), cursor.given())
-    mistakes.told()
+    known = (*names.fabrics, *names.nodes, *offers)
+    of_fabrics = cursor.each_key(known, lambda _, place: read_profiles(place))
     fabrics: dict[str, frozenset[str]] = {}
     for fabric, profiles in of_fabrics.items():
         if fabric in offers:
             fabric = os.path.join(os.path.dirname(cursor.source.path), fabric)
-        for profile in profiles():
+        for profile in profiles:
             fabrics[profile] = fabrics.get(profile, frozenset()) | {fabric}
     return tuple(fabrics), fabrics
 

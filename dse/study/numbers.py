@@ -33,7 +33,9 @@ def read_number(cursor: Cursor, kind: NumberKind) -> int | float:
     """One number within the limits of its kind."""
     if kind.whole:
         return cursor.whole(int(kind.low), int(kind.high))
-    return cursor.quantity(kind.dimension, kind.high, low=kind.low, example=kind.example)
+    return cursor.quantity(
+        kind.dimension, kind.high, low=kind.low, zero=kind.zero, example=kind.example
+    )
 
 
 def _written(cursor: Cursor, kind: NumberKind) -> str:

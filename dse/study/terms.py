@@ -4,50 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from dse import units
 from dse.mistakes import Mistakes
-from dse.study.axes import AXES, RENTAL
+from dse.study.axes import AXES, RENTAL, NumberKind
 from dse.study.cursor import Cursor
+from dse.study.numbers import read_number
 
 ON_DEMAND, SPOT = "on-demand", "spot"
 # Paid in all hours of so many years, whether or not the machines are in use.
 COMMITMENTS = {"1-year": 1, "3-year": 3}
 TERMS = AXES[RENTAL].choices
 _TERM, _DISCOUNT, IDEAL = "term", "discount", "ideal"
-
-
-class Row(NamedTuple):
-    """A number: its dimension, the largest that is sensible, whether it may be 0, a usual one."""
-
-    dimension: str
-    high: float
-    zero: bool
-    example: str
-
-    def read(self, at: Cursor) -> float:
-        """The number at a place."""
-        return at.quantity(self.dimension, self.high, zero=self.zero, example=self.example)
-
-
-_OFF = Row("share", 1.0, True, "0.375 or 37.5 %, a share of the price on demand")
+_OFF = NumberKind(
+    "share", 1.0, zero=True, example="0.375 or 37.5 %, a share of the price on demand"
+)
 RENTING = {
-    "minimum": Row("seconds", 1e9, True, "1 h"),
-    "billing_unit": Row("seconds", 1e9, True, "1 h"),
-    "start_up": Row("seconds", 1e7, True, "10 min"),
-    "rented_in": Row("count", 1e4, False, "8"),
-    "spell": Row("seconds", 1e9, False, "3 h"),
-    "wait": Row("seconds", 1e9, True, "1.5 h"),
+    "minimum": NumberKind("seconds", 1e9, zero=True, example="1 h"),
+    "billing_unit": NumberKind("seconds", 1e9, zero=True, example="1 h"),
+    "start_up": NumberKind("seconds", 1e7, zero=True, example="10 min"),
+    "rented_in": NumberKind("count", 1e4, example="8"),
+    "spell": NumberKind("seconds", 1e9, example="3 h"),
+    "wait": NumberKind("seconds", 1e9, zero=True, example="1.5 h"),
 }
 _OF_SPOT = ("spell", "wait")
 _OF_A_RUN = ("minimum", "billing_unit", "start_up")
 FAILURES = {
-    "per_accelerator_month": Row("count", 1e4, True, "0.0137"),
-    "per_job_day": Row("count", 1e6, True, "2.2"),
-    "recover": Row("seconds", 1e8, True, "10 min"),
-    "checkpoint": Row("seconds", 1e8, True, "1 min"),
-    "interval": Row("seconds", 1e9, False, "30 min"),
+    "per_accelerator_month": NumberKind("count", 1e4, zero=True, example="0.0137"),
+    "per_job_day": NumberKind("count", 1e6, zero=True, example="2.2"),
+    "recover": NumberKind("seconds", 1e8, zero=True, example="10 min"),
+    "checkpoint": NumberKind("seconds", 1e8, zero=True, example="1 min"),
+    "interval": NumberKind("seconds", 1e9, example="30 min"),
 }
 _SHARES = ("residual_value", "utilisation")
 
@@ -107,11 +95,8 @@ def read_failures(at: Cursor) -> StudyFailures:
             return StudyFailures(ideal=True)
         remedy = "write ideal, or {per_accelerator_month: 0.0137, recover: 10 min, checkpoint: .."
         raise at.wrong(f"failures: {at.shown} is neither ideal nor a mapping", f"{remedy}}}")
-    mistakes = Mistakes()
-    at = at.keys(FAILURES, (), mistakes)
-    terms = mistakes.by_key(lambda key: FAILURES[key].read(at.at(key)), at.given())
-    mistakes.told()
-    return StudyFailures(given={key: term() for key, term in terms.items()})
+    given = at.each_key(FAILURES, lambda key, place: read_number(place, FAILURES[key]))
+    return StudyFailures(given=given)
 
 
 def read_rental(at: Cursor, terms: Collection[str] = ()) -> StudyRental:
@@ -138,12 +123,8 @@ def read_rental(at: Cursor, terms: Collection[str] = ()) -> StudyRental:
 def _discounts(at: Cursor, terms: Collection[str]) -> dict[str, float]:
     """Shares off the price on demand, by term; one alone where there is one term."""
     if isinstance(at.value, dict):
-        mistakes = Mistakes()
-        at = at.keys(terms, (), mistakes)
-        found = mistakes.by_key(lambda key: _OFF.read(at.at(key)), at.given())
-        mistakes.told()
-        return {key: share() for key, share in found.items()}
-    share, (first, *others) = _OFF.read(at), terms
+        return at.each_key(terms, lambda _, place: read_number(place, _OFF))
+    share, (first, *others) = read_number(at, _OFF), terms
     if others:
         remedy = f"write for each, such as {{{others[0]}: {at.shown}}}"
         raise at.wrong(f"{_DISCOUNT} of several terms", remedy)
@@ -169,7 +150,7 @@ def _check_term(place: Cursor, key: str, terms: Collection[str]) -> None:
 
 
 def _rental(place: Cursor, key: str) -> float:
-    number = RENTING[key].read(place)
+    number = read_number(place, RENTING[key])
     if key == "rented_in" and number % 1:
         raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")
     return number
@@ -177,14 +158,10 @@ def _rental(place: Cursor, key: str) -> float:
 
 def read_ownership(at: Cursor) -> StudyOwnership:
     """Shares, of which what is left out is as when the cluster runs until it is worth nothing."""
-    mistakes = Mistakes()
-    at = at.keys(_SHARES, (), mistakes)
-    shares = mistakes.by_key(lambda key: _share(at.at(key), key), at.given())
-    mistakes.told()
-    return StudyOwnership(**{key: share() for key, share in shares.items()})
+    return StudyOwnership(**at.each_key(_SHARES, _share))
 
 
-def _share(place: Cursor, key: str) -> float:
+def _share(key: str, place: Cursor) -> float:
     share = place.quantity("share", 1e18, zero=key == "residual_value")
     if share > 1:
         example = units.DIMENSIONS["share"][1]

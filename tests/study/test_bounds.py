@@ -50,8 +50,8 @@ NUMBERS: dict[tuple[str, ...], str] = {
     **dict.fromkeys((path for path in _counts(SCHEMA) if not _again(path)), ""),
     **{("space", name): units.DIMENSIONS[axis.number.dimension][0]
        for name, axis in AXES.items() if axis.number},
-    **{("rental", key): units.DIMENSIONS[row[0]][0] for key, row in RENTING.items()},
-    **{("failures", key): units.DIMENSIONS[row[0]][0] for key, row in FAILURES.items()},
+    **{("rental", key): units.DIMENSIONS[row.dimension][0] for key, row in RENTING.items()},
+    **{("failures", key): units.DIMENSIONS[row.dimension][0] for key, row in FAILURES.items()},
     **{("target", key): "" for key in ("samples", "epochs", "tokens")},
     ("rental", "discount"): "", ("ownership", "residual_value"): "",
     ("ownership", "utilisation"): "",
