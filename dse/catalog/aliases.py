@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
-from dse.catalog.store import KINDS, UnknownName, candidates, models_dir, names, read_file
+from dse.catalog.store import KINDS, UnknownName, candidates, names, of_file, read_file
 from dse.spelling import alike, real_name, same
 
-_FILE = "aliases.yaml"
 
-
-def aliases() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+@of_file("aliases.yaml")
+def aliases(path: Path) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """kind -> word, as :func:`~dse.spelling.same` spells it -> the name that it means, and others
     that it could mean. Kinds are those of the catalogue and ``aggregations``, ``quantities`` and
     axes of a study."""
-    return _read(models_dir() / _FILE)
-
-
-@cache
-def _read(path: Path) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     file = read_file(path)
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for kind, words in file.data.items():

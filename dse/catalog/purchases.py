@@ -7,13 +7,12 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from dse.catalog.facts import ESTIMATE, LIST, UNITS, Fact, PriceTerms, day_of
 from dse.catalog.rents import Trust
-from dse.catalog.store import models_file, sources, table
+from dse.catalog.store import of_file, sources, table
 
 FILE = "prices/purchases.csv"
 SOURCE = "purchases-2026"  # of what follows from several rows
@@ -121,21 +120,17 @@ def host_usd() -> float:
     return found.value or 0.0 if found else 0.0
 
 
-def newest() -> datetime.date:
+@of_file(FILE)
+def newest(path: Path) -> datetime.date:
     """The day of the newest quote."""
-    return _newest(models_file(FILE))
-
-
-@cache
-def _newest(path: Path) -> datetime.date:
-    return max(one.day for one in _read(path))
+    return max(one.day for one in table(path, Quote))
 
 
 def quotes(item: str = "") -> tuple[Quote, ...]:
     """All of the catalogue, or of an item."""
-    return tuple(one for one in _read(models_file(FILE)) if item in ("", one.item))
+    return tuple(one for one in _quotes() if item in ("", one.item))
 
 
-@cache
-def _read(path: Path) -> tuple[Quote, ...]:
+@of_file(FILE)
+def _quotes(path: Path) -> tuple[Quote, ...]:
     return table(path, Quote)

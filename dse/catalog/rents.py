@@ -8,12 +8,11 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from dse.catalog.facts import CLOUD, ON_DEMAND, UNITS, Fact, PriceTerms, day_of
-from dse.catalog.store import models_file, sources, table
+from dse.catalog.store import of_file, sources, table
 
 FILE = "prices/rents.csv"
 RentClass: TypeAlias = Literal["hyperscaler", "neocloud", "marketplace"]
@@ -188,21 +187,13 @@ def rent_data() -> list[dict[str, Any]]:
     return rows
 
 
-def newest() -> datetime.date:
+@of_file(FILE)
+def newest(path: Path) -> datetime.date:
     """The day of the newest offer."""
-    return _newest(models_file(FILE))
+    return max(one.day for one in table(path, Offer))
 
 
-@cache
-def _newest(path: Path) -> datetime.date:
-    return max(one.day for one in _read(path))
-
-
-def offers() -> tuple[Offer, ...]:
+@of_file(FILE)
+def offers(path: Path) -> tuple[Offer, ...]:
     """All of the catalogue."""
-    return _read(models_file(FILE))
-
-
-@cache
-def _read(path: Path) -> tuple[Offer, ...]:
     return table(path, Offer)

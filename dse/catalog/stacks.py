@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from dse.catalog.computing import KERNELS
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry, once
-from dse.catalog.store import Stacks, models_dir
+from dse.catalog.store import Stacks, of_file
 
 STACKS = "stacks"
 KERNEL, WRITTEN_OUT = "kernel", "written-out"
@@ -72,13 +71,9 @@ class LayoutStack:
     facts: tuple[Fact, ...]
 
 
-def layout_stacks() -> Mapping[str, LayoutStack]:
+@of_file(STACKS)
+def layout_stacks(folder: Path) -> Mapping[str, LayoutStack]:
     """All of them, by name."""
-    return _read(models_dir() / STACKS)
-
-
-@cache
-def _read(folder: Path) -> Mapping[str, LayoutStack]:
     return Stacks(folder, {path.stem: _stack(path) for path in sorted(folder.glob("*.yaml"))})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -111,6 +111,22 @@ def _below(folder: Path, name: str) -> Path:
     return folder / name
 
 
+def of_file(name: str) -> Callable[[Callable[[Path], T]], Callable[[], T]]:
+    """Decorate the reading of a file or folder of the catalogue by its path: it is called without
+    an argument then, and reads each catalogue once."""
+
+    def decorated(read: Callable[[Path], T]) -> Callable[[], T]:
+        cached = cache(read)
+
+        def found() -> T:
+            return cached(models_file(name))
+
+        found.__doc__ = read.__doc__
+        return found
+
+    return decorated
+
+
 def shipped_studies() -> dict[str, Path]:
     """By name, the studies of search_spaces beside the catalogue, then those of papers."""
     folder = models_dir().parent / "search_spaces"
@@ -151,13 +167,9 @@ def candidates(kind: str, name: str) -> Sequence[str]:
     return () if product(name, products()) else of_model(name, names(kind))
 
 
-def products() -> Mapping[str, str]:
+@of_file("products.yaml")
+def products(path: Path) -> Mapping[str, str]:
     """Products that the catalogue does not have, by :func:`~dse.spelling.same`, and why not."""
-    return _products(models_file("products.yaml"))
-
-
-@cache
-def _products(path: Path) -> Mapping[str, str]:
     told = read_file(path).data if path.exists() else {}
     return {same(str(word)): str(why) for why, words in told.items() for word in words}
 
@@ -244,14 +256,10 @@ def _cell(kind: Any, text: str) -> Any:
         raise ValueError("a number") from None
 
 
-def sources() -> Mapping[str, Source]:
+@of_file("sources.yaml")
+def sources(path: Path) -> Mapping[str, Source]:
     """All documents the catalogue cites, by key."""
-    return _sources(models_dir())
-
-
-@cache
-def _sources(folder: Path) -> Mapping[str, Source]:
-    file = read_file(folder / "sources.yaml")
+    file = read_file(path)
     found = {}
     for key, entry in file.data.items():
         if not isinstance(entry, dict) or not {"title", "accessed"} <= set(entry):
