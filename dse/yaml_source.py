@@ -175,7 +175,7 @@ def read_yaml(
     mistakes: where duplicate keys are noted, of which the first counts; else they are refused, too.
     """
     name = os.fspath(path)
-    text = text_of(name, _read(name, max_bytes))
+    text = text_of(name, read_bytes(name, max_bytes))
     return parse_yaml(text, name, max_values, numbers_as_keys=numbers_as_keys, mistakes=mistakes)
 
 
@@ -221,8 +221,10 @@ def parse_yaml(
     return source
 
 
-def _read(name: str, max_bytes: int) -> bytes:
-    remedy = "name a readable YAML file"
+def read_bytes(name: str, max_bytes: int, kind: str = "YAML") -> bytes:
+    """What is in a file of a kind. Raises :class:`~dse.errors.StudyError` where it cannot be read,
+    or is larger."""
+    remedy = f"name a readable {kind} file"
     try:
         with open(name, "rb") as file:
             size = os.fstat(file.fileno()).st_size

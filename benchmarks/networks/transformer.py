@@ -43,7 +43,7 @@ def transformer(
         attention_then_norm(out, block, f"{part}.self", target, target, CAUSAL_ATTENTION)
         attention_then_norm(out, block, f"{part}.cross", target, source, ATTENTION)
         feed_forward_then_norm(out, block, part, target)
-    out.tied(target, vocabulary, hidden)
+    out.head(target, vocabulary, hidden, tied=True)
     return out.network("encoder-decoder")
 
 

@@ -140,11 +140,6 @@ class PriceTable:
 
 
 def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as cause:
-        reason = cause.strerror or str(cause)
-        raise StudyError(str(path), 0, 0, f"cannot be read: {reason}", "name a file") from None
-    if len(content) > _MOST_BYTES:
-        raise StudyError(str(path), 0, 0, "too large", f"at most {_MOST_BYTES:,} bytes are read")
-    return text_of(str(path), content, "CSV in UTF-8")
+    from dse.yaml_source import read_bytes
+
+    return text_of(str(path), read_bytes(str(path), _MOST_BYTES, "CSV"), "CSV in UTF-8")

@@ -191,19 +191,13 @@ class Builder:
         logits = tokens * vocabulary
         self.move(layer, 5 * logits, 15 * logits, 8)
 
-    def tied(self, tokens: float, vocabulary: float, hidden: float) -> None:
-        """The output projection whose weights are the embedding's, and the loss."""
-        head = self.weights("head.tied", 0, "tied")
-        self.row(head, PRODUCT, m=tokens, n=vocabulary, k=hidden)
-        self.loss(head, tokens, vocabulary)
-
     def head(self, tokens: float, vocabulary: float, hidden: float, tied: bool) -> None:
-        """The output projection to a vocabulary, with weights of its own unless tied; the loss."""
-        if tied:
-            self.tied(tokens, vocabulary, hidden)
-            return
-        self.product("lm_head.w", tokens, vocabulary, hidden)
-        self.loss("lm_head.w", tokens, vocabulary)
+        """The output projection to a vocabulary, with weights of its own unless tied, when they are
+        the embedding's; and the loss."""
+        named = ("head.tied", 0, "tied") if tied else ("lm_head.w", vocabulary * hidden)
+        name = self.weights(*named)
+        self.row(name, PRODUCT, m=tokens, n=vocabulary, k=hidden)
+        self.loss(name, tokens, vocabulary)
 
     def network(self, family: str, shape: Transformer | None = None) -> Network:
         """All of it, the layers with the FLOPs of their rows."""

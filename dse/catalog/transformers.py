@@ -263,7 +263,7 @@ def encoder(
     linear(out, block, "mlm.dense.w", predicted, hidden, hidden)
     out.move("mlm.dense.w", 5 * hidden * predicted, 9 * hidden * predicted, 3)
     last_norm(out, block, "mlm.ln.w", predicted)
-    out.tied(predicted, vocabulary, hidden)
+    out.head(predicted, vocabulary, hidden, tied=True)
     out.weights("mlm.bias", vocabulary)
     if sentences:
         linear(out, block, "nsp.w", 1, 2, hidden)

@@ -75,14 +75,10 @@ def transport(entry: Entry) -> Transport:
         log_spread=(
             entry.positive("log_spread", "count") if entry.has("log_spread") else USUAL_LOG_SPREAD
         ),
-        flow_bytes_per_s=_by_name(entry.numbers("flow", "bytes_per_s")),
-        flows=_by_name(entry.numbers("flows", "count")),
+        flow_bytes_per_s=entry.known_numbers("flow", "bytes_per_s"),
+        flows=entry.known_numbers("flows"),
         facts=tuple(entry.facts),  # all that were read above
     )
-
-
-def _by_name(facts: Mapping[str, Fact]) -> Mapping[str, float]:
-    return {name: fact.value for name, fact in facts.items() if fact.value}
 
 
 def _libraries(entry: Entry) -> tuple[str, ...]:

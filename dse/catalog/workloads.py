@@ -102,7 +102,7 @@ class Workload:
 
 def workload(name: str) -> Workload:
     """The workload of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return _shipped(find("workloads", name))
+    return _of_catalogue(find("workloads", name))
 
 
 def gradient_tensors(found: Workload) -> tuple[Array, NDArray[np.intp]]:
@@ -136,11 +136,6 @@ def _bias(found: Workload, at: int) -> float:
         return 0.0
     each = products / outputs
     return params / (each + 1) if params % (each + 1) == 0 and params % each else 0.0
-
-
-@cache
-def _shipped(path: Path) -> Workload:
-    return read_workload(path)
 
 
 def read_workload(path: Path) -> Workload:
@@ -206,6 +201,9 @@ def read_workload(path: Path) -> Workload:
         shape=None if found is None else found.network.shape,
         sizes=None if found is None else found.sizes,
     )
+
+
+_of_catalogue = cache(read_workload)
 
 
 def named_workload(given: str) -> Workload:
