@@ -20,8 +20,8 @@ def usual_optimizer(workload: Workload) -> Fact | None:
 @of_catalogue("optimizers.yaml")
 def _usual(entry: Entry) -> tuple[Mapping[str, Fact], Mapping[str, Fact]]:
     """By network, and by family."""
-    networks, families = (
-        {key: replace(own.word(key), name="optimizer") for key in own.labels()}
-        for own in map(entry.section, ("networks", "families"))
-    )
-    return networks, families
+    return _section(entry.section("networks")), _section(entry.section("families"))
+
+
+def _section(entry: Entry) -> Mapping[str, Fact]:
+    return {key: replace(entry.word(key), name="optimizer") for key in entry.labels()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from dse.catalog.fabrics import fabric
 from dse.catalog.facts import UNVERIFIED, Fact, latest
 from dse.catalog.nodes import node
 from dse.catalog.populations import population
-from dse.catalog.prices import PriceList, default_prices, read_prices
+from dse.catalog.prices import default_prices, read_prices
 from dse.catalog.regions import region
 from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
@@ -118,6 +118,18 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
 # What an entry is, in a word each; printed below its title.
 LABELS = ("family", "network", "generation", "quality", "started_from")
 
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "accelerators": accelerator,
+    "fabrics": fabric,
+    "nodes": node,
+    "transports": transport,
+    "approaches": approach,
+    "workloads": workload,
+    "convergence": quality_target,
+    "populations": population,
+    "prices": lambda name: read_prices(find("prices", name)),
+    "regions": region,
+}
 _STYLES = {"unverified": "yellow", "unknown": "dim", "derived": "cyan", "sourced": ""}
 
 
@@ -207,28 +219,10 @@ def render_entry(console: Console, kind: str, name: str) -> None:
 def _entry(kind: str, name: str) -> tuple[str, dict[str, str], str, tuple[Fact, ...]]:
     """Title, labels, notes and facts of one entry."""
     names(kind)
-    found = _entry_or_list(kind, name)
+    found: Any = _READERS[kind](name)
     labels = {key: word for key in LABELS if (word := getattr(found, key, None))}
     notes = getattr(found, "notes", "") or getattr(found, "method", "")
     return found.title, labels, notes, found.facts
-
-
-def _entry_or_list(kind: str, name: str) -> Any:
-    if kind == "prices":
-        prices: PriceList = read_prices(find(kind, name))
-        return prices
-    readers: dict[str, Any] = {
-        "accelerators": accelerator,
-        "fabrics": fabric,
-        "nodes": node,
-        "transports": transport,
-        "approaches": approach,
-        "workloads": workload,
-        "convergence": quality_target,
-        "populations": population,
-        "regions": region,
-    }
-    return readers[kind](name)
 
 
 def _rows(kind: str) -> list[tuple[str, str, dict[str, Fact | None]]]:
