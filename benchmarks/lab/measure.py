@@ -22,7 +22,7 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import run_ranks
-from dse.calibration.runners.plan import PING_PONG, MeasurePlan, Placement
+from dse.calibration.runners.plan import PING_PONG, MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -78,14 +78,12 @@ def path_of(start: Start, folder: Path = RESULTS, kind: str = "mpi") -> Path:
 def measure_start(lab: Lab, start: Start, run: int) -> Experiment:
     """Start the ranks once; the samples as run number ``run``."""
     began = time.monotonic()
-    place = Placement(start.ranks_per_host, start.hosts, LINK, lab.rate_bytes_per_s)
     plan = MeasurePlan(ranks=(start.ranks,), sizes_bytes=start.sizes(), local=False)
-    stride = place.stride(start.ranks)
-    task = dict(task_of(plan, start.ranks, start.seconds, stride, local=False))
+    task = task_of(plan, plan.ranks, start.seconds, this_machine().cores, local=False)
     with mpirun_inside(lab) as (mpirun, options):
         extra = [*options, *on_hosts(lab, range(start.hosts), start.ranks_per_host)]
         records = run_ranks(mpirun, start.ranks, task, start.seconds, extra=extra)
-    samples = samples_of(records, run, start.ranks, place.about(start.ranks))
+    samples = samples_of(records, run, LINK, lab.rate_bytes_per_s)
     name = path_of(start).stem
     found = experiment(name, this_machine(), 0.0, began, None, records, samples, NOTES)
     return dataclasses.replace(found, source=SOURCE, shared_cores=True)

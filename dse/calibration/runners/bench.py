@@ -28,6 +28,14 @@ Array = Any  # float32, of numpy or of torch
 Call = Callable[[], object]
 
 
+def stride_of(nodes: Sequence[str]) -> int:
+    """How far apart the ranks of a pair are, so that every message leaves its node, if one can.
+
+    nodes: the node of every rank. Ranks may fill one node after the other, or be dealt out.
+    """
+    return next((rank for rank, node in enumerate(nodes) if node != nodes[0]), 1)
+
+
 class Bench(ABC):
     """In-place allreduce (training frameworks call it so), exchanges of all pairs at once, and
     ping-pongs of the first pair alone, of which half counts; also OPERATIONS, out of place and in

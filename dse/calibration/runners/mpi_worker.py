@@ -3,18 +3,20 @@
 Started by path as ``mpirun -n N python -P mpi_worker.py JSON`` with the folder of ``dse`` in
 PYTHONPATH. Rank 0 prints one JSON object a line; every other rank prints nothing. The JSON holds::
 
-    ranks            N, if that is to be checked
+    ranks            N
+    groups           [{ranks, cells}, ...]: what to measure one after the other, each among the
+                     first so many ranks, while the others wait
     cells            [[algorithm, number, bytes], ...]: time in-place float32 Allreduce of each,
                      forced to the library's algorithm (by number in Open MPI), interleaved so that
                      a disturbance hits all alike; the algorithms 'exchange' and 'ping-pong' are
                      messages of pairs of ranks, those of bench.OPERATIONS other collectives
-    stride           the partner of rank r in those is r + stride or r - stride
+    cores            of a node; a group gets time by its ranks per core
     seconds          the share of time of the whole start, set-up included
     min_repetitions  of every cell, unless its share of time cannot hold them
-    local_seconds    the time in which to time a reduction and a copy first
+    local_seconds    the time in which the first group times a reduction and a copy first
 
 The algorithm is forced through the MPI tool interface: one start that measures all algorithms
-measures them all under the same conditions. A wrong sum ends every rank with status 3 and one line
+measures them all under the same conditions. A wrong sum ends the ranks with status 3 and one line
 on stderr.
 """
 
@@ -22,9 +24,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -34,7 +38,7 @@ from mpi4py import MPI
 
 from dse.calibration.runners import bench as kinds
 from dse.calibration.runners import timing
-from dse.calibration.runners.bench import Bench, Call
+from dse.calibration.runners.bench import Bench, Call, stride_of
 from dse.calibration.runners.timing import Cell
 
 OPENMPI_VARIABLE = b"coll_tuned_allreduce_algorithm"
@@ -50,6 +54,8 @@ AUTOMATIC = 0  # in Open MPI: the library chooses
 TOLD_MPICH = "ring"  # what the environment of the start says, to check the numbers by
 DESCRIPTION_BYTES = 8192
 LOCAL_BATCH = 5
+WAIT_S = 0.02  # between two looks of a rank that waits for others, so that it takes no core
+LAST_WORDS_S = 5.0  # for rank 0 to say what is wrong, before the launcher ends all ranks
 Floats = timing.Floats
 Records = list[dict[str, Any]]
 
@@ -218,17 +224,39 @@ def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
 
     began: time.perf_counter() when the share of time began.
     """
-    if comm.Get_size() != task.get("ranks", comm.Get_size()):
+    if comm.Get_size() != task["ranks"]:
         sees = f"{task['ranks']} ranks were started, but each sees {comm.Get_size()}"
-        raise CannotForce(f"{sees}: mpi4py uses {library()}, which is another MPI than mpirun's")
-    cells = [Cell(*cell) for cell in task["cells"]]
-    bench = MpiBench(comm, cells, task["stride"])
+        other = f"mpi4py uses {library()}, which is another MPI than the launcher's"
+        remedy = "use that library's mpirun or srun --mpi=pmix, or set MPI4PY_LIBMPI"
+        raise CannotForce(f"{sees}: {other}; {remedy}")
+    nodes: list[str] = comm.allgather(MPI.Get_processor_name())
     records: Records = [{"kind": "start", "library": library()}]
-    if task["local_seconds"] > 0:
-        alone = partial(timing.alone, MPI.SUM.Reduce_local)
-        records += timing.local_rows(task["local_seconds"], alone, LOCAL_BATCH, bench.agree)
-    records += bench.measure(cells, task["seconds"], task["min_repetitions"], began)
+    places = [Counter(nodes[: group["ranks"]]) for group in task["groups"]]
+    weights = [max(1.0, max(place.values()) / task["cores"]) for place in places]
+    for at, (group, place) in enumerate(zip(task["groups"], places, strict=True)):
+        inside = comm.Get_rank() < group["ranks"]
+        part = comm.Split(0 if inside else MPI.UNDEFINED, comm.Get_rank())
+        if inside:
+            cells = [Cell(*cell) for cell in group["cells"]]
+            bench = MpiBench(part, cells, stride_of(nodes[: group["ranks"]]))
+            if at == 0 and task["local_seconds"] > 0:
+                alone = partial(timing.alone, MPI.SUM.Reduce_local)
+                records += timing.local_rows(task["local_seconds"], alone, LOCAL_BATCH, bench.agree)
+            now = time.perf_counter()
+            share = max(0.0, task["seconds"] - (now - began)) * weights[at] / sum(weights[at:])
+            found = bench.measure(cells, share, task["min_repetitions"], now)
+            about = {"ranks": group["ranks"], "ranks_per_node": max(place.values())}
+            records += [{**row, **about, "nodes": len(place)} for row in found]
+            part.Free()
+        _wait(comm)
     return [*records, {"kind": "end", "seconds": time.perf_counter() - began}]
+
+
+def _wait(comm: MPI.Comm) -> None:
+    """A barrier that leaves the core to others."""
+    arrived = comm.Ibarrier()
+    while not arrived.Test():
+        time.sleep(WAIT_S)
 
 
 def library() -> str:
@@ -245,7 +273,10 @@ def main() -> None:
     except FAILURES as failure:
         if MPI.COMM_WORLD.Get_rank() == 0:
             print(failure, file=sys.stderr, flush=True)
-        sys.exit(timing.WRONG_SUM_STATUS)
+        else:
+            time.sleep(LAST_WORDS_S)
+        # Ranks outside the group wait: MPI does not end in order, and the launcher ends them.
+        os._exit(timing.WRONG_SUM_STATUS)
     for record in records if MPI.COMM_WORLD.Get_rank() == 0 else ():
         timing.emit(record)
 

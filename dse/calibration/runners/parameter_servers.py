@@ -4,8 +4,9 @@ starts, the experiment."""
 from __future__ import annotations
 
 import importlib.util
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
@@ -21,7 +22,7 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.runners import compute_speed
 from dse.calibration.runners.hosts import check_reachable, lead_to
-from dse.calibration.runners.plan import MIN_REPETITIONS, limit_s, server_budget
+from dse.calibration.runners.plan import MAX_RUNS, MIN_REPETITIONS, limit_s
 from dse.calibration.runners.processes import HERE, Host, run_processes, worker_command
 from dse.calibration.runners.records import experiment, fields_of, library_of
 from dse.calibration.runners.registry import Request
@@ -29,6 +30,7 @@ from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import ArgumentError, MeasurementError
 from dse.model.aggregation.parameter_server import homes
 
+Start: TypeAlias = tuple[int, int]  # of so many workers and servers
 Message: TypeAlias = tuple[int, int]  # the server, and the bytes that one worker sends to it
 
 ALGORITHM = "ps"
@@ -36,6 +38,8 @@ DEFAULT_SIZES = tuple(4**k for k in range(6, 14))  # 4 KiB .. 64 MiB
 TENSORS = 12  # that gradients are made of
 MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
 LOCAL_S = 1.0  # for reductions and copies
+LEAST_SHARE = 0.75  # of the budget that the starts of the only run may take
+RUNS_SHARE = 0.4  # of the budget that the starts of all runs may take, if these are several
 GRPC_WORKER = "dse.calibration.runners.grpc_worker"
 
 
@@ -51,7 +55,7 @@ class PsPlan:
     servers: tuple[int, ...] = (1, 2)
     sizes_bytes: tuple[int, ...] = DEFAULT_SIZES
 
-    def starts(self) -> list[tuple[int, int]]:
+    def starts(self) -> list[Start]:
         """(workers, servers) of every start of the processes, the fewest first."""
         return sorted(
             {(m, p) for m in self.workers for p in self.servers}, key=lambda x: (sum(x), x)
@@ -117,6 +121,37 @@ def run(request: Request) -> Experiment:
     return experiment(request.name, this_machine(), request.budget_s, began, before, local, samples)
 
 
+def turns(
+    starts: Sequence[Start], request: Request, cores: int
+) -> Iterator[tuple[int, Start, float]]:
+    """(run from 1, start, seconds to measure in it), all starts of a run before the next run.
+
+    Starting k processes is estimated at ``1 s + k/cores s``; what is then left of the budget is
+    shared by the number of processes, before each. Raises MeasurementError if it does not even hold
+    every start once.
+    """
+
+    def start_s(one: Start) -> float:
+        return 1.0 + sum(one) / cores
+
+    budget_s, once = request.budget_s, sum(map(start_s, starts))
+    if not once <= LEAST_SHARE * budget_s < math.inf:
+        problem = f"{budget_s:g} s is too short to start the processes {len(starts)} times"
+        needed = math.ceil(once / LEAST_SHARE)
+        raise MeasurementError(f"{problem}; give --budget {needed} or more")
+    runs = min(max(int(RUNS_SHARE * budget_s / once), 1), MAX_RUNS)
+    every = [(run, one) for run in range(1, runs + 1) for one in starts]
+    tell, end = request.progress or (lambda *_: None), time.monotonic() + budget_s
+    for done, (run, one) in enumerate(every):
+        workers, servers = one
+        text = f"workers: {workers}, servers: {servers}, run {run} of {runs}"
+        tell(done, len(every), text)
+        left = [other for _, other in every[done:]]
+        spare_s = max(0.0, end - time.monotonic() - sum(map(start_s, left)))
+        yield run, one, spare_s * sum(one) / sum(map(sum, left))
+    tell(len(every), len(every), "done")
+
+
 def measure(
     plan: PsPlan,
     request: Request,
@@ -134,8 +169,7 @@ def measure(
         raise MeasurementError("grpcio is not installed; in the clone, pip install -e '.[grpc]'")
     command = worker_command(GRPC_WORKER, {"GRPC_VERBOSITY": "NONE"})
     samples: list[Measurement] = []
-    budget = server_budget(plan.starts(), request.budget_s, usable_cores(), request.progress)
-    for run, (workers, servers), share_s in budget.turns():
+    for run, (workers, servers), share_s in turns(plan.starts(), request, usable_cores()):
         cells, nodes = plan.cells(servers), min(workers, len(worker_hosts))
         task = {
             "workers": workers,
@@ -152,9 +186,7 @@ def measure(
                 host = hosts[index % len(hosts)]
                 commands.append([*host.prefix, *command])
                 inputs.append({**task, "role": role, "index": index, "address": host.address})
-        began = time.monotonic()
         records = run_processes(commands, inputs, limit_s(share_s))
-        budget.spent((workers, servers), time.monotonic() - began, records)
         library, version = library_of(records)
         for record in (record for record in records if record["kind"] == "sample"):
             shards = [size for _, size in cells[record["index"]]]

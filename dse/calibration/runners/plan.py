@@ -1,9 +1,8 @@
 """What to measure of allreduce and other operations, where the ranks of it are, and for how long.
 
-Processes are started for every turn (a number of ranks; a number of workers and of servers), or run
-already. All turns are gone through once, then again as often as the budget allows, because
-two starts of the same thing differ more than its repetitions do. What is left of the budget is
-shared out again before each turn.
+A run starts as many ranks as the largest count needs, or takes those that are there, and measures
+all counts one after another, each among the first so many ranks. There are as many runs as the
+budget allows, because two starts of the same thing differ more than its repetitions do.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from dse.calibration.runners.bench import PING_PONG, PRIMITIVES
 from dse.calibration.runners.timing import FLOAT_BYTES
@@ -24,18 +23,13 @@ AUTO = "auto"  # the library chooses, in every library by the number 0
 DEFAULT_RANKS = (2, 3, 4, 8)
 DEFAULT_SIZES = (*(8 * 4**k for k in range(11)), 16 * 2**20)
 MIN_REPETITIONS = 5
-STARTS_SHARE = 0.5  # of the budget that the starts of one pass over the rank counts may take
-PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
-LEAST_SHARE = 0.75  # of the budget that the starts of the only pass may take
-MAX_PASSES = 5
+MAX_RUNS = 5
 MPIRUN_S = (0.8, 0.25)  # guess of a start's seconds: fixed, and per rank of two cores
 TORCH_START_S = 3.0  # guess of the seconds in which Python imports torch on every host
-GROUP_S = 4.0  # that a rank count of torch should get in a run
+GROUP_S = 4.0  # that a rank count should get in a run
 LEAST_GROUP_S = 1.0  # that it must get where no rank count can be dropped
 GRACE_S = 30.0  # processes may overrun their share by this before they are taken for hung
 Progress: TypeAlias = Callable[[int, int, str], None]  # turns done, turns, what is next
-Servers: TypeAlias = tuple[int, int]  # workers, servers
-Turn = TypeVar("Turn")
 
 
 @dataclass(frozen=True)
@@ -59,14 +53,17 @@ class MeasurePlan:
         With fewer elements than ranks there is nothing to share out, and Open MPI falls back to
         another algorithm for all but recursive doubling. Primitives have the number 0.
         """
-        alone = PING_PONG if ranks > min(self.ranks) else ""
-        primitives = [name for name in self.primitives if name != alone]
         return [
             (name, OPENMPI_ALGORITHMS.get(name, 0), size)
             for size in sorted(set(self.sizes_bytes))
-            for name in (*self.algorithms, *primitives)
+            for name in (*self.algorithms, *self.primitives_at(ranks))
             if name not in ("ring", "halving-doubling") or size >= FLOAT_BYTES * ranks
         ]
+
+    def primitives_at(self, ranks: int) -> list[str]:
+        """Those to measure at a rank count."""
+        alone = PING_PONG if ranks > min(self.ranks) else ""
+        return [name for name in self.primitives if name != alone]
 
 
 def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
@@ -143,140 +140,56 @@ def limit_s(share_s: float, grace_s: float | None = None) -> float:
     return 3 * share_s + (GRACE_S if grace_s is None else grace_s)
 
 
-class Budget(Generic[Turn]):
-    """Shares the seconds that are left among the turns that are left."""
-
-    def __init__(
-        self,
-        turns: Sequence[Turn],
-        passes: int,
-        budget_s: float,
-        text: Callable[[int, Turn], str],
-        progress: Progress | None = None,
-        began: float | None = None,
-        start_s: Callable[[Turn], float] = lambda _: 0.0,
-        weight: Callable[[Turn], float] = lambda _: 1.0,
-        least_slowness: float = 0.5,
-    ) -> None:
-        """text: says which turn of which pass is next. began: time.monotonic() then; now if None.
-        start_s: the estimated start-up seconds of a turn; none where its ranks run already. weight:
-        of a turn when the budget is shared out. least_slowness: the least factor by which quick
-        starts lower the estimates for later ones.
-
-        ``progress`` is called before every turn and at the end.
-        """
-        self.end = (time.monotonic() if began is None else began) + budget_s
-        self._text, self._start_s, self._weight = text, start_s, weight
-        self._tell: Progress = progress or (lambda *_: None)
-        self._least_slowness = least_slowness
-        self._slowness = 1.0
-        self._all = [(run, one) for run in range(1, passes + 1) for one in turns]
-
-    def turns(self) -> Iterator[tuple[int, Turn, float]]:
-        """(run from 1, turn, seconds to measure in it), all turns of a run before the next run."""
-        for done, (run, turn) in enumerate(self._all):
-            self._tell(done, len(self._all), self._text(run, turn))
-            left = [one for _, one in self._all[done:]]
-            lost = self._slowness * sum(map(self._start_s, left))
-            spare = max(0.0, self.end - time.monotonic() - lost)
-            yield run, turn, spare * self._weight(turn) / sum(map(self._weight, left))
-        self._tell(len(self._all), len(self._all), "done")
-
-    def spent(self, turn: Turn, wall_s: float, records: Sequence[dict[str, Any]]) -> None:
-        """Correct the estimates for later turns by how long this one took to start."""
-        inside_s = next((float(r["seconds"]) for r in records if r["kind"] == "end"), wall_s)
-        ratio = (wall_s - inside_s) / self._start_s(turn)
-        slowness = 0.5 * self._slowness + 0.5 * ratio
-        self._slowness = min(max(slowness, self._least_slowness), 10.0)
-
-
 def start_s(ranks: int, cores: int) -> float:
-    """A guess of the seconds from mpirun to the first barrier; measured starts correct it."""
+    """A guess of the seconds from mpirun to the first barrier."""
     return MPIRUN_S[0] + MPIRUN_S[1] * max(2.0, ranks * 2.0 / cores)
 
 
-def weight(ranks: int, cores: int) -> float:
-    """The weight of a rank count when the budget is shared out: ranks per core, at least 1."""
-    return max(1.0, ranks / cores)
-
-
-def server_budget(
-    turns: Sequence[Servers],
-    budget_s: float,
-    cores: int,
-    progress: Progress | None = None,
-) -> Budget[Servers]:
-    """The budget of parameter servers: starting k processes is estimated at ``1 s + k/cores s``.
-
-    Raises MeasurementError if ``budget_s`` does not even hold each of the ``turns`` once.
-    """
-
-    def start_s(turn: Servers) -> float:
-        return 1.0 + sum(turn) / cores
-
-    once = sum(map(start_s, turns))
-    if not once <= LEAST_SHARE * budget_s < math.inf:
-        problem = f"{budget_s:g} s is too short to start the processes {len(turns)} times"
-        needed = math.ceil(once / LEAST_SHARE)
-        raise MeasurementError(f"{problem}; give --budget {needed} or more")
-    passes = _passes(budget_s, once)
-    return Budget(
-        turns,
-        passes,
-        budget_s,
-        lambda run, turn: f"workers: {turn[0]}, servers: {turn[1]}, run {run} of {passes}",
-        progress,
-        start_s=start_s,
-        weight=sum,
-        least_slowness=0.3,
-    )
-
-
-def affordable_counts(
-    plan: MeasurePlan, budget_s: float, cores: int
-) -> tuple[tuple[int, ...], int]:
-    """The rank counts to measure, each started by mpirun, and how often.
-
-    Rank counts are dropped, the largest first, until the starts fit STARTS_SHARE of the budget.
-    Three always stay, one of them no power of two if the plan has one. Raises MeasurementError if
-    those three do not fit LEAST_SHARE.
-    """
-    counts = sorted(set(plan.ranks))
-
-    def starts() -> float:
-        return sum(start_s(ranks, cores) for ranks in counts)
-
-    while len(counts) > 3 and starts() > STARTS_SHARE * budget_s:
-        odd = [ranks for ranks in counts if ranks & (ranks - 1)]
-        counts.remove(max(ranks for ranks in counts if odd != [ranks]))
-    if starts() > LEAST_SHARE * budget_s:
-        needed = starts() / LEAST_SHARE
-        problem = f"{budget_s:g} s is too short to start ranks for {len(counts)} rank counts"
-        raise MeasurementError(f"{problem}; give --budget {math.ceil(needed)} or more")
-    return tuple(counts), _passes(budget_s, starts())
-
-
-def affordable_groups(
-    plan: MeasurePlan, budget_s: float, start_s: float = TORCH_START_S
+def affordable(
+    plan: MeasurePlan, budget_s: float, start_s: float = 0.0, again_s: float = 0.0
 ) -> tuple[list[int], int]:
-    """The rank counts to measure by torch, and in how many runs; every run starts all ranks anew.
+    """The rank counts to measure, and in how many runs.
 
-    Counts that would get less than GROUP_S are dropped, the largest first; three stay.
-    Raises MeasurementError if those get less than LEAST_GROUP_S. start_s: seconds of the
-    budget that the start takes.
+    Counts that would get less than GROUP_S are dropped, the largest first; three stay, one of them
+    no power of two if the plan has one. Raises MeasurementError if those get less than
+    LEAST_GROUP_S. start_s: seconds of the budget that the first start takes; again_s: each other.
     """
     counts, spare_s = sorted(set(plan.ranks)), budget_s - start_s
     while len(counts) > 3 and spare_s < GROUP_S * len(counts):
-        counts.pop()
-    if spare_s < LEAST_GROUP_S * len(counts):
+        odd = [ranks for ranks in counts if ranks & (ranks - 1)]
+        counts.remove(max(ranks for ranks in counts if odd != [ranks]))
+    if not spare_s >= LEAST_GROUP_S * len(counts):
         needed = math.ceil(start_s + LEAST_GROUP_S * len(counts))
-        problem = (
-            f"{budget_s:g} s is too short to start torch and measure {len(counts)} rank counts"
-        )
+        problem = f"{budget_s:g} s is too short to start ranks and measure {len(counts)} counts"
         raise MeasurementError(f"{problem}; give --budget {needed} or more")
-    return counts, min(max(1, int(spare_s / (GROUP_S * len(counts)))), MAX_PASSES)
+    share_s = GROUP_S * len(counts)
+    runs = 1 + (spare_s - share_s) // (again_s + share_s)
+    return counts, int(min(max(1, runs), MAX_RUNS))
 
 
-def _passes(budget_s: float, once_s: float) -> int:
-    """How often what takes ``once_s`` seconds to start is gone through."""
-    return min(max(int(PASSES_SHARE * budget_s / once_s), 1), MAX_PASSES)
+def run_text(counts: Sequence[int], run: int, runs: int) -> str:
+    """The text printed before each run of all rank counts."""
+    return f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
+
+
+def shared_among_runs(
+    counts: Sequence[int],
+    runs: int,
+    budget_s: float,
+    progress: Progress | None,
+    began: float,
+    start_s: float = 0.0,
+) -> Iterator[tuple[int, float]]:
+    """(run from 1, seconds to measure in it): an equal share of what is left of the budget.
+
+    began: time.monotonic() then. start_s: estimated seconds of a start. ``progress`` is called
+    before every run and at the end.
+    """
+    tell = progress or (lambda *_: None)
+    for run in range(1, runs + 1):
+        tell(run - 1, runs, run_text(counts, run, runs))
+        left_s = began + budget_s - time.monotonic()
+        # The first also where starting took all the time.
+        least_s = LEAST_GROUP_S * len(counts) if run == 1 else 0.0
+        yield run, max(left_s / (runs - run + 1) - start_s, least_s)
+    tell(runs, runs, "done")

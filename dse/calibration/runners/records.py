@@ -16,6 +16,7 @@ from dse.calibration.experiment import (
     busy_core_seconds,
     today,
 )
+from dse.calibration.runners.plan import about
 from dse.errors import MeasurementError
 from dse.version import __version__
 
@@ -26,13 +27,16 @@ Record = Mapping[str, Any]
 
 
 def samples_of(
-    records: Sequence[Record], run: int, ranks: int, where: Mapping[str, Any]
+    records: Sequence[Record], run: int, link: str | None, link_bytes_per_s: float | None
 ) -> list[Measurement]:
-    """The samples of one start over MPI. where: nodes, ranks_per_node, link, link_bytes_per_s."""
+    """The samples of one start over MPI. link, link_bytes_per_s: between nodes."""
     library, version = library_of(records)
-    about = {"transport": "mpi", "library": library, "version": version, "run": run, "ranks": ranks}
-    mine = [record for record in records if record["kind"] == "sample"]
-    return [Measurement(**fields_of(Measurement, {**record, **about, **where})) for record in mine]
+    mpi = {"transport": "mpi", "library": library, "version": version, "run": run}
+    found = []
+    for record in (record for record in records if record["kind"] == "sample"):
+        where = about(record["ranks_per_node"], record["nodes"], link, link_bytes_per_s)
+        found.append(Measurement(**fields_of(Measurement, {**record, **mpi, **where})))
+    return found
 
 
 def library_of(records: Sequence[Record]) -> tuple[str, str]:

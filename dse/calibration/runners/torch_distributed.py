@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from dse.calibration.experiment import (
@@ -27,17 +26,16 @@ from dse.calibration.experiment import (
     this_machine,
 )
 from dse.calibration.runners.plan import (
-    LEAST_GROUP_S,
     MIN_REPETITIONS,
     TORCH_START_S,
-    Budget,
     MeasurePlan,
     Placement,
-    Progress,
-    affordable_groups,
+    affordable,
     allreduce_plan,
     counts_up_to,
     limit_s,
+    run_text,
+    shared_among_runs,
 )
 from dse.calibration.runners.processes import (
     HERE,
@@ -83,16 +81,14 @@ class Fleet:
     ) -> dict[str, Any]:
         """The worker's task for ``runs`` runs of all rank counts, without the ranks of its host.
 
-        A ping-pong is measured at the smallest rank count only. cores: of a host; a rank count
-        gets time by its ranks per core.
+        cores: of a host; a rank count gets time by its ranks per core.
         """
-        least = min(counts)
         groups = [
             {
                 "ranks": count,
                 "stride": self.place.stride(count),
                 "weight": max(1.0, self.place.on_each(count) / cores),
-                "primitives": [p for p in plan.primitives if p != "ping-pong" or count == least],
+                "primitives": plan.primitives_at(count),
             }
             for count in counts
         ]
@@ -127,26 +123,10 @@ class Fleet:
         return found
 
 
-def _runs(
-    plan: MeasurePlan,
-    counts: Sequence[int],
-    runs: int,
-    budget_s: float,
-    progress: Progress | None,
-    began: float,
-) -> Iterator[dict[str, Any]]:
-    """What the tasks of runs of ranks that are there already differ in; see :mod:`torch_worker`."""
-    text = partial(run_text, counts, runs)
-    for run, _, left_s in Budget([()], runs, budget_s, text, progress, began).turns():
-        # The first also where importing torch took all the time.
-        share_s = max(left_s, LEAST_GROUP_S * len(counts)) if run == 1 else left_s
-        local_s = LOCAL_SHARE * share_s if plan.local and run == 1 else 0.0
-        yield {"run": run, "seconds": share_s, "local_seconds": local_s}
-
-
-def run_text(counts: Sequence[int], runs: int, run: int, _: object = None) -> str:
-    """The text printed before each run of all rank counts at once."""
-    return f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
+def run_of(task: Task, plan: MeasurePlan, run: int, share_s: float) -> Task:
+    """The task of one run of ranks that are there already; see :mod:`torch_worker`."""
+    local_s = LOCAL_SHARE * share_s if plan.local and run == 1 else 0.0
+    return {**task, "run": run, "seconds": share_s, "local_seconds": local_s}
 
 
 def need_torch() -> None:
@@ -185,7 +165,7 @@ def measure_torch(
     place = Placement(each, nodes, request.link, request.link_bytes_per_s)
     place.nodes_of(max(plan.ranks))
     fleet = Fleet(place, hosts[0].address, request.device or "auto")
-    counts, runs = affordable_groups(plan, request.budget_s)
+    counts, runs = affordable(plan, request.budget_s, TORCH_START_S)
     seconds = request.budget_s - TORCH_START_S
     task = fleet.task(plan, counts, runs, seconds, machine.cores)
     command = worker_command(WORKER, {"GLOO_SOCKET_IFNAME": interface} if interface else {})
@@ -195,7 +175,7 @@ def measure_torch(
 
     def heard(record: Record) -> None:
         if record["kind"] == PASS_ON:
-            tell(record["run"] - 1, runs, run_text(counts, runs, record["run"]))
+            tell(record["run"] - 1, runs, run_text(counts, record["run"], runs))
 
     records = run_processes(
         [[*host.prefix, *command] for host in hosts[: len(shares)]],
@@ -232,7 +212,7 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     place = Placement(me.ranks_per_node, nodes, request.link, request.link_bytes_per_s)
     fleet = Fleet(place, address, request.device or "auto")
     usable = replace(plan, ranks=(*(c for c in plan.ranks if c < me.ranks), me.ranks))
-    counts, runs = affordable_groups(usable, budget_s, start_s=0.0)
+    counts, runs = affordable(usable, budget_s)
     if me.ranks not in counts:
         counts[-1] = me.ranks  # every rank must take part
     machine = this_machine()
@@ -242,8 +222,8 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     told = request.progress if me.rank == 0 else None
     try:
         store = torch_worker.launcher_store(task)
-        for share in _runs(plan, counts, runs, budget_s, told, began):
-            records += torch_worker.measure({**task, **share}, store)
+        for run, share_s in shared_among_runs(counts, runs, budget_s, told, began):
+            records += torch_worker.measure(run_of(task, plan, run, share_s), store)
     except (timing.WrongSum, RuntimeError, OSError) as cause:
         said = (str(cause).splitlines() or [type(cause).__name__])[0]
         raise MeasurementError(f"rank {me.rank} of {me.ranks}: {said}") from None
@@ -269,7 +249,7 @@ def measure_ray(
     """
     began = time.monotonic()
     address, budget_s, progress = request.address, request.budget_s, request.progress
-    counts, runs = affordable_groups(plan, budget_s, START_S)
+    counts, runs = affordable(plan, budget_s, START_S)
     package = str(PACKAGES / "dse")
     with ray_session(address, {"py_modules": [package]} if address else None) as ray:
         there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
@@ -288,9 +268,10 @@ def measure_ray(
             if gpus:  # Ray shows an actor no GPU but its own
                 task |= {"local_ranks": 1, "local_rank": 0}
             records: list[Task] = []
-            for share in _runs(plan, counts, runs, budget_s, progress, began):
-                limit = limit_s(share["seconds"])
-                records += _run(ray, actors, {**task, **share, "timeout_s": limit})
+            for run, share_s in shared_among_runs(counts, runs, budget_s, progress, began):
+                limit = limit_s(share_s)
+                mine = {**run_of(task, plan, run, share_s), "timeout_s": limit}
+                records += _run(ray, actors, mine)
         notes = (f"ranks placed by Ray {ray.__version__}", "load by other processes not recorded")
     machine = Machine(**about[0]["machine"]) if about[0]["machine"] else None
     samples = fleet.samples(records)

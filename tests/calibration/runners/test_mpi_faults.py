@@ -16,14 +16,14 @@ from tests.processes import children, command, descendants, disturbed, left, unt
 
 LONG = {
     "ranks": 2,
-    "cells": [["ring", 4, 64]] + [["ring", 4, 2**20]] * 500,
-    "stride": 1,
+    "groups": [{"ranks": 2, "cells": [["ring", 4, 64]] + [["ring", 4, 2**20]] * 500}],
+    "cores": 2,
     "seconds": 60.0,
     "min_repetitions": 50,
     "local_seconds": 0.0,
 }
 ENDING_S = 5.0  # that what was killed has to be gone
-SHORT = {**LONG, "cells": [["ring", 4, 64], ["exchange", 0, 64]], "seconds": 0.2}
+SHORT = {**LONG, "groups": [{"ranks": 2, "cells": [["ring", 4, 64]]}], "seconds": 0.2}
 # A worker with a fault: it patches a module in place of the running machine, then does its work.
 FAULTY = """
 from mpi4py import MPI
@@ -48,9 +48,9 @@ def faulty(folder: Path, fault: str) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(("cell", "fault"), [("ring", LIE), ("exchange", BREAK)])
 def test_wrong_data_is_an_error_and_is_named(tmp_path: Path, cell: str, fault: str) -> None:
-    task = {**SHORT, "cells": [[cell, 4, 64]]}
+    task = {**SHORT, "ranks": 3, "groups": [{"ranks": 2, "cells": [[cell, 4, 64]]}]}
     with pytest.raises(MeasurementError, match=f"wrong sum: {cell}, 64 bytes, 2 ranks"):
-        run_ranks(find_launcher(), 2, task, 1.0, faulty(tmp_path, fault))
+        run_ranks(find_launcher(), 3, task, 1.0, faulty(tmp_path, fault))
 
 
 @pytest.mark.slow
