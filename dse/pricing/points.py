@@ -745,10 +745,6 @@ class Points:
         """What of a single point was not measured; empty where all of it was."""
         return self.summing.evidence.why_outside(self.gradients, self.layout)
 
-    def measured(self) -> bool:
-        """Whether profiles price the aggregation of all points."""
-        return self.summing.evidence.measured(self.gradients, self.layout)
-
     def summed_by(self, model: Aggregation) -> Points:
         """The same points with another aggregation over the same transport."""
         other = type(self)(self.problem, self.fixed, self.coordinates, self.rank)

@@ -33,14 +33,15 @@ def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
     if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
         return evidence.profiles
     found = {id(profile) for points in _sampled(problem, name)
-             for part, _ in evidence.taken(points.layout) for profile in part.profiles}  # fmt: skip
+             for part, _ in evidence.used(points.gradients, points.layout)
+             for profile in part.profiles}  # fmt: skip
     return tuple(profile for profile in evidence.profiles if id(profile) in found)
 
 
 def catalogue_taken(problem: Problem, name: AggregationName) -> bool:
     """Whether the catalogue prices some point of the study, looked for where :func:`taken` does."""
     if problem.points is None:
-        return not all(problem.aggregation(name).evidence.parts_measured)
+        return problem.aggregation(name).evidence.profile is None
     return any(np.any(points.grade() == Grade.CATALOGUE) for points in _sampled(problem, name))
 
 

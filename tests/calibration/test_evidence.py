@@ -206,9 +206,7 @@ def test_what_nobody_measured_errs_as_its_like_does(served: Problem, everywhere:
     one, many = (served.points_at(priced.point(served, gpus=n)) for n in (1, 8))
     assert evidence.profile is None
     assert evidence.profiles == ()
-    assert evidence.parts_measured == (False,)
     for points in (one, many):
-        assert not evidence.measured(points.gradients, points)
         assert np.all(evidence.log_spread(points.gradients, points) == 0.0)
     known = Unmeasured("nobody did", everywhere, spread=0.4, socket_spread=0.4)
     assert np.all(known.log_spread(one.gradients, one) == 0.0), "sums nothing"
@@ -230,8 +228,6 @@ def test_rules_rest_on_all_that_they_choose(tmp_path: Path) -> None:
     found = problem.aggregation(priced.AGGREGATIONS["auto-mpi"])
     assert found.evidence.profile is None, "not of all that may be chosen"
     assert found.evidence.profiles == (lab,)
-    assert True in found.evidence.parts_measured
-    assert False in found.evidence.parts_measured
     for gpus in (2, 4, 16):
         points = problem.points_at(
             priced.point(problem, aggregation="auto-mpi", gpus=gpus, bucket=4 * 1024.0)
@@ -246,7 +242,6 @@ def test_rules_rest_on_all_that_they_choose(tmp_path: Path) -> None:
             for name in sorted(taken)
         ]
         assert np.max(points.grade()) == max(np.max(part.grade()) for part in parts)
-        assert points.measured() == all(part.measured() for part in parts)
         said = {line for part in parts for line in part.why_outside()}
         assert set(points.why_outside()) == said
 

@@ -107,9 +107,11 @@ def test_a_study_and_predict_are_equally_sure_of_every_kind(
         at = MeasuredSystem(
             np.array(float(n)), np.array(float(g)), across=link, servers=np.array(float(servers))
         )
-        if isinstance(evidence, ByLayoutEvidence) and not next(evidence.taken(at))[0].profiles:
-            continue  # a study takes the catalogue's price, predict the fit's
         message, own = one_message(size), ""
+        if isinstance(evidence, ByLayoutEvidence):
+            (first, _), *_ = evidence.used(message, at)
+            if not first.profiles:
+                continue  # a study takes the catalogue's price, predict the fit's
         told = why_outside(profile, kind, n, size, g, speed, servers)
         # No network of a study is known to be the same, nor is one of a given speed.
         if not limit and speed is None and (n > g or serving):

@@ -41,7 +41,7 @@ def priced_by(problem: Problem, **values: Any) -> str | None:
     points = problem.points_at({**problem.study.baseline.values, **values})
     evidence = points.summing.evidence
     if isinstance(evidence, ByLayoutEvidence):
-        ((part, _),) = evidence.taken(points)
+        ((part, _),) = evidence.used(points.gradients, points)
         return part.profile.name if part.profile else None
     return evidence.profile.name if evidence.profile else None
 

@@ -68,15 +68,6 @@ class Evidence(Protocol):
     def profile(self) -> Profile | None: ...
     @property
     def profiles(self) -> tuple[Profile, ...]: ...
-    @property
-    def parts_measured(self) -> tuple[bool, ...]:
-        """Of each part that may have a price of its own, whether a profile has it."""
-        ...
-
-    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """Whether profiles price all these points, inside of what they measured or not."""
-        ...
-
     def likeness(self, layout: Surroundings) -> Array:
         """How much the hardware of a point is like that measured: larger where more is the same.
 
@@ -110,11 +101,6 @@ class Unmeasured:
     socket_spread: float = 0.0
     profile: None = None
     profiles: tuple[()] = ()
-    parts_measured: tuple[bool, ...] = (False,)
-
-    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        del gradients, layout
-        return False
 
     def likeness(self, layout: Surroundings) -> Array:
         del layout

@@ -63,19 +63,9 @@ class Checked(ABC):
         """More ranks than that were not measured as they are here: beyond, they shared cores."""
         return np.inf if self.same_system else self.profile.cores
 
-    @property
-    def parts_measured(self) -> tuple[bool, ...]:
-        """The whole is."""
-        return (True,)
-
     @abstractmethod
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Everything that a point must have in common with what was measured."""
-
-    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """By its one profile."""
-        del gradients, layout
-        return True
 
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """See :class:`Evidence`."""

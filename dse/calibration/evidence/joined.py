@@ -44,15 +44,6 @@ class Joined(ABC):
         every = (profile for part in self.parts for profile in part.profiles)
         return tuple({id(profile): profile for profile in every}.values())
 
-    @property
-    def parts_measured(self) -> tuple[bool, ...]:
-        """Of all parts."""
-        return tuple(known for part in self.parts for known in part.parts_measured)
-
-    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """Whether profiles price all that these points take."""
-        return all(part.measured(gradients, layout) for part, _ in self.used(gradients, layout))
-
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """The farthest of all that a point takes."""
         found = self._widest(gradients, layout, lambda part: part.grade(gradients, layout))
@@ -118,10 +109,6 @@ class ByLayoutEvidence(Joined):
     def used(self, gradients: Gradients, layout: Surroundings) -> Iterator[Used]:
         """One part at every point."""
         del gradients
-        return self.taken(layout)
-
-    def taken(self, layout: Surroundings) -> Iterator[Used]:
-        """The same, whatever is summed."""
         which = self.which(layout)
         for at in np.unique(which):
             yield self.parts[at], which == at

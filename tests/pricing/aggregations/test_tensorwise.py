@@ -181,7 +181,6 @@ def test_faster_links_and_larger_batches_never_hurt_efficiency(paper: Problem) -
 def test_nothing_of_an_approach_counts_as_measured(paper: Problem) -> None:
     for name in EVERY:
         values = at(paper, aggregation=name, gpus=12)
-        assert not paper.points_at(values).measured()
         assert not np.any(paper.point(values).grade == Grade.INSIDE)
         point = describe(paper, values)
         low, high = point.interval.step_s
