@@ -1,16 +1,16 @@
-"""The kinds of entries that ``dse catalog`` shows: those of the catalogue, and what else ships,
-studies and calibration profiles."""
+"""The kinds of entries that ``dse catalog`` shows: those of the catalogue, rents, and what else
+ships, studies and calibration profiles."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from dse.console_table import Column, console_table
-from dse.errors import DseError
+from dse.errors import ArgumentError, DseError
 from dse.spelling import meant
 from dse.text_source import is_fleet
 
@@ -21,218 +21,185 @@ _WHOLE = Column("name", whole=True)
 
 
 @dataclass(frozen=True)
-class Catalogued:
-    """A kind of the catalogue, by its name there, with the methods of :class:`Shipped`."""
+class Kind:
+    """A kind of entry.
 
-    kind: str
+    names: of all. rows: one for each, by column; data: all of one, with its sources; both for
+    --json. find: the file of one; raises ArgumentError for a row of a table. render_all, render:
+    print the list, and one.
+    """
 
-    def names(self) -> Collection[str]:
-        """The names of all entries, sorted."""
-        from dse.catalog import names
+    names: Callable[[], Collection[str]]
+    rows: Callable[[], list[dict[str, Any]]]
+    data: Callable[[str], Any]
+    find: Callable[[str], Path]
+    render_all: Callable[[Console], None]
+    render: Callable[[str, Console], None]
 
-        return names(self.kind)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each entry."""
-        from dse.catalog.show import kind_data
+def _catalogued(kind: str) -> Kind:
+    """A kind of the catalogue, by its name there."""
+    from dse.catalog import names
+    from dse.catalog.show import entry_data, kind_data, render_entry, render_kind
 
-        return kind_data(self.kind)
-
-    def data(self, name: str) -> Any:
-        """All of one entry, with its sources."""
-        from dse.catalog.show import entry_data
-
-        return entry_data(self.kind, name)
-
-    def find(self, name: str) -> Path:
-        """The file of one entry. Raises :class:`ArgumentError` for one that is a row of a table."""
+    def find(name: str) -> Path:
         from dse.catalog import resolve
         from dse.catalog.store import TABLES, find
-        from dse.errors import ArgumentError
 
-        path = find(self.kind, resolve(self.kind, name))
-        if self.kind in TABLES:
-            problem = f"{self.kind} are rows of a table, {path.name}"
+        path = find(kind, resolve(kind, name))
+        if kind in TABLES:
+            problem = f"{kind} are rows of a table, {path.name}"
             raise ArgumentError("--yaml", problem, "use --json")
         return path
 
-    def render_all(self, screen: Console) -> None:
-        """Print the list."""
-        from dse.catalog.show import render_kind
-
-        render_kind(screen, self.kind)
-
-    def render(self, name: str, screen: Console) -> None:
-        """Print one entry."""
-        from dse.catalog.show import render_entry
-
-        render_entry(screen, self.kind, name)
+    return Kind(
+        partial(names, kind),
+        partial(kind_data, kind),
+        partial(entry_data, kind),
+        find,
+        lambda screen: render_kind(screen, kind),
+        lambda name, screen: render_entry(screen, kind, name),
+    )
 
 
-@dataclass(frozen=True)
-class Shipped(ABC):
+def _shipped(
+    kind: str,
+    called: str,
+    files: Callable[[], dict[str, Path]],
+    row: Callable[[Path], Mapping[str, str]],
+    data: Callable[[str, Path], Any],
+    render: Callable[[str, Path, Console], None],
+) -> Kind:
     """A kind of file that comes with dse. kind: of many, called: of one."""
 
-    kind: str
-    called: str
+    def find(name: str) -> Path:
+        known = files()
+        if name in known:
+            return known[name]
+        remedy = meant(name, known, f"see dse catalog {kind}")
+        raise DseError(f"{name or repr('')}: no such {called}; {remedy}")
 
-    @abstractmethod
-    def names(self) -> dict[str, Path]:
-        """Every file, by its name."""
+    def rows() -> list[dict[str, Any]]:
+        return [{"name": name, **row(path)} for name, path in files().items()]
 
-    @abstractmethod
-    def row(self, path: Path) -> Mapping[str, str]:
-        """A file as the list shows it, by column."""
-
-    @abstractmethod
-    def data(self, name: str) -> Any:
-        """All of one file, for --json."""
-
-    @abstractmethod
-    def render(self, name: str, screen: Console) -> None:
-        """Print one file."""
-
-    def find(self, name: str) -> Path:
-        """The file of this name. Raises :class:`DseError` with those that may be meant."""
-        files = self.names()
-        if name in files:
-            return files[name]
-        remedy = meant(name, files, f"see dse catalog {self.kind}")
-        raise DseError(f"{name or repr('')}: no such {self.called}; {remedy}")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each file."""
-        return [{"name": name, **self.row(path)} for name, path in self.names().items()]
-
-    def render_all(self, screen: Console) -> None:
-        """Print the list."""
-        rows = self.rows()
-        headings = list(rows[0])[1:] if rows else []
+    def render_all(screen: Console) -> None:
+        found = rows()
+        headings = list(found[0])[1:] if found else []
         columns = [_WHOLE, *(Column(heading, folded=True) for heading in headings)]
-        screen.print(console_table(columns, [tuple(row.values()) for row in rows], framed=False))
-        screen.print(f"dse catalog {self.kind} NAME shows one, --yaml its file", highlight=False)
+        screen.print(console_table(columns, [tuple(one.values()) for one in found], framed=False))
+        screen.print(f"dse catalog {kind} NAME shows one, --yaml its file", highlight=False)
+
+    return Kind(
+        files,
+        rows,
+        lambda name: data(name, find(name)),
+        find,
+        render_all,
+        lambda name, screen: render(name, find(name), screen),
+    )
 
 
-class Studies(Shipped):
-    """Studies, and studies of fleets."""
+def studies() -> dict[str, Path]:
+    """The studies that come with dse, those of fleets too, by their names."""
+    from dse.catalog.store import shipped_studies
 
-    def names(self) -> dict[str, Path]:
-        from dse.catalog.store import shipped_studies
+    return shipped_studies()
 
-        return shipped_studies()
 
-    def row(self, path: Path) -> Mapping[str, str]:
-        from dse.yaml_source import read_yaml
+def _study_row(path: Path) -> Mapping[str, str]:
+    from dse.yaml_source import read_yaml
 
-        file = read_yaml(path).data
-        return {"what": str(file["description"]), "answered by": _command(path)}
+    return {"what": str(read_yaml(path).data["description"]), "answered by": _command(path)}
 
-    def data(self, name: str) -> Any:
-        from dse.yaml_source import read_yaml
 
-        path = self.find(name)
-        file = read_yaml(path).data
-        return {"name": name, "answered by": _command(path), "path": str(path), "file": file}
+def _study_data(name: str, path: Path) -> Any:
+    from dse.yaml_source import read_yaml
 
-    def render(self, name: str, screen: Console) -> None:
-        path = self.find(name)
-        lines = path.read_text(encoding="utf-8").splitlines()
-        screen.print(f"{path}\n", style="dim", highlight=False, markup=False, soft_wrap=True)
-        # Without the line that tells editors of the schema beside it.
-        print("\n".join(line for line in lines if "yaml-language-server" not in line))
-        screen.print(f"answer it: {_command(path)} {name}", highlight=False)
-        screen.print(f"change it: dse catalog studies {name} --yaml > mine.yaml", highlight=False)
+    file = read_yaml(path).data
+    return {"name": name, "answered by": _command(path), "path": str(path), "file": file}
+
+
+def _render_study(name: str, path: Path, screen: Console) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    screen.print(f"{path}\n", style="dim", highlight=False, markup=False, soft_wrap=True)
+    # Without the line that tells editors of the schema beside it.
+    print("\n".join(line for line in lines if "yaml-language-server" not in line))
+    screen.print(f"answer it: {_command(path)} {name}", highlight=False)
+    screen.print(f"change it: dse catalog studies {name} --yaml > mine.yaml", highlight=False)
 
 
 def _command(path: Path) -> str:
     return "dse fleet" if is_fleet(path) else "dse run"
 
 
-class Profiles(Shipped):
-    """Calibration profiles."""
+def _profiles() -> dict[str, Path]:
+    from dse.catalog import models_dir
 
-    def names(self) -> dict[str, Path]:
-        from dse.catalog import models_dir
-
-        files = sorted((models_dir() / "calibrations").glob("*.yaml"))
-        return {path.stem: path for path in files}
-
-    def row(self, path: Path) -> Mapping[str, str]:
-        from dse.calibration import read_profile
-        from dse.calibration.number_text import size_text, span_text
-
-        found = read_profile(path)
-        sizes = " to ".join(size_text(size) for size in found.message_bytes)
-        device = "" if found.device == "cpu" else f" on {found.device}"
-        return {
-            "machine": f"{found.system or found.name}{device}",
-            "library": f"{found.library} {found.version}",
-            "link": found.link,
-            "ranks": span_text(*found.ranks),
-            "nodes": f"{found.max_nodes:,}",
-            "messages": sizes,
-            "source": found.source,
-        }
-
-    def data(self, name: str) -> Any:
-        from dse.calibration import profile_data, read_profile
-
-        return profile_data(read_profile(self.find(name)))
-
-    def render(self, name: str, screen: Console) -> None:
-        from dse.calibration import read_profile, show_profile
-
-        show_profile(read_profile(self.find(name)), screen)
+    files = sorted((models_dir() / "calibrations").glob("*.yaml"))
+    return {path.stem: path for path in files}
 
 
-class Rents:
-    """Rents by accelerator and class of sellers, with the methods of :class:`.Shipped`."""
+def _profile_row(path: Path) -> Mapping[str, str]:
+    from dse.calibration import read_profile
+    from dse.calibration.number_text import size_text, span_text
 
-    def names(self) -> Collection[str]:
-        """The accelerators that somebody rents out."""
-        from dse.catalog.rents import rented
+    found = read_profile(path)
+    device = "" if found.device == "cpu" else f" on {found.device}"
+    return {
+        "machine": f"{found.system or found.name}{device}",
+        "library": f"{found.library} {found.version}",
+        "link": found.link,
+        "ranks": span_text(*found.ranks),
+        "nodes": f"{found.max_nodes:,}",
+        "messages": " to ".join(size_text(size) for size in found.message_bytes),
+        "source": found.source,
+    }
 
-        return rented()
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each accelerator and class."""
-        from dse.catalog.rents import rent_data
+def _profile_data(_: str, path: Path) -> Any:
+    from dse.calibration import profile_data, read_profile
 
-        return rent_data()
+    return profile_data(read_profile(path))
 
-    def data(self, name: str) -> list[dict[str, Any]]:
-        """The offers of one accelerator."""
+
+def _render_profile(_: str, path: Path, screen: Console) -> None:
+    from dse.calibration import read_profile, show_profile
+
+    show_profile(read_profile(path), screen)
+
+
+def _rents() -> Kind:
+    """Rents by accelerator and class of sellers; of one accelerator the offers."""
+    from dse.catalog.rents import rent_data, rented
+
+    def data(name: str) -> list[dict[str, Any]]:
         from dse.catalog import resolve
         from dse.catalog.rents import offers
         from dse.catalog.store import UnknownName
 
-        name = name if name in self.names() else resolve("accelerators", name)
+        name = name if name in rented() else resolve("accelerators", name)
         found = [asdict(one) for one in offers() if one.accelerator == name]
         if not found:
             raise UnknownName("offer of rent", name)
         return found
 
-    def find(self, name: str) -> Path:
-        """The table. Raises :class:`ArgumentError`, since an accelerator has no file of rents."""
-        from dse.errors import ArgumentError
-
+    def find(name: str) -> Path:
         problem = f"the rents of {name} are rows of a table, prices/rents.csv"
         raise ArgumentError("--yaml", problem, "use --json")
 
-    def render_all(self, screen: Console) -> None:
-        """Print the table of all."""
-        self._print(self.rows(), screen)
-        screen.print("dse catalog rents ACCELERATOR shows the offers of sellers", highlight=False)
-
-    def render(self, name: str, screen: Console) -> None:
-        """Print the offers of one accelerator."""
-        self._print(self.data(name), screen)
-
-    @staticmethod
-    def _print(rows: Sequence[Mapping[str, Any]], screen: Console) -> None:
+    def shown(rows: Sequence[Mapping[str, Any]], screen: Console) -> None:
         columns = [Column(name.replace("_", " "), whole=not at) for at, name in enumerate(rows[0])]
         cells = [tuple(_written(cell) for cell in row.values()) for row in rows]
         screen.print(console_table(columns, cells, framed=False))
+
+    def render_all(screen: Console) -> None:
+        shown(rent_data(), screen)
+        screen.print("dse catalog rents ACCELERATOR shows the offers of sellers", highlight=False)
+
+    def render(name: str, screen: Console) -> None:
+        shown(data(name), screen)
+
+    return Kind(rented, rent_data, data, find, render_all, render)
 
 
 def _written(cell: Any) -> str:
@@ -242,23 +209,24 @@ def _written(cell: Any) -> str:
     return f"{cell:.5g}" if isinstance(cell, float) else str(cell)
 
 
-Kind: TypeAlias = Catalogued | Shipped | Rents
-STUDIES = Studies("studies", "study")
-SHIPPED: Mapping[str, Shipped] = {
-    one.kind: one for one in (STUDIES, Profiles("profiles", "profile"))
+SHIPPED: Mapping[str, Kind] = {
+    "studies": _shipped("studies", "study", studies, _study_row, _study_data, _render_study),
+    "profiles": _shipped(
+        "profiles", "profile", _profiles, _profile_row, _profile_data, _render_profile
+    ),
 }
 
 
 def fleet_names() -> tuple[str, ...]:
     """Names of the fleets that come with dse."""
-    return tuple(name for name, path in STUDIES.names().items() if is_fleet(path))
+    return tuple(name for name, path in studies().items() if is_fleet(path))
 
 
 def kinds() -> Mapping[str, Kind]:
     """Every kind by its name, those of the catalogue first."""
     from dse.catalog import KINDS
 
-    return {**{kind: Catalogued(kind) for kind in KINDS}, "rents": Rents(), **SHIPPED}
+    return {**{kind: _catalogued(kind) for kind in KINDS}, "rents": _rents(), **SHIPPED}
 
 
 def kind_named(word: str) -> Kind:

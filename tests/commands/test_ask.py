@@ -15,7 +15,7 @@ import yaml
 from dse import catalog
 from dse.calibration import write_profile
 from dse.calibration.importers.throughput import throughput_profile
-from dse.commands.entry_kinds import STUDIES, fleet_names
+from dse.commands.entry_kinds import SHIPPED, fleet_names
 from dse.draft import LARGEST_BATCH, Draft, draft_of
 from dse.errors import ArgumentError
 from dse.fleet import read_fleet
@@ -371,7 +371,7 @@ def test_quotes_count_before_the_catalogue(tmp_path: Path) -> None:
     assert dse("check", "out/study.yaml", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("name", STUDIES.names())
+@pytest.mark.parametrize("name", SHIPPED["studies"].names())
 def test_a_copy_of_what_ships_can_be_read_where_it_lies(
     name: str, calibrated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,7 +379,7 @@ def test_a_copy_of_what_ships_can_be_read_where_it_lies(
     assert done.returncode == 0, done.stderr
     monkeypatch.chdir(calibrated)
     Path(f"{name}.yaml").write_text(done.stdout)
-    beside = STUDIES.find(name).with_suffix("")
+    beside = SHIPPED["studies"].find(name).with_suffix("")
     if beside.is_dir():
         shutil.copytree(beside, beside.name)
     if name in fleet_names():
