@@ -18,7 +18,7 @@ from dse.calibration.importers.throughput import read_throughput, throughput_pro
 from dse.calibration.throughput_part import RATES, LayoutRate
 from dse.catalog.stacks import layout_stacks
 from dse.commands.calibrate.import_throughput import import_throughput
-from dse.commands.calibrate.show import show
+from dse.commands.calibrate.profiles import show
 from dse.commands.calibrate.suggest import suggest
 from dse.errors import StudyError
 from dse.model.arrays import Array

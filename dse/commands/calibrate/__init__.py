@@ -1,1 +1,1 @@
-"""``dse calibrate``: measure, read others' logs, fit, predict, compare; each command is a file."""
+"""``dse calibrate``: measure, read others' logs, fit, predict, compare."""

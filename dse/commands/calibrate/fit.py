@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dse.commands.calibrate.profiles import print_other_parts
 from dse.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -43,7 +42,27 @@ def print_fit(profile: Profile, path: Path) -> None:
         print(f"  {algorithm}: on {unseen} left out of the fit the median error is "
               f"{profile.error(algorithm):.0%}, and 90 % of errors are below "
               f"{profile.error_p90(algorithm):.0%}")  # fmt: skip
-    print_other_parts(profile)
+    _print_other_parts(profile)
     print(f"wrote {path}")
     for line in verdict(profile):
         print(line)
+
+
+def _print_other_parts(profile: Profile) -> None:
+    """Print what a profile holds besides allreduce."""
+    from dse.calibration.compute_part import compute_text
+    from dse.calibration.profile import exchange_text
+
+    for transport, part in profile.ps.items():
+        print(f"  ps-{transport}: median error {part.error:.0%} on numbers of workers and servers "
+              "left out of the fit")  # fmt: skip
+    for operation, exchange in profile.exchanges.items():
+        print(f"  {exchange_text(operation, exchange)}")
+    for line in map(compute_text, profile.compute):
+        print(f"  {line}")
+    for rate in profile.throughput:
+        print(f"  {rate.what}, {rate.precision}, on {rate.accelerator}: "
+              f"{rate.samples_per_s:,.4g} samples/s")  # fmt: skip
+    for one in profile.layouts:
+        print(f"  {one.workload}, {one.layout}, {one.precision}, on {one.gpus:,} "
+              f"{one.node or one.accelerator}: {one.rate:,.4g} {one.rate_of}")  # fmt: skip

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from dse.commands.calibrate.compare import compare
 from dse.commands.calibrate.fit import fit
 from dse.commands.calibrate.import_logs import import_logs
 from dse.commands.calibrate.import_throughput import import_throughput
-from dse.commands.calibrate.predict import predict
+from dse.commands.calibrate.profiles import compare, predict, show
 from dse.commands.calibrate.run import run
-from dse.commands.calibrate.show import show
 from dse.commands.calibrate.suggest import suggest
 
 calibrate = typer.Typer(
