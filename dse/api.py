@@ -416,15 +416,16 @@ def calibrate(
     ... # doctest: +SKIP
     """
     from dse.calibration import read_profile, session
-    from dse.calibration.runners import registry
+    from dse.calibration.runners.registry import Request, find_runner
 
-    chosen, folder = registry.find_runner(runner), Path(out)
+    chosen, folder = find_runner(runner), Path(out)
+    asked = Request(
+        budget_s, name, ranks, mpi=mpi, link=link, address=address, servers=servers, device=device,
+        workload=workload, operations=tuple(operations or ()),
+    )  # fmt: skip
     request = session.requested(
-        chosen, budget_s, name, ranks, mpi=mpi,
-        hostfile=None if hostfile is None else Path(hostfile),
-        ranks_per_node=ranks_per_node, interface=interface, link=link,
-        link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
-        workload=workload, operations=operations,
+        chosen, asked, hostfile=None if hostfile is None else Path(hostfile),
+        ranks_per_node=ranks_per_node, interface=interface, link_bandwidth=link_bandwidth,
     )  # fmt: skip
     session.check_folder(folder, name)
     session.calibrate(chosen, request, folder)

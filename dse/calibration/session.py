@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dse.calibration import arguments
 from dse.calibration.experiment import MEASUREMENTS, Experiment, write_experiment
@@ -11,66 +12,46 @@ from dse.calibration.files import check_writable
 from dse.calibration.profile_files import check_replaces_profile
 from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.hosts import read_hosts
-from dse.calibration.runners.plan import Progress
-from dse.calibration.runners.registry import Request, Runner
+from dse.calibration.runners.registry import OPTIONS, Request, Runner
 from dse.calibration.runners.started_rank import Started
 from dse.errors import ArgumentError
 
 
 def requested(
     runner: Runner,
-    budget_s: float,
-    name: str,
-    ranks: Sequence[int] | None = None,
-    progress: Progress | None = None,
+    asked: Request,
     launcher: str | None = None,
     *,
-    mpi: str | None = None,
     hostfile: str | Path | None = None,
     ranks_per_node: int | None = None,
     interface: str | None = None,
-    link: str | None = None,
     link_bandwidth: str | None = None,
-    address: str | None = None,
-    servers: Sequence[int] | None = None,
-    device: str | None = None,
-    workload: str | None = None,
-    operations: Sequence[str] | None = None,
 ) -> Request:
-    """What the user asks for, read and checked; ArgumentError where that cannot be right.
+    """What the user asks for with its hosts and the speed of their network, read and checked.
 
-    launcher: what started this process as one of many ranks, if anything did.
+    launcher: what started this process as one of many ranks, if anything did. Raises ArgumentError
+    where something cannot be right.
     """
-    said = {
-        "--ranks": ranks,
-        "--mpi": mpi,
-        "--hostfile": hostfile,
-        "--ranks-per-node": ranks_per_node,
-        "--interface": interface,
-        "--link": link,
-        "--link-bandwidth": link_bandwidth,
-        "--address": address,
-        "--servers": servers,
-        "--device": device,
-        "--workload": workload,
-        "--operations": operations,
-    }
-    runner.check_options((name for name, value in said.items() if value is not None), launcher)
-    arguments.check_profile_name(name)
-    arguments.check_budget(budget_s)
-    if device not in (None, "cpu", "cuda"):
-        raise ArgumentError("--device", f"'{device}' is no device", "use cpu or cuda")
-    for each in operations or ():
+    given: dict[str, Any] = {name: getattr(asked, name) for name in OPTIONS}
+    given |= {"hostfile": hostfile, "ranks_per_node": ranks_per_node, "interface": interface}
+    given["link_bandwidth"] = link_bandwidth
+    said = (name for name, value in given.items() if value not in (None, ()))
+    runner.check_options((f"--{name.replace('_', '-')}" for name in said), launcher)
+    arguments.check_profile_name(asked.name)
+    arguments.check_budget(asked.budget_s)
+    if asked.device not in (None, "cpu", "cuda"):
+        raise ArgumentError("--device", f"'{asked.device}' is no device", "use cpu or cuda")
+    for each in asked.operations:
         arguments.named(each, OPERATIONS, "--operations")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
         raise ArgumentError(option, "applies to the hosts of a host file", "give --hostfile")
-    hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
-    network, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
-    return Request(
-        budget_s, name, ranks, progress, mpi, hosts, network, speed, address, servers, device,
-        workload, tuple(operations or ()),
-    )  # fmt: skip
+    return replace(
+        asked,
+        hosts=read_hosts(hostfile, ranks_per_node, interface) if hostfile else None,
+        link=arguments.link_name(asked.link),
+        link_bytes_per_s=arguments.link_speed(link_bandwidth),
+    )
 
 
 def check_folder(folder: Path, name: str) -> None:

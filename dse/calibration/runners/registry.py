@@ -53,6 +53,8 @@ class Request:
     operations: tuple[str, ...] = ()
 
 
+# Its fields that the user gives by an option of that name, which not every runner takes.
+OPTIONS = ("ranks", "mpi", "link", "address", "servers", "device", "workload", "operations")
 # Parts of a profile that a runner can measure.
 ALLREDUCE, SERVERS, COMPUTE = "allreduce", "parameter servers", "compute speed"
 

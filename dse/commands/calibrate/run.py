@@ -93,14 +93,16 @@ def run(
     leads = me is None or me.rank == 0
     try:
         found = registry.find_runner(runner, launcher)
-        request = requested(
-            found, budget, name, None if ranks is None else arguments.counts(ranks, "--ranks"),
-            _run_progress, launcher, mpi=mpi,
-            hostfile=hostfile, ranks_per_node=ranks_per_node, interface=interface, link=link,
-            link_bandwidth=link_bandwidth, address=address,
+        asked = registry.Request(
+            budget, name, None if ranks is None else arguments.counts(ranks, "--ranks"),
+            _run_progress, mpi=mpi, link=link, address=address,
             servers=None if servers is None else arguments.counts(servers, "--servers"),
             device=device, workload=workload,
-            operations=None if operations is None else operations.replace(" ", "").split(","),
+            operations=() if operations is None else tuple(operations.replace(" ", "").split(",")),
+        )  # fmt: skip
+        request = requested(
+            found, asked, launcher, hostfile=hostfile, ranks_per_node=ranks_per_node,
+            interface=interface, link_bandwidth=link_bandwidth,
         )  # fmt: skip
     except DseError:
         if leads:

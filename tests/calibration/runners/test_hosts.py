@@ -83,9 +83,9 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
         ({"link_bandwidth": "0 Gbps"}, "link_bandwidth: the speed must be positive"),
     ):
         with pytest.raises(StudyError, match=said):
-            requested(find_runner(None), 60.0, "here", **arguments)
+            requested(find_runner(None), Request(60.0, "here"), **arguments)
     given = {"hostfile": path, "interface": "lo,10.0.0.0/8", "link_bandwidth": "25 Gbps"}
-    found = requested(find_runner(None), 60.0, "here", **given)
+    found = requested(find_runner(None), Request(60.0, "here"), **given)
     assert found.link_bytes_per_s == 25e9 / 8
 
 
