@@ -28,7 +28,7 @@ BUDGET_S = 90.0
 def rows(mpiexec: str | None) -> list[tuple[str, ...]]:
     """One row per (ranks, bytes, algorithm)."""
     algorithms = ("recursive-doubling", "ring", "halving-doubling", "auto")
-    plan = MeasurePlan(algorithms, (2, 3, 4, 8), SIZES, primitives=(), local=False)
+    plan = MeasurePlan(algorithms, (2, 3, 4, 8), SIZES, local=False)
     found = measure(plan, Request(BUDGET_S, mpi=mpiexec))
     runs: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for s in found.samples:

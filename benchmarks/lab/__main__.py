@@ -57,7 +57,7 @@ def other_transports(lab: Lab) -> list[Experiment]:
     """Two ranks of gloo, a gRPC server and its worker, two ranks of gloo that Ray starts."""
     found = []
     if _there("torch"):
-        plan = MeasurePlan(ranks=(2,), sizes_bytes=QUICK_BYTES, primitives=(), local=False)
+        plan = MeasurePlan(ranks=(2,), sizes_bytes=QUICK_BYTES, local=False)
         found += [others.gloo(lab, plan, 5.0), measure_ray_inside(lab, plan, 14.0)]
     if _there("grpc"):
         servers = PsPlan(workers=(1,), servers=(1,), sizes_bytes=QUICK_BYTES)

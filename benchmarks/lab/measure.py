@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -13,7 +12,6 @@ from benchmarks.lab.network import Lab, network
 from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse.calibration.experiment import (
     Experiment,
-    Measurement,
     busy_core_seconds,
     read_experiment,
     this_machine,
@@ -22,7 +20,7 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import run_ranks
-from dse.calibration.runners.plan import PING_PONG, MeasurePlan
+from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -30,8 +28,7 @@ LINK = "lab"
 MBPS = 1e6 / 8  # bytes/s
 SIZES = (1024, 4096, 16384, 65536, *(2**k for k in range(17, 23)))
 LARGE = 2**24
-CHECKED_SIZES = (2**16, 2**17, 2**18)
-DISTURBED = 1.2  # times the wire's time; undisturbed 0.9 to 1.1
+DISTURBED = 0.1  # of the cores in use by others, before or after a start
 LOOK_S = 0.4  # how long to look whether others use the cores
 SOURCE = "measured by benchmarks.lab on this project's development machine"
 NOTES = (
@@ -89,19 +86,6 @@ def measure_start(lab: Lab, start: Start, run: int) -> Experiment:
     return dataclasses.replace(found, source=SOURCE, shared_cores=True)
 
 
-def disturbed(samples: Sequence[Measurement]) -> bool:
-    """Whether others used the cores: a lone ping-pong was much slower than the wire.
-
-    No allreduce decides about it, so that leaving a start out does not choose among those.
-    """
-    slower = [
-        s.median_s * s.link_bytes_per_s / s.bytes
-        for s in samples
-        if s.collective == PING_PONG and s.bytes in CHECKED_SIZES and s.link_bytes_per_s
-    ]
-    return bool(slower) and sum(slower) / len(slower) > DISTURBED
-
-
 def used_by_others() -> float:
     """The share of the cores that is in use while nothing of ours runs."""
     began, before = time.monotonic(), busy_core_seconds()[0]
@@ -134,8 +118,9 @@ def next_run(start: Start, folder: Path = RESULTS, kind: str = "mpi") -> int:
 
 def measure(start: Start, folder: Path = RESULTS) -> Experiment:
     """Build the lab, measure one start, add it to its file unless disturbed, remove the lab."""
+    before = used_by_others()
     with network(start.hosts, start.mbps * MBPS) as lab:
         found = measure_start(lab, start, next_run(start, folder))
-    if not disturbed(found.samples):
+    if max(before, used_by_others()) <= DISTURBED:
         merge(path_of(start, folder), found)
     return found

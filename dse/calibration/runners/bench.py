@@ -1,4 +1,4 @@
-"""Verified, timed batches of allreduce, other collectives and messages of pairs, by any library.
+"""Verified, timed batches of allreduce and other operations, by any library.
 
 Imports the standard library and numpy only, as a part of the workers.
 """
@@ -8,42 +8,25 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dse.calibration.runners import timing
 
-EXCHANGE, PING_PONG = "exchange", "ping-pong"
-PRIMITIVES = (EXCHANGE, PING_PONG)
 ALL_GATHER, REDUCE_SCATTER, ALLTOALL, SENDRECV = OPERATIONS = (
     "all_gather", "reduce_scatter", "alltoall", "sendrecv",
 )  # fmt: skip
-NAMED = (*PRIMITIVES, *OPERATIONS)
-CHAINED_BYTES = 2**20  # smaller messages are sent several times in a row and the time divided:
-CHAIN = 4  # the ranks leave a barrier some microseconds apart, which is nothing of a collective
 
 Array = Any  # float32, of numpy or of torch
 Call = Callable[[], object]
 
 
-def stride_of(nodes: Sequence[str]) -> int:
-    """How far apart the ranks of a pair are, so that every message leaves its node, if one can.
-
-    nodes: the node of every rank. Ranks may fill one node after the other, or be dealt out.
-    """
-    return next((rank for rank, node in enumerate(nodes) if node != nodes[0]), 1)
-
-
 class Bench(ABC):
-    """In-place allreduce (training frameworks call it so), exchanges of all pairs at once, and
-    ping-pongs of the first pair alone, of which half counts; also OPERATIONS, out of place and in
+    """In-place allreduce (training frameworks call it so), and OPERATIONS, out of place and in
     whole shares of the ranks, of which sendrecv is from every rank to the next. All are of a known
     pattern.
 
-    Ranks are paired ``stride`` apart: with stride 1 rank r with r XOR 1, with stride g, the ranks
-    of a node, every rank with its counterpart on the next node. A rank without partner is idle.
     floats: of the largest message. array: makes the library's array of a numpy one.
     """
 
@@ -51,15 +34,11 @@ class Bench(ABC):
         self,
         rank: int,
         ranks: int,
-        stride: int,
         floats: int,
         array: Callable[[timing.Floats], Array] = lambda values: values,
     ) -> None:
         self.rank, self.ranks, self.array = rank, ranks, array
-        self.partner = rank + (stride if (rank // stride) % 2 == 0 else -stride)
-        self.busy = self.partner < ranks
-        mine, theirs = timing.pattern(rank), timing.pattern(self.partner)
-        self.own, self.theirs = array(np.resize(mine, floats)), array(np.resize(theirs, floats))
+        self.own = array(np.resize(timing.pattern(rank), floats))
         self.expected = array(np.resize(timing.pattern_sum(ranks), floats))
         self.buffer = array(np.zeros(floats, dtype=np.float32))
 
@@ -83,18 +62,6 @@ class Bench(ABC):
     def operation(self, name: str, own: Array, got: Array) -> Call:
         """The call of one of OPERATIONS, from ``own`` into ``got``."""
 
-    @abstractmethod
-    def exchange(self, own: Array, got: Array) -> None:
-        """Send to the partner, and receive from it at once."""
-
-    @abstractmethod
-    def send(self, values: Array) -> None:
-        """Send to the partner."""
-
-    @abstractmethod
-    def receive(self, values: Array) -> None:
-        """Receive from the partner."""
-
     def finish(self) -> None:
         """Wait for the end of what was begun; nothing where calls return at their end."""
         return
@@ -114,7 +81,7 @@ class Bench(ABC):
         return [
             {
                 "kind": "sample",
-                "collective": cell.algorithm if cell.algorithm in NAMED else "allreduce",
+                "collective": cell.algorithm if cell.algorithm in OPERATIONS else "allreduce",
                 "algorithm": "auto" if cell.algorithm in OPERATIONS else cell.algorithm,
                 "bytes": timing.FLOAT_BYTES * self._floats(cell),
                 "verified": True,
@@ -126,8 +93,7 @@ class Bench(ABC):
 
     def batch(self, cell: timing.Cell, repetitions: int) -> list[float] | None:
         """Seconds of the slowest rank, per repetition; None if any rank holds wrong data."""
-        kinds = {**dict.fromkeys(PRIMITIVES, self._pairs), **dict.fromkeys(OPERATIONS, self._other)}
-        one = kinds.get(cell.algorithm, self._allreduce)
+        one = self._other if cell.algorithm in OPERATIONS else self._allreduce
         return self.slowest(*one(cell, self._floats(cell), repetitions))
 
     def _floats(self, cell: timing.Cell) -> int:
@@ -167,33 +133,6 @@ class Bench(ABC):
         # Every later call multiplied the sum by n: rounding only, so a loose check suffices.
         buffer /= float(self.ranks) ** repetitions
         return times, good and bool((abs(buffer - expected) <= 1e-4 * expected).all())
-
-    def _pairs(self, cell: timing.Cell, floats: int, repetitions: int) -> tuple[list[float], bool]:
-        ping_pong = cell.algorithm == PING_PONG
-        busy = self.busy and (not ping_pong or min(self.rank, self.partner) == 0)
-        chain = CHAIN if cell.size_bytes < CHAINED_BYTES else 1
-        own, got = self.own[:floats], self.buffer[:floats]
-        one = partial(self._ping_pong if ping_pong else self.exchange, own, got)
-        got[:] = 0.0
-
-        def several() -> None:
-            for _ in range(chain if busy else 0):
-                one()
-
-        warmed = self._timed(several, repetitions + 1)[1:]
-        messages = 2 * chain if ping_pong else chain
-        # What came back from a ping-pong was sent here; an exchange brings the partner's own.
-        expected = own if ping_pong and self.rank == 0 else self.theirs[:floats]
-        good = not busy or bool((got == expected).all())
-        return [seconds / messages for seconds in warmed], good
-
-    def _ping_pong(self, own: Array, got: Array) -> None:
-        if self.rank == 0:
-            self.send(own)
-            self.receive(got)
-        else:
-            self.receive(got)
-            self.send(got)
 
     def _timed(self, one: Call, repetitions: int) -> list[float]:
         """Seconds of each repetition on this rank, after all ranks came this far."""

@@ -8,8 +8,8 @@ PYTHONPATH. Rank 0 prints one JSON object a line; every other rank prints nothin
                      first so many ranks, while the others wait
     cells            [[algorithm, number, bytes], ...]: time in-place float32 Allreduce of each,
                      forced to the library's algorithm (by number in Open MPI), interleaved so that
-                     a disturbance hits all alike; the algorithms 'exchange' and 'ping-pong' are
-                     messages of pairs of ranks, those of bench.OPERATIONS other collectives
+                     a disturbance hits all alike; the algorithms of bench.OPERATIONS are other
+                     operations
     cores            of a node; a group gets time by its ranks per core
     seconds          the share of time of the whole start, set-up included
     min_repetitions  of every cell, unless its share of time cannot hold them
@@ -38,7 +38,7 @@ from mpi4py import MPI
 
 from dse.calibration.runners import bench as kinds
 from dse.calibration.runners import timing
-from dse.calibration.runners.bench import Bench, Call, stride_of
+from dse.calibration.runners.bench import Bench, Call
 from dse.calibration.runners.timing import Cell
 
 OPENMPI_VARIABLE = b"coll_tuned_allreduce_algorithm"
@@ -173,11 +173,11 @@ FAILURES = (timing.WrongSum, CannotForce, MPI.Exception)
 class MpiBench(Bench):
     """Batches among all ranks of a communicator."""
 
-    def __init__(self, comm: MPI.Comm, cells: Sequence[Cell], stride: int) -> None:
+    def __init__(self, comm: MPI.Comm, cells: Sequence[Cell]) -> None:
         largest = max(cell.size_bytes for cell in cells) // timing.FLOAT_BYTES
-        super().__init__(comm.Get_rank(), comm.Get_size(), stride, largest)
+        super().__init__(comm.Get_rank(), comm.Get_size(), largest)
         self.comm = comm
-        collectives = [cell for cell in cells if cell.algorithm not in kinds.NAMED]
+        collectives = [cell for cell in cells if cell.algorithm not in kinds.OPERATIONS]
         self.forced = forced(comm, collectives) if collectives else None
 
     def agree(self, order: Floats) -> None:
@@ -209,15 +209,6 @@ class MpiBench(Bench):
         }[name]
         return partial(call, own, got)
 
-    def exchange(self, own: Floats, got: Floats) -> None:
-        self.comm.Sendrecv(own, self.partner, recvbuf=got, source=self.partner)
-
-    def send(self, values: Floats) -> None:
-        self.comm.Send(values, self.partner)
-
-    def receive(self, values: Floats) -> None:
-        self.comm.Recv(values, self.partner)
-
 
 def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
     """Do the task on all ranks of ``comm``; the records are rank 0's. Raises one of FAILURES.
@@ -238,7 +229,7 @@ def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
         part = comm.Split(0 if inside else MPI.UNDEFINED, comm.Get_rank())
         if inside:
             cells = [Cell(*cell) for cell in group["cells"]]
-            bench = MpiBench(part, cells, stride_of(nodes[: group["ranks"]]))
+            bench = MpiBench(part, cells)
             if at == 0 and task["local_seconds"] > 0:
                 alone = partial(timing.alone, MPI.SUM.Reduce_local)
                 records += timing.local_rows(task["local_seconds"], alone, LOCAL_BATCH, bench.agree)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from dse.calibration.runners.bench import PING_PONG, PRIMITIVES
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import ArgumentError, MeasurementError
 
@@ -36,34 +35,28 @@ Progress: TypeAlias = Callable[[int, int, str], None]  # turns done, turns, what
 class MeasurePlan:
     """What to measure. sizes_bytes: per rank, multiples of 4. ranks: each at least 2.
 
-    primitives: messages of pairs of ranks: 'exchange' at every rank count, all pairs at once, and
-    'ping-pong' of one pair, at the smallest rank count; also other operations, of
-    :data:`.bench.OPERATIONS`. local: also what one rank does alone.
+    operations: besides allreduce, of :data:`.bench.OPERATIONS`. local: also what one rank does
+    alone.
     """
 
     algorithms: tuple[str, ...] = tuple(OPENMPI_ALGORITHMS)
     ranks: tuple[int, ...] = DEFAULT_RANKS
     sizes_bytes: tuple[int, ...] = DEFAULT_SIZES
-    primitives: tuple[str, ...] = PRIMITIVES
+    operations: tuple[str, ...] = ()
     local: bool = True
 
     def cells(self, ranks: int) -> list[tuple[str, int, int]]:
         """(algorithm, its number in Open MPI, bytes), smallest first, where it really runs.
 
         With fewer elements than ranks there is nothing to share out, and Open MPI falls back to
-        another algorithm for all but recursive doubling. Primitives have the number 0.
+        another algorithm for all but recursive doubling. Operations have the number 0.
         """
         return [
             (name, OPENMPI_ALGORITHMS.get(name, 0), size)
             for size in sorted(set(self.sizes_bytes))
-            for name in (*self.algorithms, *self.primitives_at(ranks))
+            for name in (*self.algorithms, *self.operations)
             if name not in ("ring", "halving-doubling") or size >= FLOAT_BYTES * ranks
         ]
-
-    def primitives_at(self, ranks: int) -> list[str]:
-        """Those to measure at a rank count."""
-        alone = PING_PONG if ranks > min(self.ranks) else ""
-        return [name for name in self.primitives if name != alone]
 
 
 def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
@@ -87,7 +80,7 @@ def allreduce_plan(
         listed = ",".join(str(count) for count in counts)
         problem = f"'{listed}' is too little to fit and to check the fit"
         raise ArgumentError("--ranks", problem, "give two or more counts from 2, as 2,3,4,8")
-    return MeasurePlan(ranks=counts, primitives=(*PRIMITIVES, *operations))
+    return MeasurePlan(ranks=counts, operations=tuple(operations))
 
 
 @dataclass(frozen=True)
@@ -113,10 +106,6 @@ class Placement:
             room = f"{self.nodes} node{'s' * (self.nodes != 1)} of {self.ranks_per_node} ranks"
             raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
         return count
-
-    def stride(self, ranks: int) -> int:
-        """How far apart the ranks of a pair are, so that every message leaves its node."""
-        return self.on_each(ranks) if self.nodes_of(ranks) > 1 else 1
 
     def about(self, ranks: int) -> dict[str, Any]:
         """The fields of a Measurement that say where its ranks were."""

@@ -86,9 +86,8 @@ class Fleet:
         groups = [
             {
                 "ranks": count,
-                "stride": self.place.stride(count),
                 "weight": max(1.0, self.place.on_each(count) / cores),
-                "primitives": plan.primitives_at(count),
+                "operations": list(plan.operations),
             }
             for count in counts
         ]

@@ -12,8 +12,8 @@ others as a line of their input. The task holds::
     device           cpu, cuda, or auto: a GPU where the host has one for every rank on it
     timeout_s        after which a call that waits for another rank gives up
     runs             how often to start all ranks
-    groups           [{ranks, stride, weight, primitives}, ...]: what to measure one after the
-                     other, and the shares of time; the partner in a primitive is a stride away
+    groups           [{ranks, weight, operations}, ...]: what to measure one after the other, and
+                     the shares of time
     sizes            bytes of the float32 tensors
     seconds          for everything from the first group on
     min_repetitions  of every size, unless its share of time cannot hold them
@@ -60,24 +60,24 @@ class Group(Bench):
     measured, ``data``.
     """
 
-    def __init__(self, ranks: int, stride: int, sizes: Sequence[int], device: torch.device) -> None:
+    def __init__(self, ranks: int, sizes: Sequence[int], device: torch.device) -> None:
         self.device, self.sizes = device, sizes
         members = list(range(ranks))
         self.control = dist.new_group(members, backend="gloo")
         cuda = device.type == "cuda"
         self.data = dist.new_group(members, backend="nccl") if cuda else self.control
         largest = max(sizes) // timing.FLOAT_BYTES if dist.get_rank() < ranks else 1
-        super().__init__(dist.get_rank(), ranks, stride, largest, self._there)
+        super().__init__(dist.get_rank(), ranks, largest, self._there)
 
     def records(
-        self, primitives: Sequence[str], seconds: float, least: int, began: float
+        self, operations: Sequence[str], seconds: float, least: int, began: float
     ) -> list[dict[str, Any]]:
-        """The records of allreduce and ``primitives`` at every size that the time can hold.
+        """The records of allreduce and ``operations`` at every size that the time can hold.
 
         An operation that the library lacks is left out, which a record of the kind 'note' says.
         """
-        lacks = {name: why for name in primitives if (why := self._lacks(name))}
-        able = (name for name in primitives if name not in lacks)
+        lacks = {name: why for name in operations if (why := self._lacks(name))}
+        able = (name for name in operations if name not in lacks)
         names = (ALLREDUCE[self.device.type], *able)
         cells = [timing.Cell(name, 0, size) for size in sorted(set(self.sizes)) for name in names]
         notes = [{"kind": "note", "text": f"{name} left out: {lacks[name]}"} for name in lacks]
@@ -86,8 +86,6 @@ class Group(Bench):
 
     def _lacks(self, name: str) -> str:
         """What torch says to an operation that this backend lacks; all ranks get the same."""
-        if name not in kinds.OPERATIONS:
-            return ""
         own, got, _ = self.buffers(name, self.ranks)
         try:
             self.operation(name, own, got)()
@@ -121,21 +119,12 @@ class Group(Bench):
         }[name]
         return partial(call, got, own, group=self.data)
 
-    def exchange(self, own: torch.Tensor, got: torch.Tensor) -> None:
-        self._pass(own, self.partner, got, self.partner)
-
     def _pass(self, own: torch.Tensor, after: int, got: torch.Tensor, before: int) -> None:
         # In the order of gloo's ring: ready to receive before anything is sent.
         receiving = dist.P2POp(dist.irecv, got, before, self.data)
         sending = dist.P2POp(dist.isend, own, after, self.data)
         for work in dist.batch_isend_irecv([receiving, sending]):
             work.wait()
-
-    def send(self, values: torch.Tensor) -> None:
-        dist.send(values, self.partner, group=self.data)
-
-    def receive(self, values: torch.Tensor) -> None:
-        dist.recv(values, self.partner, group=self.data)
 
     def finish(self) -> None:
         if self.device.type == "cuda":
@@ -240,14 +229,14 @@ def _measure_groups(task: Task, device: torch.device) -> list[dict[str, Any]]:
     while left:
         dist.barrier()  # ranks outside the group wait here, without using a core
         wanted = left[0]
-        group = Group(wanted["ranks"], wanted["stride"], task["sizes"], device)
+        group = Group(wanted["ranks"], task["sizes"], device)
         if group.rank < group.ranks:
             if wanted is first and task["local_seconds"] > 0:
                 records += group.local(task["local_seconds"])
             now = time.perf_counter()
             spare = max(0.0, task["seconds"] - (now - began))
             share = spare * wanted["weight"] / sum(each["weight"] for each in left)
-            records += group.records(wanted["primitives"], share, task["min_repetitions"], now)
+            records += group.records(wanted["operations"], share, task["min_repetitions"], now)
         left.pop(0)
     dist.barrier()
     return [*records, {"kind": "end", "seconds": time.perf_counter() - began}]

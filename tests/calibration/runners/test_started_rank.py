@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import read_experiment
-from dse.calibration.runners.bench import stride_of
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.registry import Request
 from dse.calibration.runners.started_rank import Started, started
@@ -62,12 +61,6 @@ def test_a_contradiction_is_said(environment: dict[str, str], said: str) -> None
         started(environment)
 
 
-def test_pairs_cross_the_nodes_however_the_ranks_were_dealt() -> None:
-    assert stride_of(["a", "a", "b", "b"]) == 2
-    assert stride_of(["a", "b", "a", "b"]) == 1
-    assert stride_of(["a", "a"]) == 1
-
-
 def test_a_rank_of_torch_that_does_not_know_where_rank_0_is_says_what_to_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -100,8 +93,7 @@ def mpirun(ranks: int) -> list[str]:
 def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> None:
     done = started_by(mpirun(4), "--budget", "6", "--out", str(tmp_path), "--name", "here")
     found = read_experiment(tmp_path / "here.measurements.json")
-    assert {s.ranks for s in found.samples if s.collective == "allreduce"} == {2, 3, 4}
-    assert {s.ranks for s in found.samples if s.collective == "exchange"} == {2, 3, 4}
+    assert {s.ranks for s in found.samples} == {2, 3, 4}
     assert all(s.verified and s.run == 1 and s.nodes == 1 for s in found.samples)
     assert "one start of 4 ranks by mpirun" in found.notes[0]
     lines = done.stdout.splitlines()

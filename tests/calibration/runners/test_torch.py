@@ -40,11 +40,9 @@ torch_worker.main()
 # Plans and places: nothing is started.
 
 
-def test_a_rank_count_gets_time_by_its_ranks_per_core_and_pings_once() -> None:
+def test_a_rank_count_gets_time_by_its_ranks_per_core() -> None:
     task = Fleet(Placement(4, 2)).task(MeasurePlan(ranks=(2, 8)), [2, 8], 1, 10.0, 2)
     assert [group["weight"] for group in task["groups"]] == [1.0, 2.0]
-    assert [group["stride"] for group in task["groups"]] == [1, 4]
-    assert ["ping-pong" in group["primitives"] for group in task["groups"]] == [True, False]
     assert task["ranks"] == 8
     assert task["local_ranks"] == 4
 
@@ -141,10 +139,8 @@ def test_real_ranks_are_measured_and_verified() -> None:
     found = measure_torch(PLAN, Request(6.0, progress=lambda *step: told.append(step)))
     assert all(sample.verified and sample.repetitions >= 5 for sample in found.samples)
     assert {(s.transport, s.link, s.nodes) for s in found.samples} == {("gloo", "loopback", 1)}
-    cells = {(s.collective, s.ranks, s.bytes) for s in found.samples}
-    both = {(kind, n, m) for kind in ("allreduce", "exchange") for n in (2, 3) for m in SIZES}
-    assert cells == both | {("ping-pong", 2, m) for m in SIZES}
-    assert {s.algorithm for s in found.samples if s.collective == "allreduce"} == {"ring"}
+    cells = {(s.collective, s.algorithm, s.ranks, s.bytes) for s in found.samples}
+    assert cells == {("allreduce", "ring", n, m) for n in (2, 3) for m in SIZES}
     assert found.gamma_s_per_byte > 0
     assert (told[0][0], told[-1][0]) == (0, told[-1][1])
 
@@ -161,7 +157,7 @@ torch_worker.main()
 @pytest.mark.slow
 def test_other_operations_are_measured_in_whole_shares() -> None:
     pytest.importorskip("torch")
-    plan = MeasurePlan(ranks=(3,), sizes_bytes=(64, 1024), primitives=OPERATIONS, local=False)
+    plan = MeasurePlan(ranks=(3,), sizes_bytes=(64, 1024), operations=OPERATIONS, local=False)
     found = measure_torch(plan, Request(30.0, device="cpu"))
     assert found.notes == ()
     measured = {(s.collective, s.bytes) for s in found.samples if s.verified and s.ranks == 3}
@@ -177,7 +173,7 @@ def test_an_operation_that_torch_lacks_is_left_out_and_said(
     script.write_text(LACKING)
     started = [sys.executable, str(script)]
     monkeypatch.setattr(torch_distributed, "worker_command", lambda *_: started)
-    plan = MeasurePlan(ranks=(2,), sizes_bytes=SIZES, primitives=OPERATIONS, local=False)
+    plan = MeasurePlan(ranks=(2,), sizes_bytes=SIZES, operations=OPERATIONS, local=False)
     found = measure_torch(plan, Request(20.0, device="cpu"))
     assert found.notes == ("reduce_scatter left out: ProcessGroupGloo does not support this",)
     assert {s.collective for s in found.samples} == {"allreduce", *OPERATIONS} - {"reduce_scatter"}
