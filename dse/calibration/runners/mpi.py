@@ -14,10 +14,10 @@ from dse.calibration.runners.plan import (
     DEFAULT_RANKS,
     MIN_REPETITIONS,
     MeasurePlan,
-    Placement,
     affordable,
     allreduce_plan,
     counts_up_to,
+    nodes_of,
     shared_among_runs,
     start_s,
 )
@@ -48,7 +48,7 @@ def measure(plan: MeasurePlan, request: Request) -> Experiment:
     counts, runs = affordable(plan, request.budget_s, begins_s, begins_s)
     ranks = max(counts)
     each, nodes = (hosts.ranks_per_node, len(hosts.hosts)) if hosts else (ranks, 1)
-    used = Placement(each, nodes).nodes_of(ranks)
+    used = nodes_of(ranks, each, nodes)
     extra = hosts.options(launcher.library) if hosts else []
     if hosts is not None:
         check_reachable(hosts)

@@ -83,33 +83,13 @@ def allreduce_plan(
     return MeasurePlan(ranks=counts, operations=tuple(operations))
 
 
-@dataclass(frozen=True)
-class Placement:
-    """Where ranks are: ``ranks_per_node`` on each of at most ``nodes`` nodes, in order.
-
-    link: the tier between the nodes by name; link_bytes_per_s: its speed in one direction per node.
-    """
-
-    ranks_per_node: int
-    nodes: int = 1
-    link: str | None = None
-    link_bytes_per_s: float | None = None
-
-    def on_each(self, ranks: int) -> int:
-        """The ranks on a full node."""
-        return min(self.ranks_per_node, ranks)
-
-    def nodes_of(self, ranks: int) -> int:
-        """The nodes that ``ranks`` fill; raises MeasurementError if there are fewer."""
-        count = math.ceil(ranks / self.on_each(ranks))
-        if count > self.nodes:
-            room = f"{self.nodes} node{'s' * (self.nodes != 1)} of {self.ranks_per_node} ranks"
-            raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
-        return count
-
-    def about(self, ranks: int) -> dict[str, Any]:
-        """The fields of a Measurement that say where its ranks were."""
-        return about(self.on_each(ranks), self.nodes_of(ranks), self.link, self.link_bytes_per_s)
+def nodes_of(ranks: int, ranks_per_node: int, nodes: int) -> int:
+    """The nodes that ranks fill; raises MeasurementError where there are fewer."""
+    count = math.ceil(ranks / ranks_per_node)
+    if count > nodes:
+        room = f"{nodes} node{'s' * (nodes != 1)} of {ranks_per_node} ranks"
+        raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
+    return count
 
 
 def about(

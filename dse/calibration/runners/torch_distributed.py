@@ -29,11 +29,12 @@ from dse.calibration.runners.plan import (
     MIN_REPETITIONS,
     TORCH_START_S,
     MeasurePlan,
-    Placement,
+    about,
     affordable,
     allreduce_plan,
     counts_up_to,
     limit_s,
+    nodes_of,
     run_text,
     shared_among_runs,
 )
@@ -67,12 +68,17 @@ Task = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fleet:
-    """Where the ranks are, and what they use.
+    """Where the ranks are, ``ranks_per_node`` on each of at most ``nodes`` nodes in order, and what
+    they use.
 
+    link: the tier between the nodes by name; link_bytes_per_s: its speed in one direction per node.
     address: of rank 0 as every host reaches it. device: cpu, cuda or auto.
     """
 
-    place: Placement
+    ranks_per_node: int
+    nodes: int = 1
+    link: str | None = None
+    link_bytes_per_s: float | None = None
     address: str = "127.0.0.1"
     device: str = "auto"
 
@@ -86,14 +92,14 @@ class Fleet:
         groups = [
             {
                 "ranks": count,
-                "weight": max(1.0, self.place.on_each(count) / cores),
+                "weight": max(1.0, min(self.ranks_per_node, count) / cores),
                 "operations": list(plan.operations),
             }
             for count in counts
         ]
         return {
             "ranks": max(counts),
-            "local_ranks": self.place.on_each(max(counts)),
+            "local_ranks": min(self.ranks_per_node, max(counts)),
             "address": self.address,
             "device": self.device,
             "timeout_s": limit_s(seconds),
@@ -112,12 +118,14 @@ class Fleet:
         for record in records:
             if record["kind"] != "sample":
                 continue
-            about = self.place.about(record["ranks"])
-            if about["nodes"] == 1:
-                about["link"] = "loopback" if start["transport"] == "gloo" else "intra-node"
-            about |= {key: start[key] for key in ("transport", "version", "device")}
+            each = min(self.ranks_per_node, record["ranks"])
+            nodes = nodes_of(record["ranks"], each, self.nodes)
+            where = about(each, nodes, self.link, self.link_bytes_per_s)
+            if nodes == 1:
+                where["link"] = "loopback" if start["transport"] == "gloo" else "intra-node"
+            where |= {key: start[key] for key in ("transport", "version", "device")}
             found.append(
-                Measurement(library="torch", **fields_of(Measurement, {**record, **about}))
+                Measurement(library="torch", **fields_of(Measurement, {**record, **where}))
             )
         return found
 
@@ -161,9 +169,9 @@ def measure_torch(
     began = time.monotonic()
     nodes, machine, busy_before = len(hosts), this_machine(), busy_core_seconds()
     each = ranks_per_node or -(-max(plan.ranks) // nodes)
-    place = Placement(each, nodes, request.link, request.link_bytes_per_s)
-    place.nodes_of(max(plan.ranks))
-    fleet = Fleet(place, hosts[0].address, request.device or "auto")
+    nodes_of(max(plan.ranks), each, nodes)
+    network = request.link, request.link_bytes_per_s
+    fleet = Fleet(each, nodes, *network, hosts[0].address, request.device or "auto")
     counts, runs = affordable(plan, request.budget_s, TORCH_START_S)
     seconds = request.budget_s - TORCH_START_S
     task = fleet.task(plan, counts, runs, seconds, machine.cores)
@@ -208,8 +216,8 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     from dse.calibration.runners import timing, torch_worker
 
     nodes = -(-me.ranks // me.ranks_per_node)
-    place = Placement(me.ranks_per_node, nodes, request.link, request.link_bytes_per_s)
-    fleet = Fleet(place, address, request.device or "auto")
+    network = request.link, request.link_bytes_per_s
+    fleet = Fleet(me.ranks_per_node, nodes, *network, address, request.device or "auto")
     usable = replace(plan, ranks=(*(c for c in plan.ranks if c < me.ranks), me.ranks))
     counts, runs = affordable(usable, budget_s)
     if me.ranks not in counts:
@@ -253,17 +261,17 @@ def measure_ray(
     with ray_session(address, {"py_modules": [package]} if address else None) as ray:
         there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         each = ranks_per_node or -(-max(counts) // len(there))
-        place = Placement(each, len(there), request.link, request.link_bytes_per_s)
-        used = place.nodes_of(max(counts))
+        used = nodes_of(max(counts), each, len(there))
         if progress:
             progress(0, runs, f"placing {max(counts)} ranks on {used} Ray nodes")
         with _actors(ray, there, max(counts), each, used, request.device) as (actors, gpus):
-            about = _ask(ray, [actor.about.remote() for actor in actors], ROOM_S)
-            if not all(node["torch"] for node in about):
+            seen = _ask(ray, [actor.about.remote() for actor in actors], ROOM_S)
+            if not all(node["torch"] for node in seen):
                 raise MeasurementError(f"torch is missing on the nodes of the cluster; {INSTALL}")
             device = (request.device or "auto") if gpus else "cpu"
-            fleet = Fleet(place, str(about[0]["address"]), device)
-            task = fleet.task(plan, counts, 1, 0.0, about[0]["cores"])
+            network = request.link, request.link_bytes_per_s
+            fleet = Fleet(each, len(there), *network, str(seen[0]["address"]), device)
+            task = fleet.task(plan, counts, 1, 0.0, seen[0]["cores"])
             if gpus:  # Ray shows an actor no GPU but its own
                 task |= {"local_ranks": 1, "local_rank": 0}
             records: list[Task] = []
@@ -272,7 +280,7 @@ def measure_ray(
                 mine = {**run_of(task, plan, run, share_s), "timeout_s": limit}
                 records += _run(ray, actors, mine)
         notes = (f"ranks placed by Ray {ray.__version__}", "load by other processes not recorded")
-    machine = Machine(**about[0]["machine"]) if about[0]["machine"] else None
+    machine = Machine(**seen[0]["machine"]) if seen[0]["machine"] else None
     samples = fleet.samples(records)
     return experiment(request.name, machine, budget_s, began, None, records, samples, notes)
 

@@ -11,7 +11,13 @@ from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.runners.bench import OPERATIONS
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher
-from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan, Placement, counts_up_to
+from dse.calibration.runners.plan import (
+    OPENMPI_ALGORITHMS,
+    MeasurePlan,
+    about,
+    counts_up_to,
+    nodes_of,
+)
 from dse.calibration.runners.records import library_of
 from dse.calibration.runners.registry import Request
 from dse.errors import ArgumentError, DseError, MeasurementError, OutputError
@@ -40,13 +46,12 @@ def test_rank_counts_follow_the_room() -> None:
     assert counts_up_to(32, 4) == (2, 3, 4, 8, 12, 16, 32)
 
 
-def test_a_placement_tells_where_the_ranks_are() -> None:
-    two = Placement(2, 3, "net", 1e9)
-    assert (two.nodes_of(2), two.nodes_of(5)) == (1, 3)
-    assert two.about(2)["link"] == "shared-memory"
-    assert two.about(4) == {"ranks_per_node": 2, "nodes": 2, "link": "net", "link_bytes_per_s": 1e9}
+def test_samples_say_where_their_ranks_were_and_too_many_are_refused() -> None:
+    assert about(2, 1, "net", 1e9)["link"] == "shared-memory"
+    assert about(2, 2, "net", 1e9)["link_bytes_per_s"] == 1e9
+    assert (nodes_of(2, 2, 3), nodes_of(5, 2, 3)) == (1, 3)
     with pytest.raises(MeasurementError, match="7 ranks do not fit on 3 nodes of 2"):
-        two.about(7)
+        nodes_of(7, 2, 3)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from dse.calibration.runners import (
     torch_distributed,
 )
 from dse.calibration.runners.bench import OPERATIONS
-from dse.calibration.runners.plan import MeasurePlan, Placement
+from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.processes import Host
 from dse.calibration.runners.registry import Request
 from dse.calibration.runners.torch_distributed import WORKER, Fleet, measure_torch
@@ -41,14 +41,14 @@ torch_worker.main()
 
 
 def test_a_rank_count_gets_time_by_its_ranks_per_core() -> None:
-    task = Fleet(Placement(4, 2)).task(MeasurePlan(ranks=(2, 8)), [2, 8], 1, 10.0, 2)
+    task = Fleet(4, 2).task(MeasurePlan(ranks=(2, 8)), [2, 8], 1, 10.0, 2)
     assert [group["weight"] for group in task["groups"]] == [1.0, 2.0]
     assert task["ranks"] == 8
     assert task["local_ranks"] == 4
 
 
 def test_samples_say_where_their_ranks_were() -> None:
-    fleet = Fleet(Placement(1, 3, "10gbe", 1.25e9))
+    fleet = Fleet(1, 3, "10gbe", 1.25e9)
     timed = timing.summary([1.0, 2.0, 3.0])
     sample = {"kind": "sample", "algorithm": "ring", "bytes": 4, "run": 1, **timed}
     start = {"kind": "start", "transport": "gloo", "version": "2.0", "device": "cpu"}
@@ -194,7 +194,7 @@ def test_several_hosts_are_reached_through_their_prefixes() -> None:
 
 def long_task(ranks: int = 3) -> dict[str, object]:
     plan = MeasurePlan(ranks=(ranks,), sizes_bytes=(64, 2**20))
-    task = Fleet(Placement(ranks), device="cpu").task(plan, [ranks], 1, 60.0, 2)
+    task = Fleet(ranks, device="cpu").task(plan, [ranks], 1, 60.0, 2)
     return {**task, "min_repetitions": 10**6, "mine": list(range(ranks))}
 
 
