@@ -21,7 +21,7 @@ from benchmarks.lab.measure import (
     path_of,
     used_by_others,
 )
-from benchmarks.lab.network import INTERFACE, Lab, network
+from benchmarks.lab.network import Lab, network
 from dse.calibration.experiment import Experiment, this_machine, today
 from dse.calibration.runners.parameter_servers import PsPlan, measure
 from dse.calibration.runners.plan import MeasurePlan
@@ -63,7 +63,7 @@ def gloo(lab: Lab, plan: MeasurePlan, budget_s: float, name: str = GLOO) -> Expe
     request = Request(
         budget_s, name, link=LINK, link_bytes_per_s=lab.rate_bytes_per_s, device="cpu"
     )
-    found = measure_torch(plan, request, _places(lab, range(lab.hosts)), 1, INTERFACE)
+    found = measure_torch(plan, request, _places(lab, range(lab.hosts)))
     return emulated(found)
 
 

@@ -39,7 +39,7 @@ def measure(task: Task) -> None:
     lists = {key: tuple(value) for key, value in task["plan"].items() if isinstance(value, list)}
     plan = MeasurePlan(**{**task["plan"], **lists})
     request = Request(address=task["address"], **task["request"])
-    found = measure_ray(plan, request, ranks_per_node=1)
+    found = measure_ray(plan, request)
     write_experiment(found, task["out"])
 
 

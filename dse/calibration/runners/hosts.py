@@ -44,6 +44,13 @@ class Hosts:
         """How many ranks the hosts take."""
         return len(self.hosts) * self.ranks_per_node
 
+    def filled_by(self, ranks: int) -> int:
+        """How many hosts so many ranks fill. Raises MeasurementError where they do not fit."""
+        if ranks > self.ranks:
+            room = f"{len(self.hosts)} nodes of {self.ranks_per_node} ranks"
+            raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
+        return -(-ranks // self.ranks_per_node)
+
     def options(self, library: str) -> list[str]:
         """The options that name the hosts to Open MPI's mpirun, or to MPICH's mpiexec."""
         names = ",".join(f"{host}:{self.ranks_per_node}" for host in self.hosts)

@@ -17,7 +17,6 @@ from dse.calibration.runners.plan import (
     affordable,
     allreduce_plan,
     counts_up_to,
-    nodes_of,
     shared_among_runs,
     start_s,
 )
@@ -47,10 +46,9 @@ def measure(plan: MeasurePlan, request: Request) -> Experiment:
     begins_s = start_s(max(plan.ranks), machine.cores)
     counts, runs = affordable(plan, request.budget_s, begins_s, begins_s)
     ranks = max(counts)
-    each, nodes = (hosts.ranks_per_node, len(hosts.hosts)) if hosts else (ranks, 1)
-    used = nodes_of(ranks, each, nodes)
-    extra = hosts.options(launcher.library) if hosts else []
+    extra, used = list[str](), 1
     if hosts is not None:
+        extra, used = hosts.options(launcher.library), hosts.filled_by(ranks)
         check_reachable(hosts)
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []

@@ -83,15 +83,6 @@ def allreduce_plan(
     return MeasurePlan(ranks=counts, operations=tuple(operations))
 
 
-def nodes_of(ranks: int, ranks_per_node: int, nodes: int) -> int:
-    """The nodes that ranks fill; raises MeasurementError where there are fewer."""
-    count = math.ceil(ranks / ranks_per_node)
-    if count > nodes:
-        room = f"{nodes} node{'s' * (nodes != 1)} of {ranks_per_node} ranks"
-        raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
-    return count
-
-
 def about(
     ranks_per_node: int, nodes: int, link: str | None, link_bytes_per_s: float | None
 ) -> dict[str, Any]:

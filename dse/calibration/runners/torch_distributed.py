@@ -34,7 +34,6 @@ from dse.calibration.runners.plan import (
     allreduce_plan,
     counts_up_to,
     limit_s,
-    nodes_of,
     run_text,
     shared_among_runs,
 )
@@ -68,15 +67,13 @@ Task = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fleet:
-    """Where the ranks are, ``ranks_per_node`` on each of at most ``nodes`` nodes in order, and what
-    they use.
+    """Where the ranks are, ``ranks_per_node`` on each node in order, and what they use.
 
     link: the tier between the nodes by name; link_bytes_per_s: its speed in one direction per node.
     address: of rank 0 as every host reaches it. device: cpu, cuda or auto.
     """
 
     ranks_per_node: int
-    nodes: int = 1
     link: str | None = None
     link_bytes_per_s: float | None = None
     address: str = "127.0.0.1"
@@ -119,7 +116,7 @@ class Fleet:
             if record["kind"] != "sample":
                 continue
             each = min(self.ranks_per_node, record["ranks"])
-            nodes = nodes_of(record["ranks"], each, self.nodes)
+            nodes = -(-record["ranks"] // each)
             where = about(each, nodes, self.link, self.link_bytes_per_s)
             if nodes == 1:
                 where["link"] = "loopback" if start["transport"] == "gloo" else "intra-node"
@@ -152,30 +149,25 @@ def measure_torch(
     plan: MeasurePlan,
     request: Request,
     hosts: Sequence[Host] = (HERE,),
-    ranks_per_node: int | None = None,
-    interface: str | None = None,
 ) -> Experiment:
     """Measure ``plan``, which stands in place of the ranks of the request.
 
     Every run starts as many ranks as the largest count needs, and measures all counts among the
     first of them. There are as many runs as the budget allows, because two starts of the same thing
-    differ more than its repetitions do. Hosts are filled with ``ranks_per_node`` ranks each, in
-    order; only the first one's address is needed. The plan's algorithms are left aside: gloo and
-    NCCL have their own. interface: the one through which gloo connects; by default the one that
-    leads to the first host.
+    differ more than its repetitions do. Hosts have as many ranks each, in order; only the first
+    one's address is needed. The plan's algorithms are left aside: gloo and NCCL have their own.
     Raises MeasurementError; no process survives an exception.
     """
     need_torch()
     began = time.monotonic()
     nodes, machine, busy_before = len(hosts), this_machine(), busy_core_seconds()
-    each = ranks_per_node or -(-max(plan.ranks) // nodes)
-    nodes_of(max(plan.ranks), each, nodes)
+    each = -(-max(plan.ranks) // nodes)
     network = request.link, request.link_bytes_per_s
-    fleet = Fleet(each, nodes, *network, hosts[0].address, request.device or "auto")
+    fleet = Fleet(each, *network, hosts[0].address, request.device or "auto")
     counts, runs = affordable(plan, request.budget_s, TORCH_START_S)
     seconds = request.budget_s - TORCH_START_S
     task = fleet.task(plan, counts, runs, seconds, machine.cores)
-    command = worker_command(WORKER, {"GLOO_SOCKET_IFNAME": interface} if interface else {})
+    command = worker_command(WORKER)
     ranks = list(range(max(counts)))
     shares = [ranks[first : first + each] for first in ranks[::each]]
     tell = request.progress or (lambda *_: None)
@@ -215,9 +207,8 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     need_torch()
     from dse.calibration.runners import timing, torch_worker
 
-    nodes = -(-me.ranks // me.ranks_per_node)
     network = request.link, request.link_bytes_per_s
-    fleet = Fleet(me.ranks_per_node, nodes, *network, address, request.device or "auto")
+    fleet = Fleet(me.ranks_per_node, *network, address, request.device or "auto")
     usable = replace(plan, ranks=(*(c for c in plan.ranks if c < me.ranks), me.ranks))
     counts, runs = affordable(usable, budget_s)
     if me.ranks not in counts:
@@ -246,13 +237,11 @@ def run_on_ray(request: Request) -> Experiment:
     return measure_ray(allreduce_plan(request.ranks, operations=request.operations), request)
 
 
-def measure_ray(
-    plan: MeasurePlan, request: Request, ranks_per_node: int | None = None
-) -> Experiment:
-    """Measure ``plan``, which stands in place of the ranks of the request, on all nodes.
+def measure_ray(plan: MeasurePlan, request: Request) -> Experiment:
+    """Measure ``plan``, which stands in place of the ranks of the request, evenly on all nodes.
 
-    ranks_per_node: of a full node; None spreads the ranks evenly. Raises ClusterError where there
-    is no such cluster, and MeasurementError; the actors are gone whatever happens.
+    Raises ClusterError where there is no such cluster, and MeasurementError; the actors are gone
+    whatever happens.
     """
     began = time.monotonic()
     address, budget_s, progress = request.address, request.budget_s, request.progress
@@ -260,8 +249,8 @@ def measure_ray(
     package = str(PACKAGES / "dse")
     with ray_session(address, {"py_modules": [package]} if address else None) as ray:
         there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        each = ranks_per_node or -(-max(counts) // len(there))
-        used = nodes_of(max(counts), each, len(there))
+        each = -(-max(counts) // len(there))
+        used = -(-max(counts) // each)
         if progress:
             progress(0, runs, f"placing {max(counts)} ranks on {used} Ray nodes")
         with _actors(ray, there, max(counts), each, used, request.device) as (actors, gpus):
@@ -270,7 +259,7 @@ def measure_ray(
                 raise MeasurementError(f"torch is missing on the nodes of the cluster; {INSTALL}")
             device = (request.device or "auto") if gpus else "cpu"
             network = request.link, request.link_bytes_per_s
-            fleet = Fleet(each, len(there), *network, str(seen[0]["address"]), device)
+            fleet = Fleet(each, *network, str(seen[0]["address"]), device)
             task = fleet.task(plan, counts, 1, 0.0, seen[0]["cores"])
             if gpus:  # Ray shows an actor no GPU but its own
                 task |= {"local_ranks": 1, "local_rank": 0}

@@ -9,6 +9,7 @@ import pytest
 import dse
 from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.runners.bench import OPERATIONS
+from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.plan import (
@@ -16,7 +17,6 @@ from dse.calibration.runners.plan import (
     MeasurePlan,
     about,
     counts_up_to,
-    nodes_of,
 )
 from dse.calibration.runners.records import library_of
 from dse.calibration.runners.registry import Request
@@ -49,9 +49,10 @@ def test_rank_counts_follow_the_room() -> None:
 def test_samples_say_where_their_ranks_were_and_too_many_are_refused() -> None:
     assert about(2, 1, "net", 1e9)["link"] == "shared-memory"
     assert about(2, 2, "net", 1e9)["link_bytes_per_s"] == 1e9
-    assert (nodes_of(2, 2, 3), nodes_of(5, 2, 3)) == (1, 3)
+    two = Hosts(("a", "b", "c"), 2)
+    assert (two.filled_by(2), two.filled_by(5)) == (1, 3)
     with pytest.raises(MeasurementError, match="7 ranks do not fit on 3 nodes of 2"):
-        nodes_of(7, 2, 3)
+        two.filled_by(7)
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,6 @@ def test_an_actor_that_dies_is_an_error_and_none_is_left(ray: Any) -> None:
         measure_ray(PLAN, Request(120.0))
 
 
-def test_more_than_the_cluster_has_is_refused(ray: Any) -> None:
-    assert ray.is_initialized()
-    with pytest.raises(MeasurementError, match="do not fit on 1 node"):
-        measure_ray(PLAN, Request(60.0), ranks_per_node=2)
-
-
 @pytest.mark.evidence
 def test_a_running_cluster_is_joined_by_its_address() -> None:
     """A head of its own; the package is sent to its workers."""
