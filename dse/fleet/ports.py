@@ -134,13 +134,12 @@ def ports(
     hardware: Hardware,
     overlapped: bool,
     gpu_memory_bytes: float | None,
-    source: str = PS_WORKER,
 ) -> tuple[Port, ...]:
-    """Every port of the jobs of class ``source``; none where there are no such jobs."""
+    """Every port of PS/Worker jobs; none where there are no such jobs."""
     whole = sum(float(entry.group.gpu_hours.sum()) for entry in found)
     return tuple(
         port(entry, to, hardware, overlapped, gpu_memory_bytes,
              float(entry.group.gpu_hours.sum()) / whole)
-        for entry in found if entry.group.architecture == source
+        for entry in found if entry.group.architecture == PS_WORKER
         for to in targets
     )  # fmt: skip

@@ -176,26 +176,19 @@ def help_text() -> str:
 
 def command_for(profile: Profile) -> str:
     """The command that measures what a profile holds, such as 'dse calibrate run --runner grpc'."""
-    for part, transport in _held(profile):
-        for one in RUNNERS:
-            if one.part == part and (not one.transports or transport in one.transports):
-                return _command(one)
-    return _command(RUNNERS[0])
+    found = (_measuring(part, transport) for part, transport in _held(profile))
+    return next(filter(None, found), _command(RUNNERS[0]))
 
 
-def measuring(transport: str, servers: bool = False, network: str = "", nodes: int = 1) -> str:
-    """The command that measures a transport; empty where no runner does.
+def measuring(transport: str, servers: bool = False) -> str:
+    """The command that measures a transport, or parameter servers over it in place of allreduce;
+    empty where no runner does."""
+    return _measuring(SERVERS if servers else ALLREDUCE, transport)
 
-    servers: parameter servers over it, in place of allreduce. network: the name of the link between
-    nodes, written where several are measured.
-    """
-    part = SERVERS if servers else ALLREDUCE
-    for one in RUNNERS:
-        if one.part == part and transport in one.transports:
-            hosts = " --hostfile HOSTS" * ("--hostfile" in one.options)
-            link = f" --link {network}" * bool(network)
-            return _command(one) + f"{hosts}{link}" * (nodes > 1)
-    return ""
+
+def _measuring(part: str, transport: str) -> str:
+    able = (one for one in RUNNERS if one.part == part and transport in (one.transports or ("",)))
+    return next(map(_command, able), "")
 
 
 def _command(runner: Runner) -> str:
