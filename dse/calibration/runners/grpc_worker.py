@@ -189,8 +189,6 @@ async def serve(task: dict[str, Any], starter: forks.Input) -> None:
     for index, cell in enumerate(state.cells if task["index"] == 0 else ()):
         if cell.times:
             timing.emit({"kind": "sample", "index": index, **timing.summary(cell.times)})
-    if task["index"] == 0:
-        timing.emit({"kind": "end", "seconds": state.clock()})
 
 
 class Worker:

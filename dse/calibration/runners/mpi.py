@@ -17,7 +17,8 @@ from dse.calibration.runners.plan import (
     affordable,
     allreduce_plan,
     counts_up_to,
-    shared_among_runs,
+    run_texts,
+    shared,
     start_s,
 )
 from dse.calibration.runners.records import experiment, samples_of
@@ -52,9 +53,8 @@ def measure(plan: MeasurePlan, request: Request) -> Experiment:
         check_reachable(hosts)
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []
-    for run, share_s in shared_among_runs(
-        counts, runs, request.budget_s, request.progress, began, begins_s
-    ):
+    texts = run_texts(counts, runs)
+    for run, share_s in shared(texts, request.budget_s, request.progress, began, begins_s):
         task = task_of(plan, counts, share_s, machine.cores, local=run == 1)
         records = run_ranks(launcher, ranks, task, share_s, extra=extra)
         everything += records
@@ -94,7 +94,7 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     machine, budget_s = this_machine(), request.budget_s
     told = request.progress if me.rank == 0 else None
     records: list[dict[str, Any]] = []
-    for _, share_s in shared_among_runs(counts, 1, budget_s, told, began):
+    for _, share_s in shared(run_texts(counts, 1), budget_s, told, began):
         task = task_of(plan, counts, share_s, machine.cores, local=True) | {"ranks": me.ranks}
         try:
             records = worker.perform(MPI.COMM_WORLD, task, time.perf_counter())

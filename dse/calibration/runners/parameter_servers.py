@@ -22,7 +22,7 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.runners import compute_speed
 from dse.calibration.runners.hosts import check_reachable, lead_to
-from dse.calibration.runners.plan import MAX_RUNS, MIN_REPETITIONS, limit_s
+from dse.calibration.runners.plan import MAX_RUNS, MIN_REPETITIONS, limit_s, shared
 from dse.calibration.runners.processes import HERE, Host, run_processes, worker_command
 from dse.calibration.runners.records import experiment, fields_of, library_of
 from dse.calibration.runners.registry import Request
@@ -126,30 +126,20 @@ def turns(
 ) -> Iterator[tuple[int, Start, float]]:
     """(run from 1, start, seconds to measure in it), all starts of a run before the next run.
 
-    Starting k processes is estimated at ``1 s + k/cores s``; what is then left of the budget is
-    shared by the number of processes, before each. Raises MeasurementError if it does not even hold
-    every start once.
+    Starting k processes is estimated at ``1 s + k/cores s``. Raises MeasurementError if the budget
+    does not even hold every start once.
     """
-
-    def start_s(one: Start) -> float:
-        return 1.0 + sum(one) / cores
-
-    budget_s, once = request.budget_s, sum(map(start_s, starts))
+    budget_s, once = request.budget_s, sum(1.0 + sum(one) / cores for one in starts)
     if not once <= LEAST_SHARE * budget_s < math.inf:
         problem = f"{budget_s:g} s is too short to start the processes {len(starts)} times"
         needed = math.ceil(once / LEAST_SHARE)
         raise MeasurementError(f"{problem}; give --budget {needed} or more")
     runs = min(max(int(RUNS_SHARE * budget_s / once), 1), MAX_RUNS)
     every = [(run, one) for run in range(1, runs + 1) for one in starts]
-    tell, end = request.progress or (lambda *_: None), time.monotonic() + budget_s
-    for done, (run, one) in enumerate(every):
-        workers, servers = one
-        text = f"workers: {workers}, servers: {servers}, run {run} of {runs}"
-        tell(done, len(every), text)
-        left = [other for _, other in every[done:]]
-        spare_s = max(0.0, end - time.monotonic() - sum(map(start_s, left)))
-        yield run, one, spare_s * sum(one) / sum(map(sum, left))
-    tell(len(every), len(every), "done")
+    texts = [f"workers: {m}, servers: {p}, run {run} of {runs}" for run, (m, p) in every]
+    each_s, began = once / len(starts), time.monotonic()
+    for done, share_s in shared(texts, budget_s, request.progress, began, each_s):
+        yield *every[done - 1], share_s
 
 
 def measure(

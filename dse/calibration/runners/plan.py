@@ -18,7 +18,6 @@ from dse.errors import ArgumentError, MeasurementError
 
 # Open MPI's coll_tuned_allreduce_algorithm numbers (ompi_info --param coll tuned --level 9).
 OPENMPI_ALGORITHMS = {"recursive-doubling": 3, "ring": 4, "halving-doubling": 6}
-AUTO = "auto"  # the library chooses, in every library by the number 0
 DEFAULT_RANKS = (2, 3, 4, 8)
 DEFAULT_SIZES = (*(8 * 4**k for k in range(11)), 16 * 2**20)
 MIN_REPETITIONS = 5
@@ -127,29 +126,28 @@ def affordable(
     return counts, int(min(max(1, runs), MAX_RUNS))
 
 
-def run_text(counts: Sequence[int], run: int, runs: int) -> str:
+def run_texts(counts: Sequence[int], runs: int) -> list[str]:
     """The text printed before each run of all rank counts."""
-    return f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
+    listed = ", ".join(map(str, counts))
+    return [f"{listed} ranks, run {run} of {runs}" for run in range(1, runs + 1)]
 
 
-def shared_among_runs(
-    counts: Sequence[int],
-    runs: int,
+def shared(
+    texts: Sequence[str],
     budget_s: float,
     progress: Progress | None,
     began: float,
     start_s: float = 0.0,
 ) -> Iterator[tuple[int, float]]:
-    """(run from 1, seconds to measure in it): an equal share of what is left of the budget.
+    """(turn from 1, seconds to measure in it): an equal share of what is left of the budget.
 
-    began: time.monotonic() then. start_s: estimated seconds of a start. ``progress`` is called
-    before every run and at the end.
+    texts: of each turn. began: time.monotonic() then. start_s: estimated seconds of a start.
+    ``progress`` is called before every turn and at the end.
     """
     tell = progress or (lambda *_: None)
-    for run in range(1, runs + 1):
-        tell(run - 1, runs, run_text(counts, run, runs))
+    for done, text in enumerate(texts):
+        tell(done, len(texts), text)
         left_s = began + budget_s - time.monotonic()
         # The first also where starting took all the time.
-        least_s = LEAST_GROUP_S * len(counts) if run == 1 else 0.0
-        yield run, max(left_s / (runs - run + 1) - start_s, least_s)
-    tell(runs, runs, "done")
+        yield done + 1, max(left_s / (len(texts) - done) - start_s, 0.0 if done else GROUP_S)
+    tell(len(texts), len(texts), "done")

@@ -22,8 +22,8 @@ class RankActor:
     def about(self) -> dict[str, Any]:
         """What this node has; imports torch, so that measuring need not wait for it.
 
-        torch: whether there is one. cores, address, pid: of the node, the node, this process.
-        machine: the fields of a Machine, or None where they are unknown.
+        torch: whether there is one. cores, address: of the node. machine: the fields of a Machine,
+        or None where they are unknown.
         """
         for library in ("OMP", "OPENBLAS", "MKL"):
             os.environ[f"{library}_NUM_THREADS"] = "1"
@@ -34,7 +34,6 @@ class RankActor:
             "torch": True,
             "cores": os.cpu_count() or 1,
             "address": str(address()),
-            "pid": os.getpid(),
             "machine": None,
         }
         try:

@@ -34,8 +34,8 @@ from dse.calibration.runners.plan import (
     allreduce_plan,
     counts_up_to,
     limit_s,
-    run_text,
-    shared_among_runs,
+    run_texts,
+    shared,
 )
 from dse.calibration.runners.processes import (
     HERE,
@@ -87,11 +87,7 @@ class Fleet:
         cores: of a host; a rank count gets time by its ranks per core.
         """
         groups = [
-            {
-                "ranks": count,
-                "weight": max(1.0, min(self.ranks_per_node, count) / cores),
-                "operations": list(plan.operations),
-            }
+            {"ranks": count, "weight": max(1.0, min(self.ranks_per_node, count) / cores)}
             for count in counts
         ]
         return {
@@ -102,6 +98,7 @@ class Fleet:
             "timeout_s": limit_s(seconds),
             "runs": runs,
             "groups": groups,
+            "operations": list(plan.operations),
             "sizes": list(plan.sizes_bytes),
             "seconds": seconds,
             "min_repetitions": MIN_REPETITIONS,
@@ -170,11 +167,11 @@ def measure_torch(
     command = worker_command(WORKER)
     ranks = list(range(max(counts)))
     shares = [ranks[first : first + each] for first in ranks[::each]]
-    tell = request.progress or (lambda *_: None)
+    tell, texts = request.progress or (lambda *_: None), run_texts(counts, runs)
 
     def heard(record: Record) -> None:
         if record["kind"] == PASS_ON:
-            tell(record["run"] - 1, runs, run_text(counts, record["run"], runs))
+            tell(record["run"] - 1, runs, texts[record["run"] - 1])
 
     records = run_processes(
         [[*host.prefix, *command] for host in hosts[: len(shares)]],
@@ -220,7 +217,7 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     told = request.progress if me.rank == 0 else None
     try:
         store = torch_worker.launcher_store(task)
-        for run, share_s in shared_among_runs(counts, runs, budget_s, told, began):
+        for run, share_s in shared(run_texts(counts, runs), budget_s, told, began):
             records += torch_worker.measure(run_of(task, plan, run, share_s), store)
     except (timing.WrongSum, RuntimeError, OSError) as cause:
         said = (str(cause).splitlines() or [type(cause).__name__])[0]
@@ -264,7 +261,7 @@ def measure_ray(plan: MeasurePlan, request: Request) -> Experiment:
             if gpus:  # Ray shows an actor no GPU but its own
                 task |= {"local_ranks": 1, "local_rank": 0}
             records: list[Task] = []
-            for run, share_s in shared_among_runs(counts, runs, budget_s, progress, began):
+            for run, share_s in shared(run_texts(counts, runs), budget_s, progress, began):
                 limit = limit_s(share_s)
                 mine = {**run_of(task, plan, run, share_s), "timeout_s": limit}
                 records += _run(ray, actors, mine)

@@ -12,8 +12,9 @@ others as a line of their input. The task holds::
     device           cpu, cuda, or auto: a GPU where the host has one for every rank on it
     timeout_s        after which a call that waits for another rank gives up
     runs             how often to start all ranks
-    groups           [{ranks, weight, operations}, ...]: what to measure one after the other, and
-                     the shares of time
+    groups           [{ranks, weight}, ...]: what to measure one after the other, and the shares
+                     of time
+    operations       to measure besides allreduce, of bench.OPERATIONS
     sizes            bytes of the float32 tensors
     seconds          for everything from the first group on
     min_repetitions  of every size, unless its share of time cannot hold them
@@ -236,10 +237,10 @@ def _measure_groups(task: Task, device: torch.device) -> list[dict[str, Any]]:
             now = time.perf_counter()
             spare = max(0.0, task["seconds"] - (now - began))
             share = spare * wanted["weight"] / sum(each["weight"] for each in left)
-            records += group.records(wanted["operations"], share, task["min_repetitions"], now)
+            records += group.records(task["operations"], share, task["min_repetitions"], now)
         left.pop(0)
     dist.barrier()
-    return [*records, {"kind": "end", "seconds": time.perf_counter() - began}]
+    return records
 
 
 def chosen_device(task: Task) -> torch.device:

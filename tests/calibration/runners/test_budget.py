@@ -7,7 +7,7 @@ from time import monotonic
 import pytest
 
 from dse.calibration.runners.parameter_servers import turns
-from dse.calibration.runners.plan import MAX_RUNS, MeasurePlan, affordable, shared_among_runs
+from dse.calibration.runners.plan import MAX_RUNS, MeasurePlan, affordable, run_texts, shared
 from dse.calibration.runners.registry import Request
 from dse.errors import MeasurementError
 
@@ -35,8 +35,9 @@ def test_servers_go_round_as_often_as_they_can() -> None:
 
 def test_what_is_left_is_shared_among_the_runs_and_told() -> None:
     told = list[tuple[int, int, str]]()
-    shared = shared_among_runs((2, 4), 2, 30.0, lambda *what: told.append(what), monotonic(), 3.0)
-    shares = [share_s for _, share_s in shared]
+    texts = run_texts((2, 4), 2)
+    turns = shared(texts, 30.0, lambda *what: told.append(what), monotonic(), 3.0)
+    shares = [share_s for _, share_s in turns]
     assert shares == pytest.approx([12.0, 27.0], abs=0.5)  # nothing was spent in the first
     assert told == [(0, 2, "2, 4 ranks, run 1 of 2"), (1, 2, "2, 4 ranks, run 2 of 2"),
                     (2, 2, "done")]  # fmt: skip
