@@ -60,11 +60,6 @@ class LibraryFit:
         )
         return LibraryCost(composition, self.edges_bytes, self.coefficients, self.anchors)
 
-    @property
-    def fewest_nodes(self) -> int:
-        """Of the layouts that were measured."""
-        return round(min((anchor.nodes for anchor in self.anchors), default=1))
-
     def wrong(self) -> str:
         """What is wrong with it that no single value shows; empty if nothing."""
         columns = 5 + 5 * len(self.edges_bytes)

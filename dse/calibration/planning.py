@@ -24,8 +24,8 @@ Algorithms err independently. One more measurement at x then leaves, at every de
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -386,13 +386,3 @@ def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console)
         f"{percent(advice.width_then)} in the median, {percent(advice.worst_then)} at most",
         highlight=False,
     )
-
-
-def advice_data(advice: Advice) -> dict[str, Any]:
-    """The advice as plain values for --json."""
-    return {
-        **asdict(advice),
-        "enough": advice.enough,
-        "cost_s": advice.cost_s,
-        "target": TARGET,
-    }

@@ -127,8 +127,3 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
         f"90 % interval{links}",
         f"the library's choice was not measured; chosen here by {rules}" if rules else None,
     )
-
-
-def unpriced_reasons(records: Sequence[Record]) -> list[str]:
-    """The reasons why some records have no time, each once."""
-    return list(dict.fromkeys(record["why"] for record in records if record["why"]))

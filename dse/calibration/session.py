@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.calibration import arguments
-from dse.calibration.experiment import MEASUREMENTS, Experiment, write_experiment
+from dse.calibration.experiment import MEASUREMENTS, write_experiment
 from dse.calibration.files import check_writable
 from dse.calibration.profile_files import check_replaces_profile
 from dse.calibration.runners.bench import OPERATIONS
@@ -70,16 +70,15 @@ def calibrate(
     rank must call this alike, and rank 0 alone writes the files and gets their paths.
     Raises MeasurementError where measuring fails; earlier files then stay as they were.
     """
-    found = runner.measure(request) if me is None else runner.measure_as_rank(request, me)
-    return None if found is None else _write(found, folder, request.name)
-
-
-def _write(experiment: Experiment, folder: Path, name: str) -> tuple[Path, Path]:
+    found = runner.measure(request, me)
+    if found is None:
+        return None
     # Imported here: what fits is needed once, and not on every rank.
     from dse.calibration.fitting.profile import fit_measurements
     from dse.calibration.profile import write_profile
 
-    measurements, profile = folder / f"{name}{MEASUREMENTS}", folder / f"{name}.yaml"
-    write_experiment(experiment, measurements)
-    write_profile(fit_measurements([measurements], name), profile)
+    measurements = folder / f"{request.name}{MEASUREMENTS}"
+    profile = folder / f"{request.name}.yaml"
+    write_experiment(found, measurements)
+    write_profile(fit_measurements([measurements], request.name), profile)
     return measurements, profile

@@ -107,7 +107,8 @@ def run_command() -> int | None:
         status = _misused(error)
     except OSError as error:
         status = _fail(f"dse: output cannot be written: {error.strerror}")
-        _silence_stdout()
+        # Spare the interpreter a second failure when it flushes what is left on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return status
 
 
@@ -156,8 +157,3 @@ def _misused(error: Any) -> int:
         names = [name.strip("{}").upper() for name in arguments]
         said += f": write {' '.join([command, *names])}"
     return _fail(f"dse: {said[:1].lower()}{said[1:]}; see {command} --help")
-
-
-def _silence_stdout() -> None:
-    """Spare the interpreter a second failure when it flushes what is left on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -46,7 +46,7 @@ def explain(
     json: Json = False,
 ) -> None:
     """Price one point: every term, memory, money, and whether it was measured."""
-    of_run = is_run(study)
+    of_run = os.path.isdir(study) or Path(study).name == "run.json"
     if row is None and against is None and not of_run:
         explain_point(study, assign or [], json)
         return
@@ -56,12 +56,6 @@ def explain(
         what = "--row" if row is not None else study
         raise ArgumentError("--set", f"is of a study, {what} of a finished run", "drop one")
     explain_rows(run_of(study), row, against, json)
-
-
-def is_run(given: str) -> bool:
-    """Whether a person names a finished run: its folder, or its document."""
-    path = Path(given)
-    return os.path.isdir(path) or path.name == "run.json"
 
 
 def run_of(given: str) -> Path:

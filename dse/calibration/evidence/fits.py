@@ -179,7 +179,8 @@ class OfLibraryChoice(Checked):
         profile, fit = self.profile, self.fit
         priced = self.aggregation.priced(layout)
         yield kind_check(priced | on_several(layout), lambda: "one node (measured: several)")
-        yield node_check(layout, (fit.fewest_nodes, profile.max_nodes))
+        fewest = round(min((anchor.nodes for anchor in fit.anchors), default=1))
+        yield node_check(layout, (fewest, profile.max_nodes))
         yield rank_check(layout.gpus, profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         yield rank_check(local, fit.ranks_per_node, " per node", self.own_cores)

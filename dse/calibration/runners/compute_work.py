@@ -43,10 +43,6 @@ class Work:
     about: dict[str, Any]
     prepare: Callable[[], Ready]
 
-    @property
-    def family(self) -> str:
-        return f"{self.about['name']} {self.about['precision']}"
-
 
 def matmul_about(shape: tuple[int, int, int], precision: str) -> dict[str, Any]:
     """The fields of a product's record."""

@@ -58,7 +58,8 @@ def _numpy_matmul(shape: tuple[int, int, int]) -> Work:
 def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str, Any]]:
     """A record of every piece of work that ``seconds`` can hold, the small ones first."""
     works = sorted(works, key=lambda work: int(work.about["flops"]))
-    cells = [timing.Cell(work.family, 0, work.about["flops"]) for work in works]
+    cells = [timing.Cell(f"{about['name']} {about['precision']}", 0, about["flops"])
+             for about in (work.about for work in works)]  # fmt: skip
     ready: dict[int, Ready] = {}
     began = time.perf_counter()
     for index, repetitions in timing.schedule(

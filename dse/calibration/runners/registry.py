@@ -91,21 +91,15 @@ class Runner:
     launchers: tuple[str, ...] = ()
     rank_function: str = ""
 
-    def measure(self, request: Request) -> Experiment:
-        """Measure on this machine, or wherever the request says.
+    def measure(self, request: Request, me: Started | None = None) -> Experiment | None:
+        """Measure on this machine, or wherever the request says; or as ``me``, one of the ranks
+        that a launcher started, which all must call alike: None on all of them but rank 0.
 
         Raises StudyError for a request that cannot be right, MeasurementError where measuring
         fails; no process survives either.
         """
-        found: Experiment = _imported(self.function)(request)
-        return found
-
-    def measure_as_rank(self, request: Request, me: Started) -> Experiment | None:
-        """Measure as one of the ranks that a launcher started; every rank must call it alike.
-
-        The Experiment on rank 0, None on the others. Raises like :meth:`measure`.
-        """
-        found: Experiment | None = _imported(self.rank_function)(request, me)
+        run = _imported(self.function if me is None else self.rank_function)
+        found: Experiment | None = run(request) if me is None else run(request, me)
         return found
 
     def check_options(self, given: Iterable[str], launcher: str | None = None) -> None:

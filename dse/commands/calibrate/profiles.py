@@ -83,11 +83,7 @@ def predict(
     Predicts an allreduce, or a push and pull with parameter servers.
     """
     from dse.calibration import arguments
-    from dse.calibration.prediction_table import (
-        prediction_records,
-        prediction_table,
-        unpriced_reasons,
-    )
+    from dse.calibration.prediction_table import prediction_records, prediction_table
 
     counts, sizes = arguments.counts(ranks, "--ranks"), arguments.sizes(bytes)
     speed = arguments.link_speed(link_bandwidth)
@@ -107,7 +103,7 @@ def predict(
         return
     screen = console()
     screen.print(prediction_table(found, records))
-    for reason in unpriced_reasons(records):
+    for reason in dict.fromkeys(record["why"] for record in records if record["why"]):
         screen.print(f"- {reason}", markup=False, highlight=False)
 
 

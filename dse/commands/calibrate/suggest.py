@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -41,7 +42,7 @@ def suggest(
     hides, for import-throughput.
     """
     from dse.calibration import arguments
-    from dse.calibration.planning import advice_data, show_advice
+    from dse.calibration.planning import TARGET, show_advice
     from dse.pricing.messages import advise
 
     if study is None:
@@ -51,7 +52,8 @@ def suggest(
     found = named_profile(profile)
     advice = advise(found, study, budget, max_nodes, max_ranks_per_node)
     if json:
-        print_json(advice_data(advice))
+        more = {"enough": advice.enough, "cost_s": advice.cost_s, "target": TARGET}
+        print_json(asdict(advice) | more)
         return
     show_advice(found, advice, budget, console())
 
