@@ -14,7 +14,7 @@ import dse
 PACKAGE = Path(dse.__file__).parent
 # Mixes of workloads, terms of renting as an axis, memory's error and rates in tokens came.
 MOST = {
-    "calibration": 13_600,
+    "calibration": 13_500,
     "report": 9_500,
     "pricing": 9_400,
     "search": 5_600,
