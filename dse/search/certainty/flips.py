@@ -8,7 +8,7 @@ fast and as cheap to the study's resolution at that price, are no other purchase
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +71,9 @@ def flips(
     names = sorted({study.objectives[0].name, *costs})
     parts = _parts(problem, [points[at] for at in (recommended, *rivals)], names)
     found = _at_twice(problem, points, names, parts)
-    own_lines = _own_lines(problem, points[recommended], names, parts)
+    # What each part alone adds to the bill, which brings none of the extras that are a share of it.
+    shares = [line.price.part for line in extras.lines(problem.prices) if line.extra.basis == SHARE]
+    own_lines = _at_twice(problem, [points[recommended]], names, parts, shares)
     asked = [recommended, *rivals]
     flipped = []
     machines = [tuple(str(point.get(axis)) for axis in _MACHINES) for point in points]
@@ -90,7 +92,8 @@ def flips(
             continue  # nothing that the study weighs or limits depends on it
         of = moved[0]
         once = float(found[of][0, recommended])
-        share = float(own_lines[of][row]) / once if once else 0.0
+        own = float(own_lines[of][row, 0] - own_lines[of][0, 0])
+        share = own / once if once else 0.0
         ends: list[tuple[float, int] | None] = []
         for farthest in (FARTHEST, 1 / FARTHEST):
             factors = np.geomspace(1.0, farthest, _STEPS)
@@ -146,39 +149,17 @@ def _at_twice(
     points: Sequence[Mapping[str, Value | None]],
     names: Sequence[str],
     parts: Mapping[str, frozenset[str]],
+    free: Iterable[str] = (),
 ) -> DrawnQuantities:
     """The points at their best fit; the first row at today's prices, then a row for each part at
-    twice its price."""
-    factors = {}
-    for row, every in enumerate(parts.values(), 1):
-        twice = np.ones(1 + len(parts))
-        twice[row] = 2.0
-        factors.update(dict.fromkeys(every, twice))
-    variation = Variation(alone=frozenset(), factors=factors)
-    return drawn_quantities(problem, points, names, variation, 1 + len(parts))
-
-
-def _own_lines(
-    problem: Problem,
-    point: Mapping[str, Value | None],
-    names: Sequence[str],
-    parts: Mapping[str, frozenset[str]],
-) -> Mapping[str, Array]:
-    """By quantity what each part alone adds to it, of a point, (1 + parts,), the first nothing.
-
-    ``cost(p + 1) - cost(p)`` of the part's factor p, with the extras at 0 that are a share of the
-    hardware, so that the part brings none of them.
-    """
-    extra_names = [line.price.part for line in extras.lines(problem.prices)
-                   if line.extra.basis == SHARE]  # fmt: skip
-    factors = dict.fromkeys(extra_names, np.zeros(1 + len(parts)))
+    twice its price, one of those that are free at its price."""
+    rows = 1 + len(parts)
+    factors = dict.fromkeys(free, np.zeros(rows))
     for row, every in enumerate(parts.values(), 1):
         for name in every:
-            once = factors.get(name, np.ones(1 + len(parts)))
-            factors[name] = once + (np.arange(1 + len(parts)) == row)
+            factors[name] = factors.get(name, np.ones(rows)) + (np.arange(rows) == row)
     variation = Variation(alone=frozenset(), factors=factors)
-    found = drawn_quantities(problem, [point], names, variation, 1 + len(parts))
-    return {name: found[name][:, 0] - found[name][0, 0] for name in names}
+    return drawn_quantities(problem, points, names, variation, rows)
 
 
 def _priced(study: Study, found: DrawnQuantities, row: int, factors: Array) -> Priced:
