@@ -78,7 +78,7 @@ def demands(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
 
     Masks broadcast to the points' shape and stay as small as what they depend on.
     """
-    unpriced = evaluation.placement.unpriced
+    unpriced = evaluation.points.placement.unpriced
     known: ArrayLike = False if unpriced is None else unpriced
     for demand, mask in built_in(evaluation, study):
         # What has no step is judged by its memory alone.
@@ -90,14 +90,14 @@ def demands(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
 def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
     """What every point must meet, whatever the study says."""
     yield WHOLE_NODES, evaluation.whole_nodes()
-    for rule, mask in evaluation.placement.rules.items():
+    for rule, mask in evaluation.points.placement.rules.items():
         yield f"{RULE}{rule}", mask
     yield COMPUTABLE, evaluation.computable()
     yield KNOWN, evaluation.known(objective.name for objective in study.objectives)
-    yield HOSTED, evaluation.hosted
-    if evaluation.sold is not None:
-        yield SOLD, evaluation.sold
-    if evaluation.mixed is not None:
+    yield HOSTED, evaluation.points.hosted
+    if (sold := evaluation.sold) is not None:
+        yield SOLD, sold
+    if evaluation.mix is not None:
         yield MIXED, evaluation["speedup"] != 0
     if _memory_counts(evaluation, study):
         yield FITS, ~evaluation.room.too_little

@@ -1,23 +1,18 @@
-"""What design points cost, as arrays; with their step they are priced."""
+"""What design points cost, as arrays."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from dse.model import money
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.bill import Bill
-from dse.model.convergence import Convergence
 from dse.model.goodput import Failures, Goodput, goodput
-from dse.model.money import Billing
-from dse.model.terms import Terms
 from dse.pricing import extras, hardware, power
-from dse.pricing.evaluation import Evaluation
 from dse.pricing.hardware import Machine, Wiring
 from dse.pricing.points import Points
 from dse.pricing.rental import Rental
@@ -189,52 +184,3 @@ class Costs:
             return None
         sold = np.asarray(self.points.machine(lambda m: m.sold_until is None) > 0)
         return sold if self.owned is None else sold | (self.bill_to_buy.accelerators <= 0)
-
-
-def priced(points: Points, terms: Terms | None = None, compared: bool = True) -> Evaluation:
-    """Points with their quantities; ``terms`` in place of those of their own step. compared: with
-    the baseline; without it their speedup is NaN."""
-    problem, costs = points.problem, Costs(points)
-    mix = problem.mix if compared else None
-    return Evaluation(
-        timed=points.step_time if terms is None else lambda: terms,
-        costed=costs.cost,
-        gpus=points.gpus,
-        gpus_per_node=points.gpus_per_node,
-        data_parallel=points.data_parallel,
-        batch_per_gpu=points.batch,
-        accumulation=points.accumulation,
-        nics_per_node=points.rails,
-        servers=points.servers,
-        bucket_bytes=points.bucket_bytes,
-        room=points.room,
-        ideal=points.ideal,
-        placement=points.placement,
-        hosted=points.hosted,
-        convergence=_convergence(points),
-        baseline=partial(getattr, problem, "baseline"),
-        sold=costs.sold,
-        reference=partial(getattr, problem, "reference_samples_per_s")
-        if compared
-        else partial(float, math.nan),
-        carbon_kg_per_kwh=hardware.number(problem.prices.carbon_kg_per_kwh.value),
-        graded=points.grade,
-        run=costs.goodput,
-        billing=Billing(
-            points.on_terms(lambda rental: rental.billing.minimum_s),
-            points.on_terms(lambda rental: rental.billing.unit_s),
-            points.on_terms(lambda rental: rental.billing.start_up_s),
-            points.on_terms(lambda rental: rental.billing.in_use),
-        ),
-        start_up_s=points.on_terms(lambda rental: rental.awaited_s),
-        mixed=mix and partial(mix.speedup, points),
-    )
-
-
-def _convergence(points: Points) -> Convergence | None:
-    """How many samples a run trains on; draws of it before the axes of the points."""
-    curve = points.problem.convergence
-    if curve is None or not points.problem.draws:
-        return curve
-    least, critical = map(points.drawn, (curve.least_samples, curve.critical_batch))
-    return replace(curve, least_samples=least, critical_batch=critical)

@@ -2,95 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.arrays import Array, ArrayLike, Mask, scalar
 from dse.model.convergence import Convergence
 from dse.model.goodput import Goodput
 from dse.model.memory import Room
 from dse.model.money import Billing, Cost, billed_s
 from dse.model.terms import Terms
+from dse.pricing.costs import Costs
+from dse.pricing.hardware import number
+from dse.pricing.points import Points
 from dse.study.quantities import QUANTITIES
 
 # Quantities that follow from the step and the baseline.
 FROM_STEP = frozenset({"speedup", "throughput", "step"})
 
 
-@dataclass(frozen=True)
-class Ideal:
-    """A sample as an ideal accelerator trains it. tokens: NaN where it has no known number of them.
-    flops: model FLOPs of forward and backward pass, causal attention counted half.
-    peak_flops_per_s: of each point's accelerator in its precision, dense."""
-
-    tokens: float
-    flops: float
-    peak_flops_per_s: Array
-
-    @property
-    def seconds(self) -> Array:
-        """In which one accelerator at its peak does the model FLOPs."""
-        return self.flops / self.peak_flops_per_s
-
-
-@dataclass(frozen=True)
-class Placement:
-    """What a layout is judged by. allocated_bytes: on the heaviest rank. rules: of layouts, and
-    which points meet them, where not all do. unpriced: points whose memory is too small for all
-    that has a step; None where every point has one."""
-
-    allocated_bytes: ArrayLike = np.nan
-    rules: Mapping[str, Mask] = field(default_factory=dict)
-    unpriced: Mask | None = None
-
-
-UNPLACED = Placement()  # of points that no layout is of
-
-
 @dataclass
 class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
 
-    Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
-    every colocated server has a worker of its own. convergence: None where the study has no target.
-    baseline: the baseline's quantities by name. start_up_s: until the machines of a run train; 0 of
-    those that are bought. sold: the accelerator can be bought as the study wants to buy; None where
-    that is no question. mixed: what speedups of a mix are where those of its first workload, whose
-    the points are, are known; None of a single workload. Computed when they are first asked for, in
-    the same variation of draws: :attr:`step` by timed, :attr:`cost` by costed,
-    :attr:`baseline_samples_per_s` by reference, :attr:`grade` by graded, and :attr:`running` by
-    run.
+    Arrays broadcast to the points' shape and are no larger than the axes they depend on. They are
+    computed when they are first asked for, in the same variation of draws. terms: in place of those
+    of their own step. compared: with the baseline; without it their speedup is NaN. paid: in place
+    of what the points cost themselves.
     """
 
-    timed: Callable[[], Terms]
-    costed: Callable[[], Cost]
-    gpus: Array
-    gpus_per_node: Array
-    data_parallel: Array
-    batch_per_gpu: Array
-    accumulation: Array
-    nics_per_node: Array
-    servers: Array
-    bucket_bytes: ArrayLike
-    room: Room
-    ideal: Ideal
-    placement: Placement
-    hosted: Mask
-    convergence: Convergence | None
-    baseline: Callable[[], Mapping[str, Array]]
-    sold: Mask | None
-    reference: Callable[[], ArrayLike]
-    carbon_kg_per_kwh: float
-    graded: Callable[[], NDArray[np.int64]]
-    run: Callable[[], Goodput]
-    billing: Billing
-    start_up_s: ArrayLike
-    mixed: Callable[[Array], Array] | None = None
-    _known: dict[str, Array] = field(default_factory=dict)
+    points: Points
+    terms: Terms | None = None
+    compared: bool = True
+    paid: Cost | None = None
+    _known: dict[str, Array] = field(default_factory=dict, init=False)
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._known:
@@ -108,22 +57,70 @@ class Evaluation(Mapping[str, Array]):
     @cached_property
     def step(self) -> Terms:
         """The terms of a step."""
-        return self.timed()
+        return self.points.step_time() if self.terms is None else self.terms
 
     @cached_property
     def baseline_samples_per_s(self) -> ArrayLike:
         """Throughput that speedups are relative to, in each draw where there are any."""
-        return self.reference()
+        if not self.compared:
+            return np.nan
+        rate = self.baseline["throughput"]
+        return rate if self.points.problem.draws else scalar(rate)
+
+    @property
+    def baseline(self) -> Mapping[str, Array]:
+        """The baseline's quantities by name."""
+        return self.points.problem.baseline
+
+    @property
+    def mix(self) -> Any:
+        """The :class:`.mix.Mix` that a speedup is of; None of a single workload."""
+        return self.points.problem.mix if self.compared else None
+
+    @cached_property
+    def _costs(self) -> Costs:
+        return Costs(self.points)
 
     @cached_property
     def cost(self) -> Cost:
         """What the points cost."""
-        return self.costed()
+        return self._costs.cost() if self.paid is None else self.paid
+
+    @property
+    def sold(self) -> Mask | None:
+        """See :class:`.costs.Costs`."""
+        return self._costs.sold
 
     @cached_property
     def grade(self) -> NDArray[np.int64]:
         """How far the aggregation is from what was measured."""
-        return self.graded()
+        return self.points.grade()
+
+    @cached_property
+    def room(self) -> Room:
+        """An accelerator's memory beside what is needed of it."""
+        return self.points.room
+
+    @cached_property
+    def start_up_s(self) -> ArrayLike:
+        """Until the machines of a run train; 0 of those that are bought."""
+        return self.points.on_terms(lambda rental: rental.awaited_s)
+
+    @property
+    def carbon_kg_per_kwh(self) -> float:
+        """Of the site's electricity."""
+        return number(self.points.problem.prices.carbon_kg_per_kwh.value)
+
+    @cached_property
+    def convergence(self) -> Convergence | None:
+        """How many samples a run trains on, draws of it before the axes of the points; None where
+        the study has no target."""
+        curve, drawn = self.points.problem.convergence, self.points.drawn
+        return curve and replace(
+            curve,
+            least_samples=drawn(curve.least_samples),
+            critical_batch=drawn(curve.critical_batch),
+        )
 
     @cached_property
     def samples_to_target(self) -> Array:
@@ -139,7 +136,7 @@ class Evaluation(Mapping[str, Array]):
         of times to the target."""
         if self.convergence is None:
             return np.asarray(1.0)
-        base = self.baseline()
+        base = self.baseline
         more = base["goodput"] / self["goodput"]
         # Exactly more where a run takes as many samples, whatever is priced beside it.
         return more * (self.samples_to_target / base["samples_to_target"])
@@ -147,7 +144,7 @@ class Evaluation(Mapping[str, Array]):
     @cached_property
     def running(self) -> Goodput:
         """What failures and checkpoints leave of a run's time."""
-        return self.run()
+        return self._costs.goodput()
 
     @cached_property
     def running_s(self) -> Array:
@@ -163,12 +160,19 @@ class Evaluation(Mapping[str, Array]):
     @property
     def billed_s(self) -> Array:
         """Seconds of rent that a run to the target is billed."""
-        return billed_s(self.held_s, self.billing)
+        on_terms = self.points.on_terms
+        billing = Billing(
+            on_terms(lambda rental: rental.billing.minimum_s),
+            on_terms(lambda rental: rental.billing.unit_s),
+            on_terms(lambda rental: rental.billing.start_up_s),
+            on_terms(lambda rental: rental.billing.in_use),
+        )
+        return billed_s(self.held_s, billing)
 
     def whole_nodes(self) -> Mask:
         """All nodes are full, or there is only one."""
-        whole = np.mod(self.gpus, self.gpus_per_node) == 0
-        return np.asarray(whole | (self.gpus < self.gpus_per_node))
+        whole = np.mod(self.points.gpus, self.points.gpus_per_node) == 0
+        return np.asarray(whole | (self.points.gpus < self.points.gpus_per_node))
 
     def computable(self) -> Mask:
         """The accelerator has the precision."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.calibration.throughput_part import LayoutRate
 from dse.pricing import constraints
 from dse.pricing.coordinates import Coordinate, listed
-from dse.pricing.costs import priced
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_tables import LayoutTable
 from dse.pricing.problem import Problem
 from dse.study import ConfiguredWorkload, Value
@@ -66,7 +66,7 @@ def _fastest_of(
     rest = {name: listed([one]) for name, one in values.items()
             if name not in fixed and name not in TABLED}  # fmt: skip
     rest[LAYOUT] = Coordinate(table, rows)  # type: ignore[arg-type]
-    found = priced(problem.points_on(fixed, rest, 1), compared=False)
+    found = Evaluation(problem.points_on(fixed, rest, 1), compared=False)
     fits = np.ones(rows.shape, dtype=bool)
     for demand, mask in constraints.built_in(found, problem.study):
         if demand not in (constraints.SOLD, constraints.KNOWN):  # prices are another matter

@@ -22,7 +22,8 @@ from dse.errors import DseError
 from dse.model.arrays import Array, ArrayLike
 from dse.model.parallel.layouts import Layouts
 from dse.model.parallel.step import ParallelStep
-from dse.pricing.evaluation import Ideal, Placement
+from dse.pricing.layout_tables import Placement
+from dse.pricing.shapes import Ideal
 from dse.study import Value
 from dse.study.axes import (
     ACCUMULATION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from dse.calibration.profile import ALLTOALL, HALVES, SEND
 from dse.catalog import Workload
 from dse.catalog.stacks import ZERO, LayoutStack, layout_stacks
 from dse.errors import StudyError
+from dse.model.arrays import ArrayLike, Mask
 from dse.model.parallel import enumeration
 from dse.model.parallel.enumeration import Choices, Table
 from dse.model.parallel.exchanges import Tiers
@@ -79,6 +80,20 @@ def software(stack: str) -> LayoutStack:
         return found[stack]
     return replace(found[LAYOUT_STACKS[0]], zero=0, sequence_parallel=False, rule="",
                    most_sharded=len(ZERO) - 1, most_zero=len(ZERO) - 1)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What a layout is judged by. allocated_bytes: on the heaviest rank. rules: of layouts, and
+    which points meet them, where not all do. unpriced: points whose memory is too small for all
+    that has a step; None where every point has one."""
+
+    allocated_bytes: ArrayLike = np.nan
+    rules: Mapping[str, Mask] = field(default_factory=dict)
+    unpriced: Mask | None = None
+
+
+UNPLACED = Placement()  # of points that no layout is of
 
 
 class LayoutTable:

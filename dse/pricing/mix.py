@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dse.model.arrays import Array
 from dse.pricing import constraints
 from dse.pricing.coordinates import Coordinate, coded
-from dse.pricing.costs import priced
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.study import Value
@@ -91,7 +91,7 @@ class MixedWorkload:
         """Note the first of the fastest points on each hardware of a space."""
         for box in problem.space.boxes(BOX_POINTS):
             points = problem.placed(box)
-            evaluation = priced(points)
+            evaluation = Evaluation(points)
             told = evaluation["throughput"]
             likely = constraints.expected(told, evaluation, problem.study)
             rate: Array = np.where(points.bill.servers > 0, 0.0, likely)

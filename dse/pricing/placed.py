@@ -13,9 +13,9 @@ from dse.catalog.stacks import ZERO
 from dse.model.arrays import Array, Mask
 from dse.model.parallel.enumeration import DIVIDES, judged
 from dse.pricing.coordinates import Coordinate
-from dse.pricing.evaluation import Ideal, Placement
-from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, software
+from dse.pricing.layout_tables import COLUMNS, WORDS, LayoutTable, Placement, software
 from dse.pricing.points import Points
+from dse.pricing.shapes import Ideal
 from dse.pricing.study_facts import StudyFacts
 from dse.study import Value
 from dse.study.axes import ACCUMULATION, AXES, BATCH, GLOBAL_BATCH, LAYOUT

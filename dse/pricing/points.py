@@ -35,13 +35,14 @@ from dse.model.passes import CellOfPoints, Compute, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
 from dse.model.terms import Terms
-from dse.pricing import hardware, shapes
+from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.evaluation import UNPLACED, Ideal, Placement
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
+from dse.pricing.layout_tables import UNPLACED, Placement
 from dse.pricing.rental import Rental
+from dse.pricing.shapes import Ideal, training_flops
 from dse.pricing.step_errors import LAUNCH, StepErrors
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.uncertainty import link_factors
@@ -232,7 +233,7 @@ class Points:
     def ideal(self) -> Ideal:
         """A sample as an ideal accelerator trains it."""
         known = self.problem.workload
-        return self._ideal(hardware.number(known.tokens_per_sample), shapes.training_flops(known))
+        return self._ideal(hardware.number(known.tokens_per_sample), training_flops(known))
 
     def _ideal(self, tokens: float, flops: float) -> Ideal:
         name = self.precision.name

@@ -14,10 +14,9 @@ from dse import catalog
 from dse.catalog.facts import Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.algorithms import node_count
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array
 from dse.pricing import hardware, target, uncertainty
 from dse.pricing.coordinates import Coordinate, columns_of, listed
-from dse.pricing.costs import priced
 from dse.pricing.draws import DRAWS
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.laid_out import LaidOut
@@ -166,11 +165,6 @@ class Problem(StudyFacts):
         """The same problem, priced once per draw."""
         return self.drawn()
 
-    @property
-    def reference_samples_per_s(self) -> ArrayLike:
-        """What speedups are relative to: the baseline's throughput, in each draw, (draws, 1)."""
-        return self.baseline["throughput"] if self.draws else self.baseline_samples_per_s
-
     @cached_property
     def standing(self) -> tuple[Stock, ...]:
         """What the study owns already, counted; one for each of its entries. It is no matter of
@@ -181,7 +175,7 @@ class Problem(StudyFacts):
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
-        return priced(self.placed(box))
+        return Evaluation(self.placed(box))
 
     def placed(self, box: Box) -> Points:
         """A grid of points, before they are priced."""
@@ -249,14 +243,14 @@ class Problem(StudyFacts):
     ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points that lie anywhere; see :meth:`scattered_points`."""
         for where, points in self.scattered_points(columns):
-            yield where, priced(points, compared=speedup)
+            yield where, Evaluation(points, compared=speedup)
 
     def scattered_points(
         self, columns: Mapping[str, Coordinate]
     ) -> Iterator[tuple[NDArray[np.int64], Points]]:
         """Points that lie anywhere, before they are priced: see :func:`.scattering.scattered`."""
         apart = self.draws or self.study.laid_out or BUCKET in self._decisive_names
-        return scattered(self, columns, self.looped_names, apart)
+        return scattered(self, self.points_on, columns, self.looped_names, apart)
 
     @cached_property
     def _decisive_names(self) -> frozenset[str]:

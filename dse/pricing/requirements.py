@@ -47,7 +47,7 @@ def check_given(
         refusal = refused(problem, axis, value, written(axis, value), quantities)
         if refusal:
             raise StudyError(place, 0, 0, *refusal)
-    for rule, meets in problem.point(point).placement.rules.items():
+    for rule, meets in problem.point(point).points.placement.rules.items():
         if not meets.all():
             raise StudyError(place, 0, 0, "there is no such layout", f"keep its rule: {rule}")
 

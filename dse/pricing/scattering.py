@@ -78,15 +78,19 @@ class SeveralBuckets(Points):
 
 
 def scattered(
-    problem: StudyFacts, columns: Mapping[str, Coordinate], looped_axes: Sequence[str], apart: bool
+    problem: StudyFacts,
+    points_on: Callable[..., Points],
+    columns: Mapping[str, Coordinate],
+    looped_axes: Sequence[str],
+    apart: bool,
 ) -> Iterator[tuple[NDArray[np.int64], Points]]:
     """Points before they are priced, by their structure.
 
-    columns: where they lie on every axis, shape (points,); what has no value there (None) is as if
-    the axis were left out. looped_axes: those that make the structure. Yields (positions of points,
-    arrays of shape (positions,)) per structure. Points that differ in the size of a bucket alone
-    come together unless they are to be apart; priced per draw they would take too much room, and
-    those of one structure come in pieces of DRAWN_POINTS.
+    points_on: makes them. columns: where they lie on every axis, shape (points,); what has no value
+    there (None) is as if the axis were left out. looped_axes: those that make the structure. Yields
+    (positions of points, arrays of shape (positions,)) per structure. Points that differ in the
+    size of a bucket alone come together unless they are to be apart; priced per draw they would
+    take too much room, and those of one structure come in pieces of DRAWN_POINTS.
     """
     looped = [name for name in looped_axes if name in columns]
     inner = [name for name in looped if name == BUCKET and not apart]
@@ -117,12 +121,12 @@ def scattered(
         return {**missing, **fixed}, rest
 
     def placed_parts(slices: Sequence[slice]) -> list[Points]:
-        return [problem.points_on(*place(part, looped), 1) for part in slices]
+        return [points_on(*place(part, looped), 1) for part in slices]
 
     for slices in groups:
         where = slice(slices[0].start, slices[-1].stop)
         if len(slices) == 1:
-            yield order[where], problem.points_on(*place(where, looped), 1)
+            yield order[where], points_on(*place(where, looped), 1)
             continue
         parts = partial(placed_parts, slices)
         counts = [part.stop - part.start for part in slices]

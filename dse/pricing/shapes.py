@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 
 from dse.catalog import Workload, shapes
 from dse.errors import DseError
+from dse.model.arrays import Array
 from dse.model.parallel.shape import Block, Latent, Transformer
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """A sample as an ideal accelerator trains it. tokens: NaN where it has no known number of them.
+    flops: model FLOPs of forward and backward pass, causal attention counted half.
+    peak_flops_per_s: of each point's accelerator in its precision, dense."""
+
+    tokens: float
+    flops: float
+    peak_flops_per_s: Array
+
+    @property
+    def seconds(self) -> Array:
+        """In which one accelerator at its peak does the model FLOPs."""
+        return self.flops / self.peak_flops_per_s
 
 
 def transformer(workload: Workload) -> Transformer:

@@ -24,7 +24,6 @@ from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import devices, market, target, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.computing import ByLaws, ByShares, Computing
-from dse.pricing.coordinates import Coordinate
 from dse.pricing.draws import DRAWS, normal
 from dse.pricing.layout_rates import OwnRates
 from dse.pricing.layout_tables import Tables
@@ -67,17 +66,13 @@ class StudyFacts(ABC):
     )
 
     @abstractmethod
-    def points_on(
-        self,
-        fixed: Mapping[str, Value | None],
-        coordinates: Mapping[str, Coordinate],
-        rank: int,
-    ) -> Any:
-        """Points of one structure: see :class:`.points.Points`."""
-
-    @abstractmethod
     def points_at(self, values: Mapping[str, Value | None]) -> Any:
         """One point given by the values of its axes, before it is priced."""
+
+    @property
+    @abstractmethod
+    def baseline(self) -> Mapping[str, Array]:
+        """The quantities of the study's baseline, shape (1,)."""
 
     @property
     @abstractmethod

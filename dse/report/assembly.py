@@ -205,7 +205,7 @@ def sample(problem: Problem, seed: int) -> Sample:
         passed = constraints.met(evaluation, problem.study, len(where))
         gain = np.broadcast_to(evaluation[most.name], passed.shape)
         cost = np.broadcast_to(evaluation[least.name], passed.shape)
-        gpus = np.broadcast_to(evaluation.gpus, passed.shape)
+        gpus = np.broadcast_to(evaluation.points.gpus, passed.shape)
         for row in np.flatnonzero(passed):
             values = points[int(where[row])]
             aggregation = str(values["aggregation"])

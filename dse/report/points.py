@@ -99,7 +99,7 @@ def _described(
         why_outside=tuple(outside),
         interval=interval,
         costs={row.name: number(evaluation[row.name]) for row in COSTS},
-        gpus=int(scalar(evaluation.gpus)),
+        gpus=int(scalar(evaluation.points.gpus)),
         nodes=int(scalar(evaluation["nodes"])),
         global_batch=int(scalar(evaluation["global_batch"])),
         memory_slack_bytes=number(evaluation["memory_slack"]),

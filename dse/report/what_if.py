@@ -124,7 +124,7 @@ def _told(axis: str, mine: float | None, others: Mapping[str, WhatIfPoint | None
 
 def _point(problem: Problem, values: Values, owned: Values) -> WhatIfPoint:
     """A point with the bill of ``owned``."""
-    evaluation = replace(problem.point(values), costed=lambda: problem.point(owned).cost, _known={})
+    evaluation = replace(problem.point(values), paid=problem.point(owned).cost)
     checks = constraints.demands(evaluation, problem.study)
     most, least, *also = (objective.name for objective in problem.study.objectives)
     return WhatIfPoint(

@@ -10,7 +10,6 @@ import numpy as np
 from dse.model.arrays import Mask
 from dse.model.money import WATT_PER_KILOWATT, Cost
 from dse.pricing import constraints, market
-from dse.pricing.costs import priced
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
@@ -49,12 +48,12 @@ def best_software(
         return None
     own = problem.points_at(owned)
     best, key = None, (np.inf, np.inf)
-    evaluation = priced(own)
+    evaluation = Evaluation(own)
     cost, servers = evaluation.cost, own.bill.servers
 
     def judged(points: Points, shape: tuple[int, ...]) -> tuple[tuple[float, float], int]:
         """The best of some points, and its position."""
-        there = replace(priced(points), costed=lambda: cost, _known={})
+        there = Evaluation(points, paid=cost)
         enough = np.asarray(points.bill.servers <= servers)
         return _best(there, problem.study, enough, shape)
 
@@ -77,7 +76,7 @@ def missed(problem: Problem, owned: Values, values: Values) -> tuple[str, ...]:
     purchase price is 0, and owning it costs its electricity alone.
     """
     evaluation = problem.point(values)
-    evaluation = replace(evaluation, costed=lambda: _standing(problem, owned), _known={})
+    evaluation = replace(evaluation, paid=_standing(problem, owned))
     checks = constraints.demands(evaluation, problem.study)
     return tuple(name for name, mask in checks if not mask.all() and name != constraints.SOLD)
 

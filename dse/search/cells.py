@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dse.model.arrays import Mask
 from dse.pricing.coordinates import Coordinate
-from dse.pricing.costs import priced
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import bounds
@@ -57,7 +56,7 @@ class Cells:
 
     def evaluation(self, problem: Problem) -> Evaluation:
         """All points priced; arrays broadcast to ``shape``."""
-        return priced(problem.points_on(self.fixed, self.coordinates, len(self.shape)))
+        return Evaluation(problem.points_on(self.fixed, self.coordinates, len(self.shape)))
 
 
 def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[Cells]:

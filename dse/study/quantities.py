@@ -95,12 +95,12 @@ _MIN: Literal["minimize"] = "minimize"
 
 def _speedup(p: PricedPoints) -> NDArray[np.float64]:
     own = _own_speedup(p)
-    return own if p.mixed is None else p.mixed(own)
+    return own if p.mix is None else p.mix.speedup(p.points, own)
 
 
 def _own_speedup(p: PricedPoints) -> NDArray[np.float64]:
     if np.any(p.start_up_s):  # which no rate holds
-        return np.asarray(p.baseline()["time_to_target"] / p["time_to_target"])
+        return np.asarray(p.baseline["time_to_target"] / p["time_to_target"])
     if np.ndim(p.baseline_samples_per_s):  # of every draw, over which the baseline itself is 1
         return np.asarray(p["throughput"] / (p.baseline_samples_per_s * p.relative_work))
     # One pass over the points: the small numerator first.
@@ -109,7 +109,8 @@ def _own_speedup(p: PricedPoints) -> NDArray[np.float64]:
 
 
 def _nodes(p: PricedPoints) -> NDArray[np.float64]:
-    return np.asarray(np.ceil(np.asarray(p.gpus, dtype=np.float64) / p.gpus_per_node))
+    gpus = np.asarray(p.points.gpus, dtype=np.float64)
+    return np.asarray(np.ceil(gpus / p.points.gpus_per_node))
 
 
 def _exposed(name: str, term: str, doc: str) -> Quantity:
@@ -197,47 +198,49 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p.room.out_of_memory),
         Quantity("global_batch", "global_batch", "samples",
                  "samples of one step on all accelerators",
-                 lambda p: p.data_parallel * p.batch_per_gpu * p.accumulation, whole=True),
-        Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus,
+                 lambda p: p.points.data_parallel * p.points.batch * p.points.accumulation,
+                 whole=True),
+        Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.points.gpus,
                  whole=True),
         Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes, whole=True),
         Quantity("racks", "racks", "count", "racks that the cluster fills, by watts and units",
                  lambda p: p.cost.racks, whole=True),
         Quantity("batch_per_gpu", "batch_per_gpu", "samples",
-                 "samples of one pass on one accelerator", lambda p: p.batch_per_gpu,
+                 "samples of one pass on one accelerator", lambda p: p.points.batch,
                  whole=True),
         Quantity("accumulation", "accumulation", "count",
-                 "passes whose gradients are added up in a step", lambda p: p.accumulation,
+                 "passes whose gradients are added up in a step", lambda p: p.points.accumulation,
                  whole=True),
         Quantity("gpus_per_node", "gpus_per_node", "count", "accelerators of a node",
-                 lambda p: p.gpus_per_node, whole=True),
+                 lambda p: p.points.gpus_per_node, whole=True),
         Quantity("nics_per_node", "nics_per_node", "count", "network cards of a node",
-                 lambda p: p.nics_per_node, whole=True),
-        Quantity("ps_servers", "ps_servers", "count", "parameter servers", lambda p: p.servers,
-                 whole=True),
+                 lambda p: p.points.rails, whole=True),
+        Quantity("ps_servers", "ps_servers", "count", "parameter servers",
+                 lambda p: p.points.servers, whole=True),
         Quantity("data_parallel", "data_parallel", "count", "replicas of the model",
-                 lambda p: p.data_parallel, whole=True, needs=LAYOUTS),
+                 lambda p: p.points.data_parallel, whole=True, needs=LAYOUTS),
         Quantity("tokens_per_s", "tokens_per_s", "count", "tokens trained per second",
-                 lambda p: p["throughput"] * p.ideal.tokens, _MAX,
+                 lambda p: p["throughput"] * p.points.ideal.tokens, _MAX,
                  Phrase("tokens per second", "tokens/s", "trains", least=""),
                  communication=True, needs=TOKENS),
         Quantity("tokens_per_s_per_gpu", "tokens_per_s_per_gpu", "count",
                  "tokens that an accelerator trains per second",
-                 lambda p: p["tokens_per_s"] / p.gpus, _MAX,
+                 lambda p: p["tokens_per_s"] / p.points.gpus, _MAX,
                  Phrase("tokens per second and GPU", "tokens/s per GPU", "trains", least=""),
                  communication=True, needs=TOKENS),
         Quantity("mfu", "mfu", "share",
                  "model FLOPs, causal attention counted half, over the dense peak of the precision",
-                 lambda p: p["throughput"] * p.ideal.seconds / p.gpus, _MAX,
+                 lambda p: p["throughput"] * p.points.ideal.seconds / p.points.gpus, _MAX,
                  Phrase("model FLOPs utilisation", "%", "reaches", "of the peak", ""),
                  communication=True),
         Quantity("tflops_per_gpu", "tflops_per_gpu", "count",
                  "model FLOPs that an accelerator does per second, in 1e12",
-                 lambda p: p["throughput"] * p.ideal.flops / p.gpus / FLOPS_PER_TFLOPS, _MAX,
+                 lambda p: p["throughput"] * p.points.ideal.flops / p.points.gpus
+                 / FLOPS_PER_TFLOPS, _MAX,
                  Phrase("model FLOPs per second and GPU", "TFLOPS per GPU", "does", least=""),
                  communication=True),
         Quantity("memory_bytes", "memory_bytes", "bytes", "peak allocated on the heaviest rank",
-                 lambda p: p.placement.allocated_bytes, _MIN,
+                 lambda p: p.points.placement.allocated_bytes, _MIN,
                  Phrase("memory", "B", "allocates", "on the heaviest rank"), needs=LAYOUTS),
         _exposed("bubble_s", "bubble_s", "idle time of the pipeline on the slowest stage"),
         _exposed("tensor_s", "tensor_s", "exchanges of tensor parallelism that nothing hides"),
@@ -246,7 +249,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         _exposed("context_s", "context_s", "exchanges of contexts that nothing hides"),
         _exposed("data_s", GRADIENTS, "exchanges of data parallelism that nothing hides"),
         Quantity("bucket", "bucket_bytes", "bytes", "size of a fused message of gradients",
-                 lambda p: np.asarray(p.bucket_bytes)),
+                 lambda p: np.asarray(p.points.bucket_bytes)),
     )
 })  # fmt: skip
 

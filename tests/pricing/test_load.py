@@ -177,7 +177,7 @@ def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
 def test_a_node_brings_its_accelerators_network_and_price() -> None:
     problem = load(Path(__file__).parents[2] / "benchmarks/search/studies/gpu-generations.yaml")
     evaluation = problem.point({**problem.study.baseline.values, "gpus": 16})
-    assert float(np.ravel(evaluation.gpus_per_node)[0]) == 8
+    assert float(np.ravel(evaluation["gpus_per_node"])[0]) == 8
     hourly = float(np.ravel(evaluation["hourly"])[0])
     assert hourly == pytest.approx(2 * 24.48)  # aws-p3.16xlarge, DAWNBench 2018
     part = problem.point({**problem.study.baseline.values, "gpus": 4})

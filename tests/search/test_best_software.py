@@ -40,7 +40,7 @@ def by_hand(problem: Problem, owned: Mapping[str, Value | None]) -> float:
         points += [{**point, "ps_servers": count} for count in servers
                    if count is None or study.has("ps_servers", count)]  # fmt: skip
     for point in points:
-        evaluation = replace(problem.point(point), costed=lambda: cost, _known={})
+        evaluation = replace(problem.point(point), paid=cost)
         failed = [name for name, mask in constraints.demands(evaluation, study) if not mask.all()]
         if problem.points_at(point).bill.servers.item() > bought:
             continue
