@@ -19,7 +19,7 @@ from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
-from dse.search.guided import Archive, Block, Guided, Points
+from dse.search.guided import Archive, Block, Guided
 from dse.search.guided.archive import block_from, block_record
 from dse.search.infeasibility import nothing_feasible
 from dse.search.runlog import RunLog
@@ -197,19 +197,18 @@ def _guided_search(
     seed: int,
 ) -> Guided:
     """The search, with what the log knows already, and every block logged as it is priced."""
-    space = Points(problem.study)
-    before = [block_from(block, space) for block in log.blocks] if log else []
+    before = [block_from(block) for block in log.blocks] if log else []
     first = max(log.done, default=-1) + 1 if log else 0
     goal = budget if problem.points is None else min(budget, problem.points)
     search = Guided(problem, budget, seed, lambda known: progress(known, goal), before=before)
 
     def told(block: Block) -> None:
         if log:
-            unit, count = first + search.blocks, len(block.points)
+            unit, count = first + search.blocks, len(block.violation)
             feasible = int(np.count_nonzero(block.violation == 0))
             # Its front is found again from its points.
             tally = Tally(count, feasible, block.rejected, pareto.empty_front(), count)
-            log.append(unit, tally, block=block_record(block, space))
+            log.append(unit, tally, block=block_record(block))
 
     search.told = told
     return search

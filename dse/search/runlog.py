@@ -22,7 +22,7 @@ from dse.errors import DseError, OutputError
 from dse.search.fingerprint import Fingerprint, difference, processor
 from dse.search.tally import Tally, from_record, total
 
-FORMAT = "dse-runlog/3"
+FORMAT = "dse-runlog/4"
 _SUM = '{{"crc32":"{:08x}",'  # then what it is the sum of, up to the end of the line
 _SUM_BYTES = len(_SUM.format(0))
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -37,9 +37,10 @@ class RunLog:
     A log that is not resumed, although units are in it, is kept under another name.
 
     done, before: the units that were finished before, and their tally. repeated: how often they
-    had to be done again because a worker was lost. blocks: of a guided search, the points that were
-    priced. damaged: lines that are passed over. kept: where the log is that was found and not
-    resumed. elsewhere: another kind of processor on which some of it was done, empty if none.
+    had to be done again because a worker was lost. blocks: of a guided search, the numbers of the
+    points that were priced. damaged: lines that are passed over. kept: where the log is that was
+    found and not resumed. elsewhere: another kind of processor on which some of it was done, empty
+    if none.
     """
 
     def __init__(self, path: Path, search: Fingerprint, resume: bool) -> None:

@@ -1,11 +1,11 @@
-"""What a guided search has priced: a cache in front of the model, the front so far, and blocks of
-points as JSON for the log of a run."""
+"""What a guided search has priced: a cache in front of the model, the front so far, and the numbers
+of blocks of points as JSON for the log of a run."""
 
 from __future__ import annotations
 
-import math
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,29 +31,29 @@ class Block:
     values: the objectives by which points are compared, shape (points, objectives). violation (0:
     feasible): shape (points,). excesses: over every limit, negative within it, shape (points,
     limits), see :func:`.constraints.excesses`. rejected: reason -> how many of the points it
-    rejects.
+    rejects. of: which points, see :func:`name_of`; empty where nobody asks.
     """
 
-    points: Sequence[Point]
     values: Array
     violation: Array
     excesses: Array
     rejected: dict[str, int]
+    of: str = ""
 
 
 @dataclass
 class Archive:
     """Every point priced, in the order of pricing; each of them once.
 
-    told: is given every new block. logged: blocks that an earlier run priced, by their points: a
-    search that goes on makes the same choices and finds their numbers here. priced: how many points
-    this run priced. position: a point's index -> its place here.
+    told: is given every new block. logged: blocks that an earlier run priced, by the name of their
+    points: a search that goes on makes the same choices and finds their numbers here. priced: how
+    many points this run priced. position: a point's index -> its place here.
     """
 
     problem: Problem
     space: Points
     told: Callable[[Block], None] = lambda _: None
-    logged: dict[tuple[Point, ...], Block] = field(default_factory=dict)
+    logged: dict[str, Block] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
     position: dict[int, int] = field(default_factory=dict)
@@ -90,19 +90,19 @@ class Archive:
         """Positions of the points after pricing those not seen before, all in one block."""
         fresh = [p for p in dict.fromkeys(points) if p not in self._known]
         if fresh:
-            logged = self.logged.get(tuple(fresh))
+            logged = self.logged.get(name_of(fresh))
             block = logged or evaluated(self.problem, self.space, fresh)
-            self._take(block)
+            self._take(fresh, block)
             if logged is None:
                 self.priced += len(fresh)
                 self.told(block)
         return [self._known[point] for point in points]
 
-    def _take(self, block: Block) -> None:
+    def _take(self, points: Sequence[Point], block: Block) -> None:
         finite = self.problem.points is not None and self.problem.points < LARGEST_INDEX
         rows = np.column_stack([block.values, block.violation]).tolist()
         self._excesses += block.excesses.tolist()
-        for point, numbers in zip(block.points, rows, strict=True):
+        for point, numbers in zip(points, rows, strict=True):
             at = len(self.points)
             self._known[point] = at
             self.points.append(point)
@@ -146,16 +146,20 @@ class Archive:
 
 def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block:
     """Price points in one block."""
-    return block_of(problem, points, problem.rows([space.values(point) for point in points]))
+    rows = problem.rows([space.values(point) for point in points])
+    return replace(block_of(problem, len(points), rows), of=name_of(points))
 
 
-def block_of(
-    problem: Problem, points: Sequence[Point], rows: Iterable[tuple[Indices, Evaluation]]
-) -> Block:
-    """The points with what was evaluated of them, by their positions."""
+def name_of(points: Sequence[Point]) -> str:
+    """What points are told from others by."""
+    return hashlib.sha256(repr(points).encode()).hexdigest()
+
+
+def block_of(problem: Problem, count: int, rows: Iterable[tuple[Indices, Evaluation]]) -> Block:
+    """Points with what was evaluated of them, by their positions. count: of the points."""
     study = problem.study
-    values, violation = np.zeros((len(points), len(study.objectives))), np.zeros(len(points))
-    excesses = np.zeros((len(points), constraints.limits(study)))
+    values, violation = np.zeros((count, len(study.objectives))), np.zeros(count)
+    excesses = np.zeros((count, constraints.limits(study)))
     rejected: dict[str, int] = {}
     for where, evaluation in rows:
         passed = np.ones(len(where), dtype=bool)
@@ -172,35 +176,20 @@ def block_of(
             )
         for column, numbers in enumerate(constraints.compared(evaluation, study)):
             values[where, column] = numbers
-    return Block(points, values, violation, excesses, rejected)
+    return Block(values, violation, excesses, rejected)
 
 
-def block_record(block: Block, space: Points) -> dict[str, Any]:
-    """Every point of the block with its numbers; floats survive unchanged, NaN is null."""
+def block_record(block: Block) -> dict[str, Any]:
+    """A block as JSON; floats survive unchanged."""
     return {
-        "points": [space.codes(point) for point in block.points],
-        "values": [[_finite(x) for x in row] for row in block.values],
-        "violation": block.violation.tolist(),
-        "excesses": block.excesses.tolist(),
-        "rejected": dict(block.rejected),
+        name: part.tolist() if isinstance(part, np.ndarray) else part
+        for name, part in vars(block).items()
     }
 
 
-def block_from(record: Mapping[str, Any], space: Points) -> Block:
-    """The inverse; raises KeyError, TypeError, ValueError or IndexError on nonsense."""
-    points = [space.decoded(codes) for codes in record["points"]]
-    values = np.array(
-        [[math.nan if x is None else float(x) for x in row] for row in record["values"]]
+def block_from(record: Mapping[str, Any]) -> Block:
+    """The inverse."""
+    values, violation, excesses = (
+        np.array(record[name], dtype=np.float64) for name in ("values", "violation", "excesses")
     )
-    violation = np.array([float(x) for x in record["violation"]])
-    excesses = np.array([[float(x) for x in row] for row in record["excesses"]])
-    if values.shape != (len(points), len(space.study.objectives)) or not (
-        len(violation) == len(points) == len(excesses)
-    ):
-        raise ValueError("a block of points has numbers for others")
-    rejected = {str(reason): int(count) for reason, count in record["rejected"].items()}
-    return Block(points, values, violation, excesses, rejected)
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
+    return Block(values, violation, excesses, record["rejected"], record["of"])

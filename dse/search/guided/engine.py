@@ -50,7 +50,7 @@ class Guided:
         self.archive = Archive(self.problem, Points(self.problem.study), self._told)
         self.coded = Coded(self.problem)
         self.ideal = Ideal(self.problem, self.coded)
-        self.archive.logged = {tuple(block.points): block for block in self.before}
+        self.archive.logged = {block.of: block for block in self.before}
 
     def _told(self, block: Block) -> None:
         self.told(block)

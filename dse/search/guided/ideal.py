@@ -83,7 +83,7 @@ class Ideal:
     def _computed(self, codes: Codes) -> Array:
         found = self.problem.scattered_points(self.coded.columns(codes))
         rows = ((where, bounds.ideal(arrays)) for where, arrays in found)
-        block = block_of(self.problem, self.coded.points(codes), rows)
+        block = block_of(self.problem, len(codes), rows)
         return np.column_stack([block.values, block.violation, block.excesses])
 
 

@@ -10,7 +10,6 @@ from dse.study import Axis, Study, Value
 from dse.study.definition import Wire
 
 Point: TypeAlias = tuple[Value | None, ...]  # one value per axis, in the order of Points.names
-Code: TypeAlias = int | float | None  # of a value: its position, or itself where continuous
 
 MOST_CORNERS = 64  # values of an axis
 
@@ -84,34 +83,6 @@ class Points:
             for axis in self.free:
                 for value in () if axis.continuous else axis.values[:MOST_CORNERS]:
                     yield next(self.completions({**low_high, axis.name: value}))
-
-    # -- as numbers --------------------------------------------------------------------------
-
-    def codes(self, point: Point) -> list[Code]:
-        """The point as JSON."""
-        found: list[Code] = []
-        for name, value in zip(self.names, point, strict=True):
-            axis = next((a for a in self.axes if a.name == name), None)
-            if value is None:
-                found.append(None)
-            elif axis is not None and axis.continuous:
-                found.append(size(value))
-            else:
-                found.append(self.levels[name][value])
-        return found
-
-    def decoded(self, codes: Sequence[Code]) -> Point:
-        """The inverse of :meth:`codes`; raises ValueError or IndexError on nonsense."""
-        point: list[Value | None] = []
-        for name, code in zip(self.names, codes, strict=True):
-            axis = next((a for a in self.axes if a.name == name), None)
-            if code is None:
-                point.append(None)
-            elif axis is not None and axis.continuous:
-                point.append(axis.continuous_value(float(code)))
-            else:
-                point.append(list(self.levels[name])[int(code)])
-        return tuple(point)
 
 
 def size(value: Value) -> float:
