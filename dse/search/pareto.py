@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -144,24 +145,8 @@ def nondominated(gain: Array, cost: Array, other: Array | None = None) -> Indice
 def front_of(gain: Array, cost: Array, indices: Indices, other: Array | None = None) -> Front:
     """The front of points given one by one; all arrays of shape (points,)."""
     other = np.zeros(len(gain)) if other is None else other
-    keep = nondominated(gain, cost, other)
-    if len(keep) == 0:
-        return empty_front()
-    starts = _group_starts(gain[keep], cost[keep], other[keep])
-    groups = np.split(indices[keep], starts[1:])
-    return Front(
-        gain[keep[starts]],
-        cost[keep[starts]],
-        other[keep[starts]],
-        np.diff(np.append(starts, len(keep))).astype(np.int64),
-        tuple(np.sort(group)[:KEPT_TIES] for group in groups),
-    )
-
-
-def _group_starts(*values: Array) -> Indices:
-    """Where runs of points that are equal in all objectives begin."""
-    change = np.logical_or.reduce([np.diff(column) != 0 for column in values])
-    return np.flatnonzero(np.concatenate(([True], change))).astype(np.int64)
+    ties = np.ones(len(gain), dtype=np.int64)
+    return _front(gain, cost, other, ties, lambda equals: _lowest([indices[equals]]))
 
 
 def merge(fronts: list[Front]) -> Front:
@@ -169,29 +154,34 @@ def merge(fronts: list[Front]) -> Front:
     fronts = [front for front in fronts if len(front)]
     if len(fronts) < 2:
         return fronts[0] if fronts else empty_front()
-    gain = np.concatenate([front.gain for front in fronts])
-    cost = np.concatenate([front.cost for front in fronts])
-    other = np.concatenate([front.other for front in fronts])
-    ties = np.concatenate([front.ties for front in fronts])
-    indices = [entry for front in fronts for entry in front.indices]
-    keep = nondominated(gain, cost, other)
-    starts = _group_starts(gain[keep], cost[keep], other[keep])
-    stops = [*starts[1:].tolist(), len(keep)]
-    members = keep.tolist()
-    return Front(
-        gain[keep[starts]],
-        cost[keep[starts]],
-        other[keep[starts]],
-        np.add.reduceat(ties[keep], starts),
-        tuple(
-            _lowest([indices[position] for position in members[start:stop]])
-            for start, stop in zip(starts.tolist(), stops, strict=True)
-        ),
+    gain, cost, other, ties = (
+        np.concatenate([getattr(front, name) for front in fronts])
+        for name in ("gain", "cost", "other", "ties")
     )
+    indices = [entry for front in fronts for entry in front.indices]
+    return _front(gain, cost, other, ties, lambda equals: _lowest([indices[at] for at in equals]))
+
+
+def _front(
+    gain: Array, cost: Array, other: Array, ties: Indices, lowest: Callable[[list[int]], Indices]
+) -> Front:
+    """The front of entries that stand for ``ties`` points each, (entries,). lowest: the indices to
+    keep of entries that are equal in all objectives."""
+    keep = nondominated(gain, cost, other)
+    if len(keep) == 0:
+        return empty_front()
+    change = [np.diff(column[keep]) != 0 for column in (gain, cost, other)]
+    starts = np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(change))))
+    first, members = keep[starts], keep.tolist()
+    ends = pairwise([*starts.tolist(), len(keep)])
+    return Front(
+        gain[first], cost[first], other[first], np.add.reduceat(ties[keep], starts),
+        tuple(lowest(members[start:end]) for start, end in ends),
+    )  # fmt: skip
 
 
 def _lowest(parts: list[Indices]) -> Indices:
-    if len(parts) == 1:  # nearly always: nothing to sort or cut
+    if len(parts) == 1 and len(parts[0]) == 1:  # nearly always: nothing to sort or cut
         return parts[0]
     return np.sort(np.concatenate(parts))[:KEPT_TIES]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from dse.search import pareto
 from dse.search.pareto import Front
+
+_COLUMNS = tuple(field.name for field in fields(Front))
 
 
 @dataclass(frozen=True)
@@ -33,29 +35,23 @@ class Tally:
             "feasible": self.feasible,
             "priced": self.priced,
             "rejected": dict(self.rejected),
-            "front": [
-                [float(gain), float(cost), float(other), int(ties), [int(at) for at in indices]]
-                for gain, cost, other, ties, indices in zip(
-                    self.front.gain,
-                    self.front.cost,
-                    self.front.other,
-                    self.front.ties,
-                    self.front.indices,
-                    strict=True,
-                )
-            ],
+            "front": {
+                **{name: getattr(self.front, name).tolist() for name in _COLUMNS[:-1]},
+                "indices": [one.tolist() for one in self.front.indices],
+            },
         }
 
 
 def from_record(record: Mapping[str, Any]) -> Tally:
     """The inverse of :meth:`Tally.record`; raises KeyError, TypeError or ValueError on nonsense."""
-    rows = record["front"]
+    *values, ties, indices = (record["front"][name] for name in _COLUMNS)
+    gain, cost, other = (np.array(column, dtype=np.float64) for column in values)
     front = Front(
-        np.array([row[0] for row in rows], dtype=np.float64),
-        np.array([row[1] for row in rows], dtype=np.float64),
-        np.array([row[2] for row in rows], dtype=np.float64),
-        np.array([row[3] for row in rows], dtype=np.int64),
-        tuple(np.array(row[4], dtype=np.int64) for row in rows),
+        gain,
+        cost,
+        other,
+        np.array(ties, dtype=np.int64),
+        tuple(np.array(one, dtype=np.int64) for one in indices),
     )
     rejected = {str(k): int(v) for k, v in record["rejected"].items()}
     return Tally(
