@@ -123,10 +123,7 @@ class Costs:
         return self._price(axis, [read(row) for row in rows])
 
     def _price(self, axis: str, prices: Sequence[UnitPrice]) -> Array:
-        usd = np.array([price.usd for price in prices])
-        if self.problem.draws:
-            count = self.problem.draw_count
-            usd = np.stack([price.drawn(count) for price in prices], axis=-1)
+        usd = np.stack([price.drawn(self.problem.draws) for price in prices], axis=-1)
         return usd.take(self.points.coordinates[axis].at, axis=-1)
 
     @property
@@ -136,8 +133,7 @@ class Costs:
         points, problem = self.points, self.problem
 
         def paid(rental: Rental, price: UnitPrice) -> ArrayLike:
-            usd = price.drawn(problem.draw_count) if problem.draws else price.usd
-            return usd * rental.share_of(price.fact)
+            return price.drawn(problem.draws) * rental.share_of(price.fact)
 
         # (terms, machines, draws)
         paid_usd = np.array([[paid(rental, machine.rent) for machine in points.rented(rental)]
@@ -165,16 +161,14 @@ class Costs:
         problem = self.problem
         if not problem.prices.extras:
             return money.NO_EXTRAS
-        found: money.Extras = problem.remember("extras", lambda: extras.summed(problem.prices))
-        if not problem.draws:
-            return found
-        drawn = extras.summed(problem.prices, problem.draw_count)
-        return money.Extras(*(self.points.drawn(np.asarray(part)) for part in vars(drawn).values()))
+        found: money.Extras = problem.remember(
+            "extras", lambda: extras.summed(problem.prices, problem.draws)
+        )
+        return money.Extras(*map(self.points.drawn, vars(found).values()))
 
     def _alone(self, price: UnitPrice) -> ArrayLike:
         """One price for all points, or as many draws of it as are priced."""
-        problem = self.problem
-        return self.points.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
+        return self.points.drawn(price.drawn(self.problem.draws))
 
     @property
     def sold(self) -> Mask | None:

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.study.choices import OUTCOMES
 
 DRAWS = OUTCOMES  # of every point: the 5th percentile then lies between the 3.9th and the 6.1th
@@ -76,6 +76,11 @@ def _standard(name: str, shape: tuple[int, ...]) -> Array:
     drawn = np.random.default_rng(crc32(name.encode())).standard_normal(shape)
     drawn.flags.writeable = False
     return drawn
+
+
+def log_normal(median: float, spread: float, name: str, draws: int) -> ArrayLike:
+    """Log-normal draws about a median, (draws,); the median where there are none."""
+    return np.asarray(median * np.exp(spread * normal(name, draws))) if draws else median
 
 
 def replicas(available: int, draws: int) -> NDArray[np.intp]:

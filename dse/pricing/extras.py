@@ -40,6 +40,5 @@ def summed(prices: PriceList, draws: int = 0) -> money.Extras:
     none = np.zeros(draws if draws else ())
     found = {SHARE: none, ONCE: none, PER_NODE: none}
     for line in lines(prices):
-        amount = line.price.drawn(draws) if draws else np.asarray(line.price.usd)
-        found[line.extra.basis] = found[line.extra.basis] + amount
+        found[line.extra.basis] = found[line.extra.basis] + line.price.drawn(draws)
     return money.Extras(found[SHARE], found[ONCE], found[PER_NODE])

@@ -30,7 +30,7 @@ from dse.model.terms import Terms
 from dse.pricing import devices
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.data_group import USUAL, DataGroup
-from dse.pricing.draws import normal
+from dse.pricing.draws import log_normal, normal
 from dse.pricing.layout_rates import REACH, Hardware, Spread
 from dse.pricing.placed import Placed
 from dse.pricing.points import BUCKET, OF_SUMMING, Points
@@ -489,7 +489,7 @@ class LaidOut(Placed):
 
         All points on one kind of accelerator err together in computing, and all in an exchange.
         """
-        count, steps, spread = self.problem.draw_count, self.steps, self.spread
+        count, steps, spread = self.problem.draws, self.steps, self.spread
         machines = self.coordinates[self.machine_axis]
         chips = [machine.accelerator.name for machine in self.machines]
         own = np.stack([
@@ -547,9 +547,7 @@ class LaidOut(Placed):
         parts = dict(zip(PARTS, self._all_parts, strict=True))
         of_sample = {name: parts.pop(name) for name in (
             "activations_bytes", "logits_bytes", "working_bytes")}  # fmt: skip
-        off: ArrayLike = 1.0
-        if self.problem.draws:
-            drawn = normal(f"layouts: memory of {self._software.name}", self.problem.draw_count)
-            off = self.drawn(np.exp(self._software.memory_spread * drawn))
+        name, width = f"layouts: memory of {self._software.name}", self._software.memory_spread
+        off = self.drawn(log_normal(1.0, width, name, self.problem.draws))
         return Ledger(off, parts, off, of_sample, ALLOCATOR,
                       {"context_bytes": np.asarray(CONTEXT_BYTES)})  # fmt: skip

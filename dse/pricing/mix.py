@@ -117,7 +117,7 @@ class MixedWorkload:
         if self.sampled is None:
             return np.asarray((rates / self.problem.baseline_samples_per_s)[places])
         able = np.flatnonzero(rates)
-        drawn = np.zeros((self.sampled.draw_count, len(found)))
+        drawn = np.zeros((self.sampled.draws, len(found)))
         for where, evaluation in self.sampled.rows([found[at].point for at in able]):
             drawn[:, able[where]] = evaluation["speedup"]
         return drawn[:, places]

@@ -178,8 +178,8 @@ class Points:
         device: compute.Device = rows.take(self.coordinates[axis].at)
         if not self.problem.draws:
             return device
-        count = self.problem.draw_count
-        errors = self.problem.computing.errors(self.machines, name, self.stack, count)
+        draws = self.problem.draws
+        errors = self.problem.computing.errors(self.machines, name, self.stack, draws)
         error = errors[:, self.coordinates[axis].at]  # (draws, *S)
         host = np.asarray(device.host_bytes_per_s) / self._link_error("host")
         return replace(device, factor=device.factor * error, host_bytes_per_s=host)
@@ -187,10 +187,9 @@ class Points:
     def _link_error(self, link: str) -> ArrayLike:
         """By how much longer a link takes in each draw, (draws, 1, ...), where a closed formula
         says how long; else 1, since what aggregations cost has an error of its own."""
-        problem = self.problem
-        if not problem.draws or problem.step_model.measurable:
+        if self.problem.step_model.measurable:
             return 1.0
-        return link_factors(link, problem.draw_count).reshape((-1,) + (1,) * self.rank)
+        return self.drawn(link_factors(link, self.problem.draws))
 
     @cached_property
     def batch(self) -> Array:
@@ -571,7 +570,7 @@ class Points:
         layers, device, stack = self.problem.layers, self.device, self.stack
         if self.problem.draws:  # launches as long as each draw has them, (draws, 1, ...)
             errors = self.problem.computing.step_errors or StepErrors()
-            drawn = errors.drawn(LAUNCH, self.problem.draw_count)  # one host for all points
+            drawn = errors.drawn(LAUNCH, self.problem.draws)  # one host for all points
             error = self.drawn(np.exp(catalog.computing().launch_log_spread * drawn))
             stack = replace(stack, launch_s=stack.launch_s * error)
         passes = compute.forward_backward(layers, device, self.batch, self.precision, stack)

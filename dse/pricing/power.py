@@ -19,7 +19,7 @@ from dse.catalog.power_spread import stated
 from dse.model.arrays import Array, ArrayLike
 from dse.model.power import Draw, UnitWatts
 from dse.model.racks import Rack, fed_w
-from dse.pricing.draws import normal
+from dse.pricing.draws import log_normal, normal
 from dse.pricing.hardware import number
 from dse.pricing.points import Points
 from dse.pricing.study_facts import StudyFacts
@@ -46,7 +46,7 @@ def pue(problem: StudyFacts) -> ArrayLike:
     value = number(fact.value)
     if not problem.draws or stated(fact):
         return value
-    return 1 + (value - 1) * _either_way(PUE, power_spread().pue, problem.draw_count)
+    return 1 + (value - 1) * log_normal(1.0, power_spread().pue, PUE, problem.draws)
 
 
 def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
@@ -58,7 +58,7 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
     server: ArrayLike = number(prices.host_power_w.value)
     network: ArrayLike = 1.0
     if problem.draws and not rated:
-        spread, count, column = power_spread(), problem.draw_count, (-1,) + (1,) * points.rank
+        spread, count, column = power_spread(), problem.draws, (-1,) + (1,) * points.rank
         accelerator = accelerator * _below(ACCELERATORS, spread.accelerators, count).reshape(column)
         hosts = 0.0 if stated(prices.host_power_w) else spread.hosts
         drawn = normal(HOSTS, count).reshape(column)
@@ -69,7 +69,7 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
         any_host, maximum = np.exp(hosts * drawn), np.exp(-spread.machines * np.abs(drawn))
         host = host * np.where(whole, maximum, any_host)
         server = server * any_host
-        network = _either_way(NETWORK, spread.network, count).reshape(column)
+        network = points.drawn(log_normal(1.0, spread.network, NETWORK, count))
     return UnitWatts(
         accelerator=accelerator,
         idle_share=number(prices.idle_power_share.value),
@@ -81,10 +81,6 @@ def unit_watts(points: Points, rated: bool = False) -> UnitWatts:
         cable=points.wire(lambda w: w.watts.cable) * network,
         pue=number(prices.pue.value) if rated else points.drawn(pue(problem)),
     )
-
-
-def _either_way(name: str, spread: float, draws: int) -> Array:
-    return np.asarray(np.exp(spread * normal(name, draws)))
 
 
 def _below(name: str, spread: float, draws: int) -> Array:

@@ -56,7 +56,7 @@ class Problem(StudyFacts):
     ) -> Iterator[tuple[NDArray[np.int64], LaidOut]]:
         """See :data:`.layout_rates.Unseen`."""
         profiles = {name: replace(one, layouts=()) for name, one in self.profiles.items()}
-        alone = replace(self, workload=workload, profiles=profiles, draws=False)
+        alone = replace(self, workload=workload, profiles=profiles, draws=0)
         for where, placed in alone.scattered_points(columns_of(points)):
             assert isinstance(placed, LaidOut)
             yield where, placed
@@ -132,7 +132,7 @@ class Problem(StudyFacts):
     def drawn(self, count: int = DRAWS) -> Problem:
         """The same problem, priced once per draw, of which there are so many."""
         mix = self.mix and self.mix.drawn(count)
-        sampled = replace(self, draws=True, draw_count=count, mix=mix)
+        sampled = replace(self, draws=count, mix=mix)
         if self.computing.step_errors:  # what rates say is no matter of draws, and takes a while
             sampled.__dict__["anchors"] = self.anchors
         sampled.__dict__["own_layouts"] = self.own_layouts
@@ -169,7 +169,7 @@ class Problem(StudyFacts):
     def standing(self) -> tuple[Stock, ...]:
         """What the study owns already, counted; one for each of its entries. It is no matter of
         draws."""
-        counted = replace(self, draws=False) if self.draws else self
+        counted = replace(self, draws=0) if self.draws else self
         study = self.study
         return tuple(stock_of(study, entry, counted.points_at) for entry in study.owned)
 
@@ -249,7 +249,7 @@ class Problem(StudyFacts):
         self, columns: Mapping[str, Coordinate]
     ) -> Iterator[tuple[NDArray[np.int64], Points]]:
         """Points that lie anywhere, before they are priced: see :func:`.scattering.scattered`."""
-        apart = self.draws or self.study.laid_out or BUCKET in self._decisive_names
+        apart = self.draws > 0 or self.study.laid_out or BUCKET in self._decisive_names
         return scattered(self, self.points_on, columns, self.looped_names, apart)
 
     @cached_property

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dse import catalog
 from dse.catalog import Fact
 from dse.catalog.scale import Spread
 from dse.model.arrays import ArrayLike
 from dse.model.money import Billing
-from dse.pricing.draws import normal
+from dse.pricing.draws import log_normal
 from dse.study.terms import ON_DEMAND, SPOT, StudyRental
 
 
@@ -103,6 +101,4 @@ class Rental:
         return self._drawn(catalog.rental_facts().wait_s, "wait")
 
     def _drawn(self, term: Spread, name: str) -> ArrayLike:
-        if not self.draws:
-            return term.value
-        return np.asarray(term.value * np.exp(term.draws * normal(f"rental {name}", self.draws)))
+        return log_normal(term.value, term.draws, f"rental {name}", self.draws)

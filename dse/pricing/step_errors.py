@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dse.catalog import Anchors
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.pricing import anchors
 from dse.pricing.draws import normal
 
@@ -40,15 +40,12 @@ class StepErrors:
     taken: Mapping[str, Array] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
 
-    def expected(self, name: str, over: str = "") -> float:
-        """The mean of one."""
+    def drawn(self, name: str, draws: int, over: str = "") -> ArrayLike:
+        """Draws of one, (draws,); its mean where there are none."""
         told = told_apart(name, over)
-        return 0.0 if self.known is None else anchors.step_error(self.known(), told)
-
-    def drawn(self, name: str, draws: int, over: str = "") -> Array:
-        """Draws of one, (draws,)."""
+        if not draws:
+            return 0.0 if self.known is None else anchors.step_error(self.known(), told)
         self.asked.add((name, over))
-        told = told_apart(name, over)
         found = self.taken.get(told)
         if self.known is not None:
             found = anchors.drawn_step_error(self.known(), told, draws)

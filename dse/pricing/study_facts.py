@@ -24,7 +24,7 @@ from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import devices, market, target, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.computing import ByLaws, ByShares, Computing
-from dse.pricing.draws import DRAWS, normal
+from dse.pricing.draws import log_normal, normal
 from dse.pricing.layout_rates import OwnRates
 from dse.pricing.layout_tables import Tables
 from dse.pricing.network import model_layers
@@ -46,9 +46,9 @@ class StudyFacts(ABC):
 
     profiles: calibration profiles by their name in the study, in its order. scale: what
     accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
-    each of its terms. draws: price every point once per draw of all that is not sure, which adds a
-    first axis of length draw_count to every term that depends on it. mix: the workloads that share
-    the cluster, a :class:`.mix.Mix`; None where there is one alone.
+    each of its terms. draws: how many of all that is not sure are priced, along a first axis of
+    every term that depends on it; 0 for the best estimate. mix: the workloads that share the
+    cluster, a :class:`.mix.Mix`; None where there is one alone.
     """
 
     study: Study
@@ -57,8 +57,7 @@ class StudyFacts(ABC):
     profiles: Mapping[str, Profile]
     scale: Scale = IDEAL
     scale_spread: Scale = IDEAL
-    draws: bool = False
-    draw_count: int = DRAWS
+    draws: int = 0
     mix: Any = None
     _results: PartialResults = field(default_factory=PartialResults, init=False)
     _aggregations: dict[AggregationName, PricedAggregation] = field(
@@ -111,7 +110,7 @@ class StudyFacts(ABC):
         curve = target.convergence(self.study, self.workload)
         if curve is None or not self.draws:
             return curve
-        return target.drawn(curve, target.quality_of(self.study), self.draw_count)
+        return target.drawn(curve, target.quality_of(self.study), self.draws)
 
     @cached_property
     def computing(self) -> Computing:
@@ -126,20 +125,19 @@ class StudyFacts(ABC):
         found, errors = devices.software(name), self.computing.step_errors
         if self.draws or errors is None:
             return found
-        error = np.exp(catalog.computing().launch_log_spread * errors.expected(LAUNCH))
+        error = np.exp(catalog.computing().launch_log_spread * errors.drawn(LAUNCH, 0))
         return replace(found, launch_s=found.launch_s * error)
 
     @cached_property
     def factory(self) -> Factory:
         """Makes the study's aggregations."""
-        draws = self.draw_count if self.draws else 0
         return Factory(
             self.profiles,
             self.study.fabrics,
             self.step_model.measurable,
-            draws,
+            self.draws,
             self.remember,
-            normal("scale: sharing", draws),
+            normal("scale: sharing", self.draws),
             self.computing.step_errors,
         )
 
@@ -153,9 +151,9 @@ class StudyFacts(ABC):
     def lost(self) -> Scale:
         """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
         scale, spread, errors = self.scale, self.scale_spread, self.computing.step_errors
-        if self.draws:
-            return uncertainty.drawn_scale(scale, spread, errors or StepErrors(), self.draw_count)
-        return scale if errors is None else uncertainty.expected_scale(scale, spread, errors)
+        if not self.draws and errors is None:
+            return scale
+        return uncertainty.drawn_scale(scale, spread, errors or StepErrors(), self.draws)
 
     @cached_property
     def failures(self) -> Failures:
@@ -173,10 +171,7 @@ class StudyFacts(ABC):
             if name in study.given:
                 return study.given[name]
             own = known.terms[name]
-            if not self.draws:
-                return own.value
-            drawn = normal(f"failures {name}", self.draw_count)
-            return np.asarray(own.value * np.exp(own.draws * drawn))
+            return log_normal(own.value, own.draws, f"failures {name}", self.draws)
 
         return Failures(
             per_accelerator_s=term("per_accelerator_month") / goodput.SECONDS_PER_MONTH,
@@ -194,8 +189,8 @@ class StudyFacts(ABC):
         rental = given if term is None else replace(given, term=str(term))
         awaited = self.study.target is not None and market.rents(self.study)
         awaited &= not rental.committed
-        draws, use = self.draw_count if self.draws else 0, self.study.ownership.utilisation
-        return Rental(rental, draws, awaited, use, self.prices.rent_class)
+        use = self.study.ownership.utilisation
+        return Rental(rental, self.draws, awaited, use, self.prices.rent_class)
 
     @property
     def rentals(self) -> tuple[Rental, ...]:
@@ -210,9 +205,7 @@ class StudyFacts(ABC):
         rate = known.images_per_core_s.get(stack)
         if rate is None or not (real and self.workload.decoded):
             return None
-        if not self.draws:
-            return rate
-        return rate * np.exp(known.spread * normal("decoding", self.draw_count))
+        return log_normal(rate, known.spread, "decoding", self.draws)
 
     @cached_property
     def buys_new(self) -> bool:

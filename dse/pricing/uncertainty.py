@@ -25,7 +25,7 @@ from dse.model.aggregation.base import Bucketed, Gradients, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
-from dse.pricing.draws import normal as normal
+from dse.pricing.draws import log_normal, normal
 from dse.pricing.remembered import Wrapped
 from dse.pricing.step_errors import COMMUNICATION, SLOWDOWN, WAITING, StepErrors
 
@@ -63,9 +63,10 @@ def compute_factors(
     return np.asarray(np.exp(width * drawn))
 
 
-def link_factors(link: str, draws: int) -> Array:
-    """Factors by which a closed model's time on one kind of link errs, (draws,), log-normal."""
-    return np.asarray(np.exp(LINKS_SPREAD * normal(f"links: {link}", draws)))
+def link_factors(link: str, draws: int) -> ArrayLike:
+    """Factors by which a closed model's time on one kind of link errs, (draws,), log-normal; 1
+    where there are none."""
+    return log_normal(1.0, LINKS_SPREAD, f"links: {link}", draws)
 
 
 @dataclass(frozen=True)
@@ -100,23 +101,16 @@ class Drawn(Wrapped, Bucketed):  # type: ignore[override]
 
 
 def drawn_scale(scale: Scale, spread: Scale, errors: StepErrors, draws: int) -> Scale:
-    """Its terms as draws, (draws,), log-normal; sharing stays (:func:`sums_error`).
+    """Its terms as draws, (draws,), log-normal; where there are none, as they are expected to be.
+    Sharing stays (:func:`sums_error`).
 
     Communication beside the backward pass slows it down by no more than it would take after it.
     """
-    return _off(scale, spread, errors.drawn(WAITING, draws), errors.drawn(SLOWDOWN, draws))
-
-
-def expected_scale(scale: Scale, spread: Scale, errors: StepErrors) -> Scale:
-    """Its terms as they are expected to be, where rates of several accelerators say more."""
-    return _off(scale, spread, errors.expected(WAITING), errors.expected(SLOWDOWN))
-
-
-def _off(scale: Scale, spread: Scale, waiting: ArrayLike, slowdown: ArrayLike) -> Scale:
+    waiting, slowdown = (np.asarray(errors.drawn(name, draws)) for name in (WAITING, SLOWDOWN))
     return replace(
         scale,
-        spread=scale.spread * np.exp(spread.spread * np.asarray(waiting)),
-        slowdown=np.minimum(scale.slowdown * np.exp(spread.slowdown * np.asarray(slowdown)), 1.0),
+        spread=scale.spread * np.exp(spread.spread * waiting),
+        slowdown=np.minimum(scale.slowdown * np.exp(spread.slowdown * slowdown), 1.0),
     )
 
 
@@ -140,11 +134,11 @@ def sums_error(
     measured = evidence.grade(gradients, of) == Grade.INSIDE
     width = evidence.log_spread(gradients, of)
     names = [f"{COMMUNICATION}{name}, {side}" for side in SIDES]
+    drawn = [np.asarray(errors.drawn(one, len(sharing), transport)) for one in names]
     if not len(sharing):
-        expected = [errors.expected(one, transport) for one in names]
-        return np.asarray(np.exp(width * np.where(measured, *expected)))
+        return np.asarray(np.exp(width * np.where(measured, *drawn)))
     column = (-1,) + (1,) * layout.rank
-    drawn = [errors.drawn(one, len(sharing), transport).reshape(column) for one in names]
+    drawn = [one.reshape(column) for one in drawn]
     few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
     nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
     off = layout.sharing_spread * sharing.reshape(column)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.catalog import Fact, PriceList, price_spread
 from dse.model.arrays import Array
-from dse.pricing.draws import normal, price_factors
+from dse.pricing.draws import log_normal, price_factors
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,9 @@ class UnitPrice:
     fact: Fact | None = None
 
     def drawn(self, draws: int) -> Array:
-        """As many draws of it, log-normal, (draws,)."""
-        drawn = normal(f"price: {self.part}", draws)
-        off = np.exp(self.log_spread * drawn)
-        return np.asarray(self.usd * off * price_factors(self.part, draws))
+        """As many draws of it, log-normal, (draws,); itself where there are none."""
+        drawn = log_normal(self.usd, self.log_spread, f"price: {self.part}", draws)
+        return np.asarray(drawn * price_factors(self.part, draws) if draws else drawn)
 
 
 FREE = UnitPrice("nothing", 0.0)

@@ -121,9 +121,7 @@ class WholeSteps:
         terms, spread = of.scale, of.scale_spread
         if workload.varying_length != of.workload.varying_length:
             terms, spread = losses(of.study, workload)
-        supposed = replace(
-            of, workload=workload, scale=terms, scale_spread=spread, draws=True, draw_count=count
-        )
+        supposed = replace(of, workload=workload, scale=terms, scale_spread=spread, draws=count)
         profiles = tuple(of.profiles.values())
         computing = Supposed(of.study.efficiency, profiles, log_factors, taken)
         supposed.__dict__["computing"] = computing

@@ -156,7 +156,7 @@ def test_sums_are_as_sure_as_their_evidence(tmp_path: Path) -> None:
     def width(**values: Any) -> float:
         drawn = layout(found.sampled, aggregation="auto-nccl", **values)
         seconds = drawn.step_time()["gradients_s"]
-        return float(np.std(np.log(np.broadcast_to(seconds, (found.draw_count, 1)))))
+        return float(np.std(np.log(np.broadcast_to(seconds, (found.sampled.draws, 1)))))
 
     near, far = (width(gpus=n, tensor_parallel=1, pipeline_parallel=1) for n in (16, 64))
     usual = width(gpus=16, zero="1", tensor_parallel=1)

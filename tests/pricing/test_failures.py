@@ -85,13 +85,13 @@ def test_the_interval_of_a_run_s_time_holds_that_of_its_failures(tmp_path: Path)
     given = problem(tmp_path, "failures: {per_accelerator_month: 900, per_job_day: 0, "
                               "recover: 1 min, checkpoint: 1 s}\n")  # fmt: skip
     drawn = unsure.sampled.failures
-    assert np.shape(drawn.per_accelerator_s) == (unsure.draw_count,)
+    assert np.shape(drawn.per_accelerator_s) == (unsure.sampled.draws,)
     spread = catalog.failure_terms().terms["per_accelerator_month"].draws
     assert np.std(np.log(drawn.per_accelerator_s)) == pytest.approx(spread, rel=0.15)
     assert np.ndim(given.sampled.failures.per_accelerator_s) == 0
     at = point(unsure, gpus=16)
     shares = next(iter(unsure.sampled.rows([at], speedup=False)))[1]["goodput"]
-    assert shares.shape == (unsure.draw_count, 1)
+    assert shares.shape == (unsure.sampled.draws, 1)
     assert 0 < np.ptp(shares) < 0.1
     assert next(iter(sure.sampled.rows([at], speedup=False)))[1]["goodput"].tolist() == [1.0]
 

@@ -156,7 +156,7 @@ def test_draws_of_several_profiles_go_together(tmp_path: Path) -> None:
     both = problem(tmp_path, "[h100-node, a100-node]")
     point = {**both.study.baseline.values, "gpus": 8}
     drawn = both.sampled.point(point, speedup=False)["step"]
-    assert drawn.shape == (both.draw_count, 1)
+    assert drawn.shape == (both.sampled.draws, 1)
     assert np.isfinite(drawn).all()
 
 

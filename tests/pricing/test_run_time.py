@@ -12,6 +12,7 @@ import pytest
 from dse import catalog
 from dse.pricing import constraints, draws
 from dse.pricing.coordinates import columns_of
+from dse.pricing.draws import DRAWS
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.points import describe
@@ -142,7 +143,7 @@ def test_draws_of_a_run_start_together(tmp_path: Path) -> None:
     bought = load(studies.written(tmp_path, studies.SMALL + TARGET))
     asked = set[str]()
     with draws.varied(draws.Variation(asked=asked)):
-        [found["per_run"] for _, found in replace(bought, draws=True).scattered(columns)]
+        [found["per_run"] for _, found in replace(bought, draws=DRAWS).scattered(columns)]
     assert "rental start_up" not in asked
     run = describe(bought, bought.study.baseline.values).run
     assert run is not None

@@ -13,6 +13,7 @@ from dse import catalog
 from dse.errors import StudyError
 from dse.pricing import constraints
 from dse.pricing.coordinates import columns_of
+from dse.pricing.draws import DRAWS
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.catalog.test_convergence import OWN
@@ -95,7 +96,7 @@ def test_a_run_takes_at_least_one_step(tmp_path: Path, samples: int, rest: str) 
     problem = aimed(tmp_path, f"{{samples: {samples}}}", text + rest)
     start_s = 600.0 if "start_up" in rest else 0.0
     base = problem.baseline["time_to_target"]
-    for evaluations in (problem, replace(problem, draws=True)):
+    for evaluations in (problem, replace(problem, draws=DRAWS)):
         for box in problem.space.boxes(1 << 12):
             found = evaluations.box(box)
             needed = np.maximum(samples, found["global_batch"])
@@ -126,7 +127,7 @@ def test_all_points_share_the_draws_of_the_curve(problem: Problem) -> None:
     alike = columns_of([values, {**values, "batch_per_gpu": 64, "gpus": 2}])
     for _, points in problem.sampled.scattered(alike, speedup=False):
         draws = points["samples_to_target"]
-        assert draws.shape == (problem.draw_count, 2)
+        assert draws.shape == (problem.sampled.draws, 2)
         np.testing.assert_array_equal(draws[:, 0], draws[:, 1])
     drawn = problem.sampled.convergence
     assert drawn is not None

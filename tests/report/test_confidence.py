@@ -60,7 +60,7 @@ def test_the_probability_is_the_share_of_draws_that_meet_all(search: Search, dea
     for values, share in zip(points, found, strict=True):
         sampled = problem.sampled
         ((_, drawn),) = sampled.rows([values], speedup=False)
-        count = sampled.draw_count
+        count = sampled.draws
         met = 0
         for draw in range(count):
             columns = {
