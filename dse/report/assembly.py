@@ -18,7 +18,7 @@ from dse.calibration.runners.registry import command_for
 from dse.pricing import constraints, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
-from dse.pricing.part_prices import part_prices
+from dse.pricing.offers import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     layout,
