@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from math import hypot, inf, log
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -22,7 +22,6 @@ from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
 from dse.calibration.number_text import percent, short, span_text
 from dse.calibration.ps_part import PS, ServersFit
-from dse.calibration.spread import NORMAL_90, held_out_spread
 from dse.calibration.throughput_part import LayoutRate, Throughput
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array
@@ -70,12 +69,6 @@ class ExchangeFit:
     error_p90: NonNegative
     low: tuple[NonNegative, ...]
     high: tuple[NonNegative, ...]
-
-    def log_spread(self, number: str) -> float:
-        """Standard deviation of the logarithm of one of NUMBERS: by its interval, and by what the
-        whole was off on what was left out."""
-        low, high = (ends[NUMBERS.index(number)] for ends in (self.low, self.high))
-        return hypot(log(high / low) / 2 / NORMAL_90, held_out_spread(self.error, self.error_p90))
 
 
 def exchange_text(operation: str, fit: ExchangeFit) -> str:

@@ -300,7 +300,7 @@ class Tables:
     @property
     def operations(self) -> tuple[str, ...]:
         """What its layouts exchange besides allreduce, by the names that measurements have."""
-        used, unknown = set[str](), KnownTiers(Tiers(1.0, 1.0), {}, frozenset())
+        used, unknown = set[str](), KnownTiers(Tiers(1.0, 1.0), frozenset())
         for table in (one for one in self._every if one.of.stack in LAYOUT_STACKS):
             of, one = table.of, np.ones(len(table))
             rows = {name: column * one for name, column in table.made().columns.items()}

@@ -23,11 +23,9 @@ TITLES = {"halves": "all-gather and reduce-scatter", "all_reduce": "all-reduce",
 
 @dataclass(frozen=True)
 class KnownTiers:
-    """tiers: the parameters. log_spread: standard deviation of the logarithm of each by its name.
-    measured: names of those that profiles tell."""
+    """tiers: the parameters. measured: names of those that profiles tell."""
 
     tiers: Tiers
-    log_spread: Mapping[str, float]
     measured: frozenset[str]
 
     def untold(self, at: Layouts, summed: Mask) -> Mapping[str, Mask]:
@@ -62,7 +60,7 @@ def tiers(
     profiles: those that suit; the first that measured an operation tells it. generation: of the
     accelerators. network: name of the fabric between nodes. sockets_bytes_per_s: of the cards by
     NCCL's TCP sockets. All-gather and reduce-scatter are one share; where both were measured, their
-    geometric mean, and the difference widens its spread.
+    geometric mean.
     """
     usual = exchanges()
     part = next((name for name in usual.hop_s if name in network), OTHER)
@@ -71,19 +69,17 @@ def tiers(
     values: dict[str, ArrayLike] = {
         "call_s": call_s, "hop_s": usual.hop_s[part], "shared": usual.shared[part],
     }  # fmt: skip
-    spread = {name: usual.spread[name] for name in values}
     measured = set[str]()
 
-    def tell(name: str, found: tuple[float, float] | None, whole: ArrayLike = 1.0) -> None:
+    def tell(name: str, found: float | None, whole: ArrayLike = 1.0) -> None:
         if found:
-            values[name], spread[name] = found[0] / np.maximum(whole, 1.0), found[1]
+            values[name] = found / np.maximum(whole, 1.0)
             measured.add(name)
 
     fits = {name: _first(operations, profiles) for name, operations in OPERATIONS.items()}
     for name, own in fits.items():
         across = f"{name}_across"
         values[name] = shares.get(name, shares["halves"])
-        spread[name], spread[across] = usual.spread["inside"], usual.spread["across"]
         tell(name, _mean(own, "link_bytes_per_s"), link_bytes_per_s)
         tell(across, _mean(own, "cards_bytes_per_s"), cards_bytes_per_s)
         if own and all(fit.cards_share for fit in own):
@@ -97,7 +93,7 @@ def tiers(
     if "all_reduce_across" not in values and np.isfinite(sockets_bytes_per_s):
         values["all_reduce_across"] = np.minimum(values["all_reduce"], cards)
     found = Tiers(link_bytes_per_s, cards_bytes_per_s, **values, cards=cards)
-    return KnownTiers(found, spread, frozenset(measured))
+    return KnownTiers(found, frozenset(measured))
 
 
 def _first(operations: Iterable[str], profiles: Sequence[Profile]) -> list[ExchangeFit]:
@@ -106,11 +102,7 @@ def _first(operations: Iterable[str], profiles: Sequence[Profile]) -> list[Excha
     return [fits[0] for fits in own if fits]
 
 
-def _mean(fits: Sequence[ExchangeFit], number: str) -> tuple[float, float] | None:
-    """Geometric mean of a number, and its spread with what the fits differ by; None if unknown."""
-    told = [fit for fit in fits if getattr(fit, number)]
-    if not told:
-        return None
-    logs = np.log([getattr(fit, number) for fit in told])
-    own = np.mean([fit.log_spread(number) ** 2 for fit in told])
-    return float(np.exp(logs.mean())), float(np.sqrt(own + logs.var()))
+def _mean(fits: Sequence[ExchangeFit], number: str) -> float | None:
+    """Geometric mean of a number; None if unknown."""
+    told = [getattr(fit, number) for fit in fits if getattr(fit, number)]
+    return float(np.exp(np.log(told).mean())) if told else None

@@ -37,7 +37,6 @@ def test_the_intervals_hold_what_is_true() -> None:
     fit = fit_exchanges(measured(("all_gather",), noise=0.1))["all_gather"]
     for at, true in enumerate((20e-6, 180e9, 10e-6, 0.75 * CARDS)):
         assert fit.low[at] / 1.05 < true < fit.high[at] * 1.05
-    assert 0.05 < fit.log_spread("link_bytes_per_s") < 0.3
 
 
 def test_one_node_tells_nothing_of_cards_nor_many_of_links() -> None:
