@@ -92,9 +92,10 @@ def priced(
             columns[end][where] = values
         meets = np.ones(where.shape, dtype=bool)
         first = np.zeros(where.shape, dtype=np.int16)
-        for said, mask in constraints.checks(evaluation, problem.study):
+        for demand, mask in constraints.demands(evaluation, problem.study):
             if mask.all():
                 continue
+            said = constraints.unmet(demand)
             if said not in texts:
                 texts.append(said)
             first[meets & ~mask] = texts.index(said)

@@ -147,7 +147,8 @@ def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureR
                 continue
             expected = float(np.ravel(alone[row.name])[0])
             assert mine == expected or np.isnan([mine, expected]).all(), (row.name, one)
-        missed = [text for text, mask in constraints.checks(alone, problem.study) if not mask.all()]
+        demands = constraints.demands(alone, problem.study)
+        missed = [constraints.unmet(demand) for demand, mask in demands if not mask.all()]
         assert found["feasible"][at] == (not missed)
         assert found["reason"][at] == (missed[0] if missed else "")
         reasons.add(found["reason"][at])

@@ -85,18 +85,9 @@ def few_nodes(profile: Profile | None) -> float:
     return FEW_NODES if profile is None else max(FEW_NODES, float(profile.max_nodes))
 
 
-def left_to_library(name: AggregationName) -> bool:
-    """Whether an aggregation names no algorithm but that the library chooses."""
-    return _by_library(name.algorithm)
-
-
-def _by_library(algorithm: str) -> bool:
+def left_to_library(algorithm: str) -> bool:
+    """Whether it is no algorithm but that the library chooses."""
     return algorithm == AUTO or algorithm in BY_NAME
-
-
-def serving(name: AggregationName) -> bool:
-    """Whether parameter servers of a transport do it."""
-    return name.algorithm == PARAMETER_SERVER
 
 
 @dataclass(frozen=True)
@@ -156,7 +147,10 @@ class Factory:
             model, evidence = self._by_rules(library, transport)
             return self._kept(model, algorithm, transport), evidence
         candidates = self.candidates(algorithm, transport.name)
-        parts = [self._by_profile(algorithm, transport, profile) for profile in candidates]
+        parts = [
+            self._drawn(*self._measured(algorithm, transport, profile), algorithm, transport)
+            for profile in candidates
+        ]
         where = "on hardware of this kind" if parts else ""
         elsewhere = self._elsewhere(algorithm, transport, where)
         if not parts or not isinstance(_innermost(elsewhere[0]), Unknown):
@@ -208,7 +202,7 @@ class Factory:
             return self._by_rules(library, transport)
         why = f"{unmeasured(algorithm, transport.name)} {where}".rstrip()
         evidence = _unmeasured(why, transport, library_of(transport))
-        if _by_library(algorithm):
+        if left_to_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name)), evidence
         own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
         model = own or _named(algorithm, self._software(algorithm, transport, None))
@@ -217,22 +211,17 @@ class Factory:
     def _drawn(
         self, model: Bucketed, evidence: Evidence, algorithm: str, transport: Transport
     ) -> tuple[Bucketed, Evidence]:
-        """An aggregation, off by its error where draws are priced or rates say something of it, and
-        its evidence."""
+        """An aggregation and its evidence. It is off by its error, of a profile the held-out one,
+        where draws are priced or rates say something of it."""
         if self.draws or self.errors:
             errors = self.errors or StepErrors()
             model = Drawn(model, evidence, self.sharing, algorithm, errors, transport.name)
         return model, evidence
 
-    def _by_profile(
-        self, algorithm: str, transport: Transport, profile: Profile
-    ) -> tuple[Bucketed, Evidence]:
-        """As one profile measured it; with its held-out error where draws are priced."""
-        return self._drawn(*self._measured(algorithm, transport, profile), algorithm, transport)
-
     def _measured(
         self, algorithm: str, transport: Transport, profile: Profile
     ) -> tuple[Bucketed, Evidence]:
+        """As one profile measured it."""
         if algorithm == AUTO:
             assert profile.auto is not None
             choice = MeasuredLibrary(

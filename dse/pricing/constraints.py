@@ -59,12 +59,6 @@ def reasons(missed: Iterable[str]) -> list[str]:
     return [unmet(name) for name in counted_once(Counter(missed))]
 
 
-def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
-    """(what to say of the points that fail, mask of those that pass): :func:`demands` in words."""
-    for demand, mask in demands(evaluation, study):
-        yield unmet(demand), mask
-
-
 def met(evaluation: Evaluation, study: Study, shape: int | tuple[int, ...]) -> Mask:
     """Which points of this shape meet every demand."""
     passed = np.ones(shape, dtype=bool)

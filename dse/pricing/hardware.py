@@ -219,7 +219,8 @@ class Wiring:
     """One link as a transport meets it, with its prices and watts; NaN where not known.
 
     through_host: whether bytes pass the bridge of the host between a card and an accelerator.
-    sockets: whether they leave by TCP sockets, which do not reach the accelerators' memory.
+    sockets: whether they leave by TCP sockets, which do not reach the accelerators' memory. fabric:
+    its name in the catalogue, where it has one.
     """
 
     bytes_per_s: float
@@ -232,6 +233,7 @@ class Wiring:
     watts: LinkWatts
     through_host: bool = False
     sockets: bool = False
+    fabric: str = ""
 
     def prices_usd(self) -> dict[str, UnitPrice]:
         """The prices under the names that a study gives them by."""
@@ -278,6 +280,7 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         catalog.link_power().watts(fabric.bytes_per_s),
         fabric.card_path == HOST_BRIDGE,
         transport.protocol == TCP and not fabric.device_sockets,
+        fabric.name,
     )
 
 
@@ -304,6 +307,7 @@ def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> 
         catalog.link_power().watts(wire.bytes_per_s),
         base.through_host,
         sockets,
+        base.fabric,
     )
 
 

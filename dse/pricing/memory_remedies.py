@@ -29,7 +29,7 @@ ORDINARY_STACKS = ("plain", "vendor")
 def shortage(problem: Problem, values: Mapping[str, Value | None]) -> str:
     """How much memory a point lacks and which single changes let it fit, in a clause; '' where
     nothing is lacking, or where that is not known."""
-    lacking = -_slack_bytes(problem, values)
+    lacking = -scalar(problem.points_at(values).room.free_bytes)
     if not lacking > 0:
         return ""
     found = [*_changes(problem, values)]
@@ -84,10 +84,6 @@ def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> s
         f"one sample needs {_size(needed)}: it takes an accelerator with more memory, or an "
         f"optimizer with less state; {WHOLE_COPIES}"
     )
-
-
-def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:
-    return scalar(problem.points_at(values).room.free_bytes)
 
 
 def _size(size_bytes: float) -> str:

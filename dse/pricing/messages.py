@@ -10,7 +10,8 @@ from dse.errors import StudyError
 from dse.model import overlap
 from dse.model.aggregation.library_rules import NCCL, Rules, mpi_rules
 from dse.model.precision import GRADIENT_BYTES
-from dse.pricing.aggregations import ruling, serving
+from dse.model.step import PARAMETER_SERVER
+from dse.pricing.aggregations import ruling
 from dse.pricing.gradient_format import summed_formats
 from dse.pricing.load import load
 from dse.pricing.points import DEFAULT_BUCKET_BYTES
@@ -51,7 +52,7 @@ def messages_of(problem: Problem, transport: str, profile: Profile | None = None
     names = [name for name in problem.study.aggregations if name.transport == transport]
     rows = [
         (_taken(rules, algorithm, ranks, size), ranks, min(local, ranks), size)
-        for algorithm in sorted({name.algorithm for name in names if not serving(name)})
+        for algorithm in sorted({name.algorithm for name in names} - {PARAMETER_SERVER})
         for library in [ruling(algorithm, transport, profiles)]
         # NCCL's depend on each machine of the study.
         for rules in [mpi_rules(library) if library and library != NCCL else None]

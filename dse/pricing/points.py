@@ -498,13 +498,8 @@ class Points:
     @cached_property
     def network_names(self) -> tuple[str, tuple[str, ...]]:
         """The axis that decides the inter-node link, and the fabric of every value of it."""
-        found = self.at("inter_node")
-        if found is not None:
-            return "inter_node", tuple(
-                (v.fabric or "") if isinstance(v, Wire) else str(v) for v in found.values
-            )
-        own = [m.node.inter_node if m.node else None for m in self.machines]
-        return self.machine_axis, tuple(name or "" for name in own)
+        axis, links = self.wiring
+        return axis, tuple(link.fabric for link in links)
 
     def has_link(self, measured: str) -> Mask:
         """Whether the network is of no other kind than one that a log names."""

@@ -164,7 +164,7 @@ def _has(problem: Problem, aggregation: AggregationName, axis: str) -> bool:
 def check_choices(study: Study, factory: Factory) -> None:
     """Raise StudyError where the library is to choose, but nobody knows how it does."""
     for place, name in _places(study):
-        if left_to_library(name) and not factory.known(name):
+        if left_to_library(name.algorithm) and not factory.known(name):
             raise study.source.error(place, *missing(name))
 
 

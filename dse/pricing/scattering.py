@@ -26,25 +26,17 @@ DRAWN_POINTS = 40
 class SeveralBuckets(Points):
     """Points of one structure but for the size of their buckets, which only the sums depend on.
 
-    coordinates: of all of them, of shape (points,). parts: makes those of each size, in the same
+    coordinates: of all of them, of shape (points,). make: makes those of each size, in the same
     order, once they are needed; counts: how many.
     """
 
-    def __init__(
-        self,
-        problem: StudyFacts,
-        fixed: Mapping[str, Value | None],
-        coordinates: Mapping[str, Coordinate],
-        parts: Callable[[], Sequence[Points]],
-        counts: Sequence[int],
-    ) -> None:
-        super().__init__(problem, fixed, coordinates, 1)
-        self._parts, self.counts = parts, counts
+    make: Callable[[], Sequence[Points]]
+    counts: Sequence[int]
 
     @cached_property
     def parts(self) -> Sequence[Points]:
         """Those of each size."""
-        return self._parts()
+        return self.make()
 
     @cached_property
     def bucket_bytes(self) -> Array:
@@ -128,9 +120,10 @@ def scattered(
         if len(slices) == 1:
             yield order[where], points_on(*place(where, looped), 1)
             continue
-        parts = partial(placed_parts, slices)
-        counts = [part.stop - part.start for part in slices]
-        yield order[where], SeveralBuckets(problem, *place(where, outer), parts, counts)
+        several = SeveralBuckets(problem, *place(where, outer), 1)
+        several.make = partial(placed_parts, slices)
+        several.counts = [part.stop - part.start for part in slices]
+        yield order[where], several
 
 
 def _pieces(whole: slice, most: int) -> list[slice]:

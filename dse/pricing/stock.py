@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,8 +22,7 @@ class Stock:
     """How many of every part an entry of ``owned`` stands for.
 
     machine: accelerator or node type. held: accelerators that one of its hosts holds. network: None
-    where it is not known, and none of it counts. values: of the axes, of a point that is made of
-    the machines.
+    where it is not known, and none of it counts.
     """
 
     network: Network | None
@@ -35,7 +34,6 @@ class Stock:
     switches: float
     cables: float
     racks: float
-    values: Mapping[str, Value | None]
 
 
 def network_of(value: Value) -> Network:

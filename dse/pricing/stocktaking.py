@@ -26,8 +26,7 @@ def stock_of(study: Study, entry: OwnedHardware, points_at: Callable[[Values], P
     if joined is None and entry.axis == "node":
         joined = catalog.node(entry.machine).inter_node
     network = None if joined is None else network_of(joined)
-    values = _values(study, entry)
-    points = points_at(values)
+    points = points_at(_values(study, entry))
     bill = points.bill
     counts = float(network is not None)
     drawn = draw(bill, points.wire(lambda w: w.switch_radix), power.unit_watts(points))
@@ -42,7 +41,6 @@ def stock_of(study: Study, entry: OwnedHardware, points_at: Callable[[Values], P
         switches=counts * scalar(bill.tree.switches),
         cables=counts * scalar(bill.tree.links),
         racks=filled if np.isfinite(filled) else 0.0,
-        values=values,
     )
 
 

@@ -60,9 +60,6 @@ class StudyFacts(ABC):
     draws: int = 0
     mix: Any = None
     _results: PartialResults = field(default_factory=PartialResults, init=False)
-    _aggregations: dict[AggregationName, PricedAggregation] = field(
-        default_factory=dict, init=False
-    )
 
     @abstractmethod
     def points_at(self, values: Mapping[str, Value | None]) -> Any:
@@ -143,9 +140,7 @@ class StudyFacts(ABC):
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""
-        if name not in self._aggregations:
-            self._aggregations[name] = self.factory(name)
-        return self._aggregations[name]
+        return self.remember(("aggregation", name), lambda: self.factory(name))  # type: ignore[no-any-return]
 
     @cached_property
     def lost(self) -> Scale:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,12 +170,6 @@ class DrawnSums(Wrapped):
         )
 
 
-class DrawnPoints(Protocol):
-    """Points priced once per draw: by name their quantities, (draws, points)."""
-
-    def __getitem__(self, name: str) -> Array: ...
-
-
 class Ends(NamedTuple):
     """The lower and the upper ends of intervals, (points,); NaN where there is none."""
 
@@ -185,7 +179,7 @@ class Ends(NamedTuple):
 
 def intervals(
     best: Mapping[str, Array],
-    drawn: Iterable[tuple[NDArray[np.intp], DrawnPoints]],
+    drawn: Iterable[tuple[NDArray[np.intp], Mapping[str, Array]]],
 ) -> dict[str, Ends]:
     """90 % intervals of quantities of points.
 

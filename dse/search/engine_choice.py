@@ -39,14 +39,13 @@ STATUS = Path("/proc/self/status")  # of Linux
 class Estimate:
     """The time of an exhaustive search on one core. boxes: that were timed here; 0 if none was.
 
-    priced: share of the timed points whose step had to be computed. bytes: the most memory that
+    bytes: the most memory that
     this process had then; None where nothing was timed.
     """
 
     points: int
     seconds: float
     boxes: int = 0
-    priced: float = 1.0
     bytes: int | None = None
 
     def __str__(self) -> str:
@@ -120,9 +119,8 @@ def _measured(problem: Problem) -> Estimate:
         if elapsed > MEASURING_S:
             break
     points = sum(tally.points for tally in tallies)
-    priced = sum(tally.priced for tally in tallies) / points
     whole = problem.space.size
-    return Estimate(whole, elapsed * whole / points, len(tallies), priced, peak_bytes())
+    return Estimate(whole, elapsed * whole / points, len(tallies), peak_bytes())
 
 
 def peak_bytes(status: Path = STATUS) -> int:

@@ -37,7 +37,7 @@ def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
     points = [problem.space.point(index) for index in range(problem.space.size)]
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
-        for _, mask in constraints.checks(evaluation, problem.study):
+        for _, mask in constraints.demands(evaluation, problem.study):
             passed &= mask
         compared = constraints.compared(evaluation, problem.study)
         values = [np.broadcast_to(column, passed.shape)[passed] for column in compared]

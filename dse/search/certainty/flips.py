@@ -20,7 +20,7 @@ from dse.pricing import extras
 from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
 from dse.pricing.draws import Variation
 from dse.pricing.problem import Problem
-from dse.search.certainty.sources import PRICE, part_of
+from dse.search.certainty.sources import PRICE, sources
 from dse.search.certainty.usefulness import Priced, best, worth
 from dse.study import Study, Value
 from dse.study.axes import MACHINES
@@ -136,12 +136,12 @@ def _parts(
     """What a buyer asks prices for, with the parts that each stands for."""
     asked = set[str]()
     drawn_quantities(problem, points, names, Variation(alone=frozenset(), asked=asked), 1)
-    found: dict[str, set[str]] = {}
-    for name in sorted(asked):
-        kind, _, part = name.partition(": ")
-        if kind == PRICE:
-            found.setdefault(part_of(part), set()).add(part)
-    return {part: frozenset(names) for part, names in found.items()}
+    kind = f"{PRICE}: "
+    return {
+        source.removeprefix(kind): frozenset(name.removeprefix(kind) for name in drawn)
+        for source, drawn in sources(asked).items()
+        if source.startswith(kind)
+    }
 
 
 def _at_twice(
