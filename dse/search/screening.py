@@ -77,7 +77,8 @@ def common(masks: Iterable[Mask], shape: tuple[int, ...]) -> int:
     number = 1
     while left:
         used = {axis: [c for c in counts if c.shape[axis] > 1] for axis in left}
-        sizes = {axis: _joined(used[axis]) for axis in left}
+        shapes = {axis: [c.shape for c in used[axis]] for axis in left}
+        sizes = {axis: math.prod(np.broadcast_shapes(*shapes[axis])) for axis in left}
         axis = min(left, key=lambda axis: (sizes[axis], axis))
         left.discard(axis)
         if not used[axis]:
@@ -86,11 +87,6 @@ def common(masks: Iterable[Mask], shape: tuple[int, ...]) -> int:
         counts = [c for c in counts if c.shape[axis] == 1]
         counts.append(reduce(np.multiply, used[axis]).sum(axis=axis, keepdims=True))
     return number * math.prod(int(count.item()) for count in counts)
-
-
-def _joined(arrays: Sequence[NDArray[Any]]) -> int:
-    """Numbers in the product of arrays."""
-    return math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
 
 
 def wanted_cells(problem: Problem, box: Box, wanted: Wanted) -> tuple[Counts, Iterator[Cells]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -61,14 +62,11 @@ def from_record(record: Mapping[str, Any]) -> Tally:
 
 def total(tallies: Iterable[Tally]) -> Tally:
     """The tally of all points of several disjoint sets, in any order."""
-    points = feasible = priced = 0
-    rejected: dict[str, int] = {}
-    fronts: list[Front] = []
-    for tally in tallies:
-        points += tally.points
-        feasible += tally.feasible
-        priced += tally.priced
-        for reason, count in tally.rejected.items():
-            rejected[reason] = rejected.get(reason, 0) + count
-        fronts.append(tally.front)
-    return Tally(points, feasible, rejected, pareto.merge(fronts), priced)
+    every, rejected = list(tallies), Counter[str]()
+    for tally in every:
+        rejected.update(tally.rejected)
+    points, feasible, priced = (
+        sum(getattr(tally, name) for tally in every) for name in ("points", "feasible", "priced")
+    )
+    front = pareto.merge([tally.front for tally in every])
+    return Tally(points, feasible, dict(rejected), front, priced)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dse.pricing.problem import Problem
-from dse.search import exhaustive, pareto
+from dse.search.executors.executor import LocalExecutor
 from dse.search.fingerprint import disagreement, installation
 from dse.search.tally import Tally
 
@@ -53,11 +53,7 @@ def search_lot(held: Sequence[Any], units: Sequence[int], rival: bytes) -> Lot |
         address: Any = ray.util.get_node_ip_address
         return f"{address()} ({socket.gethostname()})", ready
     began = time.perf_counter()
-    front, tallies = pickle.loads(rival), []
-    for unit in units:
-        tally = exhaustive.search(ready, exhaustive.unit_boxes(ready.space, unit), front)
-        front = pareto.merge([front, tally.front])
-        tallies.append(tally)
+    tallies = [done.tally for done in LocalExecutor().run(ready, units, pickle.loads(rival))]
     return Lot(tallies, time.perf_counter() - began)
 
 
