@@ -16,8 +16,8 @@ PACKAGE = Path(dse.__file__).parent
 MOST = {
     "calibration": 13_500,
     "report": 9_500,
-    "pricing": 9_400,
-    "search": 5_600,
+    "pricing": 9_300,
+    "search": 5_500,
     "model": 8_500,
     "catalog": 5_900,
     "study": 4_900,
