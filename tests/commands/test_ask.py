@@ -220,7 +220,7 @@ def test_a_range_counts_whole_hosts(given: str, written: object) -> None:
     [
         (Draft("resnet50", "v100, a100", "1..64", "25"),
          {"gpus_per_node": [1, 2, 4, 8], "precision": "fp16", "inter_node": ["25gbe"]}),
-        (Draft("bert-large", "k80", "4,12", "10 Gbps, IB_HDR"),
+        (Draft("bert-base", "k80", "4,12", "10 Gbps, IB_HDR"),
          {"gpus": [4, 12], "gpus_per_node": [4, 8], "precision": "fp32",
           "inter_node": ["10gbe", "ib-hdr"]}),
         (Draft("bert-large", "h100", "8", "100, 100 Gbps,100g,100GbE, 100 gbit/s, NDR400"),
