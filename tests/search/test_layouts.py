@@ -143,14 +143,16 @@ def test_a_layout_is_a_point_with_an_index() -> None:
         assert space.index(space.point(index)) == index
 
 
-def test_a_guided_front_has_every_axis_of_a_layout() -> None:
+@pytest.mark.parametrize("stages", [1, [1, 2]])
+def test_a_guided_front_has_every_axis_of_a_layout(stages: Any) -> None:
     """Also those with one value and those that follow: each point is one of the space, and is
-    started as one of an exhaustive search is."""
-    axes = {name: values for name, values in SMALL["space"].items() if name != "pipeline_parallel"}
-    loaded = dse.load_study({**SMALL, "space": axes})
+    started as one of an exhaustive search is. An axis without effect makes no second point."""
+    more = {"pipeline_parallel": stages, "schedule": ["zb-h1", "1f1b"], "zero": [3, 1, "hsdp"]}
+    loaded = dse.load_study({**SMALL, "space": {**SMALL["space"], **more}})
     found, space = loaded.search(engine="guided", points=60), loaded.problem.space
     for point in found.outcome.front:
         assert dict(point.values) == space.point(space.index(point.values))
+    assert len({*zip(*found.points.values(), strict=True)}) == len(found.points["gpus"])
     assert found.points.keys() == loaded.search(engine="exhaustive").points.keys()
     assert "PIPELINE_PARALLEL=1" in launch_file(found.document, found.recommended, "it", "torchrun")
 

@@ -43,7 +43,8 @@ class Block:
 
 @dataclass
 class Archive:
-    """Every point priced, in the order of pricing; each of them once.
+    """Every point priced, in the order of pricing; each of them once, and of those that differ in
+    axes without effect on their layout the first that an exhaustive search has.
 
     told: is given every new block. logged: blocks that an earlier run priced, by the name of their
     points: a search that goes on makes the same choices and finds their numbers here. priced: how
@@ -62,12 +63,13 @@ class Archive:
     _excesses: list[list[float]] = field(default_factory=list)
     _index: list[int] = field(default_factory=list)
     _known: dict[Point, int] = field(default_factory=dict)
+    _layouts: dict[Point, Mapping[str, Value]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def __contains__(self, point: object) -> bool:
-        return point in self._known
+    def __contains__(self, point: Point) -> bool:
+        return self._settled(point) in self._known
 
     @property
     def numbers(self) -> Array:
@@ -88,6 +90,7 @@ class Archive:
 
     def price(self, points: Sequence[Point]) -> list[int]:
         """Positions of the points after pricing those not seen before, all in one block."""
+        points = [*map(self._settled, points)]
         fresh = [p for p in dict.fromkeys(points) if p not in self._known]
         if fresh:
             logged = self.logged.get(name_of(fresh))
@@ -107,7 +110,11 @@ class Archive:
             self._known[point] = at
             self.points.append(point)
             self._numbers.append(numbers)
-            index = self.problem.space.index(self.space.values(point)) if finite else at
+            index = at
+            if finite:
+                known = self._layout(point) or not self.problem.study.laid_out
+                values = self.space.values(point)
+                index = self.problem.space.index(values) if known else -1 - at
             self._index.append(index)
             self.position[index] = at
         for reason, count in block.rejected.items():
@@ -116,11 +123,24 @@ class Archive:
     def values(self, at: int) -> dict[str, Value | None]:
         """A point by its position, as the exhaustive engine has it: of a layout with the axes that
         have a single value or follow from others."""
-        values = self.space.values(self.points[at])
-        if self.problem.study.laid_out:
+        return {**self.space.values(self.points[at]), **self._layout(self.points[at])}
+
+    def _layout(self, point: Point) -> Mapping[str, Value]:
+        """The axes of a point's layout; none where it has no layout, or none that is one."""
+        if not self.problem.study.laid_out:
+            return {}
+        if point not in self._layouts:
+            values = self.space.values(point)
             table = self.problem.tables(values)
-            values |= next((table.values(int(row)) for row in table.rows(values)), {})
-        return values
+            found = (table.values(int(row)) for row in table.rows(values))
+            self._layouts[point] = next(found, {})
+        return self._layouts[point]
+
+    def _settled(self, point: Point) -> Point:
+        """The point as an exhaustive search has it."""
+        layout = self._layout(point)
+        named = zip(self.space.names, point, strict=True)
+        return tuple(layout.get(name, value) for name, value in named) if layout else point
 
     def front(self) -> Front:
         """Front of the feasible points.
