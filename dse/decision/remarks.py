@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from dse import catalog
@@ -26,6 +27,7 @@ from dse.pricing.bill_of_rent import for_other_terms
 from dse.pricing.constraints import FITS
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.offers import part, prices_of
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.profile_use import unused
 from dse.search.certainty.sources import COMMUNICATION, COMPUTING
@@ -127,6 +129,12 @@ class Answer:
     idle_gain: float = float("nan")
     settings: str = ""
 
+    @cached_property
+    def each(self) -> list[tuple[Problem, Points]]:
+        """The recommended point as each workload of the study trains there."""
+        each = self.problem.each(self.recommended.values)
+        return [(problem, problem.points_at(values)) for problem, values in each]
+
 
 Finder: TypeAlias = Callable[[Any], Iterator[Facts]]  # in a study's problem, or in its answer
 
@@ -181,20 +189,28 @@ def state(found: Sequence[Remark], rival: float) -> State:
 
 
 def _memory_ignored(answer: Answer) -> Iterator[Facts]:
-    slack = answer.recommended.number("memory_slack")
-    if answer.problem.study.memory == IGNORED and slack < 0:
-        yield {"lacking": -slack}
+    slacks = [scalar(points.room.free_bytes) for _, points in answer.each]
+    if answer.problem.study.memory == IGNORED and min(slacks) < 0:
+        yield {"lacking": -min(slacks)}
 
 
 def _may_not_fit(answer: Answer) -> Iterator[Facts]:
-    risk = answer.recommended.number("out_of_memory")
-    if answer.problem.study.memory != IGNORED and risk > DOUBT:
-        yield {"risk": risk, "most": DOUBT}
+    """The workload that is most doubtful."""
+    risks = [(scalar(points.room.out_of_memory), _title(one)) for one, points in answer.each]
+    doubtful = [(risk, title) for risk, title in risks if risk > DOUBT]
+    if answer.problem.study.memory != IGNORED and doubtful:
+        risk, title = max(doubtful)
+        yield {"workload": title, "risk": risk, "most": DOUBT}
 
 
 def _memory_unknown(problem: Problem) -> Iterator[Facts]:
-    if not problem.memory_known:
-        yield {"workload": problem.workload.title or problem.workload.name}
+    for alone, _ in problem.each(problem.study.baseline.values):
+        if not alone.memory_known:
+            yield {"workload": _title(alone)}
+
+
+def _title(problem: Problem) -> str:
+    return problem.workload.title or problem.workload.name
 
 
 def _limit_missed(answer: Answer) -> Iterator[Facts]:
@@ -420,16 +436,17 @@ def _communication_decides(answer: Answer) -> Iterator[Facts]:
 
 
 def _untimed(answer: Answer) -> Iterator[Facts]:
-    problem, best = answer.problem, answer.recommended
-    title = problem.workload.title or problem.workload.name
-    chip = problem.points_at(best.values).machines[0].accelerator
-    what = {
-        anchors.NOBODY: f"{title} on such machines",
-        anchors.OWN_CODE: "your code",
-        anchors.UNSEEN: chip.title if chip.compute_capability else chip.maker,  # all timed run CUDA
-    }
-    if best.computing in what:
-        yield {"what": what[best.computing]}
+    found = dict[str, Facts]()
+    for at, (problem, points) in enumerate(answer.each):
+        known = problem.computing_known(points) if at else answer.recommended.computing
+        chip = points.machines[0].accelerator
+        what = {
+            anchors.NOBODY: f"{_title(problem)} on such machines",
+            anchors.OWN_CODE: "your code",
+            anchors.UNSEEN: chip.title if chip.compute_capability else chip.maker,  # CUDA is timed
+        }
+        found |= {what[known]: {"what": what[known]}} if known in what else {}
+    yield from found.values()
 
 
 def _extrapolated(answer: Answer) -> Iterator[Facts]:
@@ -521,7 +538,7 @@ OF_ANSWER = (
         "Memory is ignored: each accelerator lacks {lacking:B}.",
         "Lay the model out over more memory, or drop memory: ignore"),
     Row("may not fit", _may_not_fit, 97, True,
-        "It may not fit into memory, with a probability of {risk:%}.",
+        "Memory may not hold {workload}, with a probability of {risk:%}.",
         "Train one step of it, or demand out_of_memory <= {most:%}"),
     Row("for nothing", _for_nothing, 94, True,
         "With {settings} they are as fast.",

@@ -104,27 +104,37 @@ class Room:
     """An accelerator's memory beside what is needed of it, which is off by a factor.
 
     free_bytes: what is left by the best estimate; negative: it is too little; NaN: not known.
-    spread: standard deviation of the logarithm of what is needed, > 0. Arrays broadcast.
+    spread: standard deviation of the logarithm of what is needed, > 0. others: :attr:`over` of the
+    other workloads of a mix, the largest; NaN: none is known. Arrays broadcast.
     """
 
     memory_bytes: ArrayLike
     free_bytes: Array
     spread: float
+    others: ArrayLike = np.nan
 
     @cached_property
-    def over(self) -> Array:
-        """By how many standard deviations more is needed than there is: ``ln(need / has) /
-        spread``, negative where it fits by the best estimate."""
+    def own(self) -> Array:
+        """:attr:`over`, without the others."""
         return np.asarray(np.log1p(-self.free_bytes / self.memory_bytes) / self.spread)
 
     @property
+    def over(self) -> Array:
+        """By how many standard deviations more is needed than there is: ``ln(need / has) /
+        spread``, negative where it fits by the best estimate."""
+        return np.fmax(self.own, self.others)
+
+    @property
     def out_of_memory(self) -> Array:
-        """Probability that it does not fit."""
+        """Probability that it does not fit, or another workload, whose need is off alike."""
         return below(self.over)
 
-    def fits(self, normal: Array) -> Mask:
-        """Where it fits in draws of the error, standard normal; what surely does is not drawn."""
-        return np.asarray((self.over + normal <= 0) | ~(self.out_of_memory > DOUBT))
+    def fits(self, normal: Array, drawn: bool) -> Mask:
+        """Where all fits in draws of the error, standard normal; what surely does is not drawn.
+        drawn: whether :attr:`own` has the error in it."""
+        over = self.others if drawn else self.over
+        fits = (over + normal <= 0) | ~(below(np.asarray(over)) > DOUBT)
+        return np.asarray(fits & (self.free_bytes >= 0) if drawn else fits)
 
     @property
     def too_little(self) -> Mask:

@@ -124,7 +124,7 @@ def may_not_fit(evaluation: Evaluation, study: Study) -> bool:
 def _memory_counts(evaluation: Evaluation, study: Study) -> bool:
     """Whether points must fit: unless the study ignores memory, or the activations are unknown and
     what is known would fit everywhere, so that nothing can be judged."""
-    return study.memory != IGNORED and not np.isnan(evaluation.room.free_bytes).all()
+    return study.memory != IGNORED and not np.isnan(evaluation.room.over).all()
 
 
 def _compared(study: Study) -> Iterator[tuple[Constraint, Expression]]:

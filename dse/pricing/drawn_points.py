@@ -64,8 +64,7 @@ def drawn_quantities(
             for text, expression in compared:
                 met[text][:, where] = np.broadcast_to(expression.evaluate(evaluation), part)
             if judged and constraints.may_not_fit(evaluation, problem.study):
-                room = evaluation.room  # that of layouts is drawn already
-                fits = room.free_bytes >= 0 if problem.study.laid_out else (
-                    room.fits(draws.normal("memory", count)[:, None]))  # fmt: skip
+                normal = draws.normal("memory", count)[:, None]  # layouts draw theirs themselves
+                fits = evaluation.room.fits(normal, problem.study.laid_out)
                 met.setdefault(constraints.FITS, np.ones(shape, dtype=bool))[:, where] = fits
     return DrawnQuantities(found, met)

@@ -98,8 +98,9 @@ class Evaluation(Mapping[str, Array]):
 
     @cached_property
     def room(self) -> Room:
-        """An accelerator's memory beside what is needed of it."""
-        return self.points.room
+        """An accelerator's memory beside what is needed of it, and by the others of a mix."""
+        room = self.points.room
+        return replace(room, others=self.mix.over(self.points)) if self.mix else room
 
     @cached_property
     def start_up_s(self) -> ArrayLike:

@@ -13,8 +13,10 @@ alike in both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,6 +38,7 @@ BOX_POINTS = 1 << 17  # priced in one call
 # What the first workload is judged by on the same hardware.
 _OF_HARDWARE = (constraints.WHOLE_NODES, constraints.SOLD, constraints.KNOWN)
 _NONE = Coordinate((None,), np.zeros(1, dtype=np.int64))
+Values: TypeAlias = Mapping[str, Value | None]
 Hardware: TypeAlias = tuple[Value | None, ...]  # a value for each axis of it
 
 
@@ -51,10 +54,12 @@ def _hardware(points: Points) -> tuple[list[Hardware], NDArray[np.intp]]:
 
 class Best(NamedTuple):
     """The best software on some hardware: samples per second, 0 where nothing trains, those that it
-    is chosen by, and the point, by its number in the space of a problem."""
+    is chosen by, and the point, by its number in the space of a problem. over: of its memory, see
+    :class:`.Room`."""
 
     samples_per_s: float
     expected: float
+    over: float
     problem: Problem
     number: int
 
@@ -84,7 +89,7 @@ class MixedWorkload:
         for missing in {*hardware} - {*self._known}:
             values = {name: [one] for name, one in zip(SHARED, missing, strict=True)}
             self._search(self.problem.narrowed(values))
-            self._known.setdefault(missing, Best(0.0, 0.0, self.problem, 0))
+            self._known.setdefault(missing, Best(0.0, 0.0, np.nan, self.problem, 0))
         return [self._known[one] for one in hardware], places
 
     def _search(self, problem: Problem) -> None:
@@ -99,13 +104,14 @@ class MixedWorkload:
                 rate = rate if demand in _OF_HARDWARE else np.where(mask, rate, 0.0)
             hardware, places = _hardware(points)
             told = np.broadcast_to(told, box.shape).ravel()
+            over = np.broadcast_to(evaluation.room.over, box.shape).ravel()
             rate = np.nan_to_num(np.broadcast_to(rate, box.shape)).ravel()
             at = np.broadcast_to(places, box.shape).ravel()
             order = np.lexsort((-rate, at))
             first = order[np.diff(at[order], prepend=-1) > 0]
             for key, one in zip(hardware, first.tolist(), strict=True):
                 seen = float(told[one]) if rate[one] > 0 else 0.0
-                found = Best(seen, float(rate[one]), problem, box.first + one)
+                found = Best(seen, float(rate[one]), float(over[one]), problem, box.first + one)
                 if found.expected > self._known.setdefault(key, found).expected:
                     self._known[key] = found
 
@@ -136,6 +142,19 @@ class Mix:
         with np.errstate(divide="ignore"):
             times = [one.share / one.speedup(points) for one in others]
             return np.asarray(1 / sum(times, start=own.share / first))
+
+    def over(self, points: Points) -> Array:
+        """By how much the memory of the others is exceeded, the most, (*S), see :class:`.Room`."""
+        found = [one.best(points) for one in self.workloads[1:]]
+        each = [np.array([one.over for one in best])[places] for best, places in found]
+        return reduce(np.fmax, each, np.asarray(np.nan))
+
+    def trained(self, values: Values) -> list[tuple[Problem, Values]]:
+        """A single point of the first workload as each trains there, with its own software."""
+        own, *others = self.workloads
+        points = own.problem.points_at(values)
+        best = [one.best(points)[0][0].point for one in others]
+        return [(own.problem, values), *zip((one.problem for one in others), best, strict=True)]
 
     def drawn(self, count: int) -> Mix:
         """The same software, priced once per draw."""

@@ -86,6 +86,12 @@ class Problem(StudyFacts):
         mix = self.study.mix.items()
         return ", ".join(f"{100 * share:.3g} % {name}" for name, share in mix) or self.workload.name
 
+    def each(
+        self, values: Mapping[str, Value | None]
+    ) -> list[tuple[Problem, Mapping[str, Value | None]]]:
+        """A point as each workload trains there, of a mix with its own software."""
+        return self.mix.trained(values) if self.mix else [(self, values)]
+
     @property
     def usual_optimizer(self) -> Fact | None:
         """What the optimizer is taken to be where the study does not say; None where it does, or

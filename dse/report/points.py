@@ -130,11 +130,10 @@ def _mix(problem: Problem, values: Values, bounded: bool) -> tuple[Mixed, ...] |
     where one cannot train."""
     if problem.mix is None or not np.all(problem.point(values)["speedup"]):
         return None
-    found, points = [], problem.points_at(values)
-    for one in problem.mix.workloads:
-        best = values if one is problem.mix.workloads[0] else one.best(points)[0][0].point
-        point = _described(one.problem, best, None, None)
-        ends = _intervals(one.problem, [best])[0] if bounded else None
+    found = []
+    for one, (alone, best) in zip(problem.mix.workloads, problem.mix.trained(values), strict=True):
+        point = _described(alone, best, None, None)
+        ends = _intervals(alone, [best])[0] if bounded else None
         found.append(Mixed(workload=one.name, share=one.share, speedup=point.speedup,
                            bounds=ends.speedup if ends else None, config=point.config,
                            settings=", ".join(words.settings(point))))  # fmt: skip

@@ -106,6 +106,11 @@ def test_no_workload_is_chosen_software_that_may_not_fit(tmp_path: Path) -> None
         [{"accelerator": "h100-sxm", "batch_per_gpu": int(batch) + at, "gpus": 8} for at in (0, 2)]
     )
     assert alone["out_of_memory"][0] < 0.05 < alone["out_of_memory"][1]
+    only = text.replace(batches, f"batch_per_gpu: {int(batch) + 2}").replace("gpu: 40", "gpu: 42")
+    risky = dse.load_study(studies.written(tmp_path, only.replace("v100-sxm2-16gb, ", ""))).search()
+    assert risky.recommended.out_of_memory == pytest.approx(alone["out_of_memory"][1])
+    (told,) = (one.facts for one in risky.document.remarks if one.name == "may not fit")
+    assert str(told["workload"]).startswith("BERT")
 
 
 def test_hardware_on_which_a_workload_has_no_layout_is_left_out(tmp_path: Path) -> None:
