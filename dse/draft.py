@@ -9,10 +9,11 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -116,7 +117,7 @@ class Draft:
 
         seen, folder, machines = self._seen, str(path.parent), self._known
         counts = sorted(map(int, seen.study.numbers("gpus", 1)))
-        per_node = [self._host] if self._host else _per_node(counts, self._laid_out)
+        per_node = [self._host] if self._host else sorted({*chain(*map(_hosts, counts))})
         communication, rates = unasked(seen), training_rates(seen)
         measured = {name for one in communication.values() for name in one.measured}
         sums = [name for name in SUMS if name in measured] or [*SUMS]
@@ -124,13 +125,14 @@ class Draft:
         formats = self._formats or [_precision(machines)]
         optimizer = usual.text if usual else MOMENTUM
         laid_out = self._laid_out
+        cards = [count for count in CARDS if count <= per_node[-1]]
         fits = dict.fromkeys(machines, 1) if laid_out else self._fitting(formats[0], optimizer)
         fitting = [batch for batch in fits.values() if batch]
-        first = next(name for name, batch in fits.items() if batch)
+        fewest, first = self._whole([(n, name) for n in counts for name in fits if fits[name]])
         axis = seen.study.axis("inter_node")
         networks = axis.labels if axis else None
         baseline = {
-            self._axis: first, "gpus": counts[0], "gpus_per_node": self._host or _suited(counts[0]),
+            self._axis: first, "gpus": fewest, "gpus_per_node": self._host or max(_hosts(fewest)),
             "nics_per_node": CARDS[0], "inter_node": networks[0] if networks else None,
             "batch_per_gpu": fits[first], "aggregation": sums[0],
         }  # fmt: skip
@@ -156,7 +158,7 @@ class Draft:
             "communication": communication,
             "machines": machines,
             "per_node": per_node,
-            "cards": [count for count in CARDS if count <= per_node[-1]][-1 if laid_out else 0 :],
+            "cards": cards[-1:] if laid_out and len(per_node) == 1 else cards,
             "networks": networks,
             "batches": _doublings(max(1, min(fitting) // SMALLER), max(fitting)),
             "memory_known": seen.layers.kept.known,
@@ -342,6 +344,17 @@ class Draft:
         return dict(zip(map(str, names), machines_of(self._seen.study, self._seen.prices),
                         strict=True))  # fmt: skip
 
+    def _whole(self, clusters: Iterable[tuple[int, str]]) -> tuple[int, str]:
+        """The first cluster, a number of accelerators of a machine, whose hosts are full or one."""
+        sizes = {name: row.node.accelerators if row.node else self._host or 1
+                 for name, row in self._known.items()}  # fmt: skip
+        for count, name in clusters:
+            if count < sizes[name] or count % sizes[name] == 0:
+                return count, name
+        size = max(sizes.values())
+        problem = f"{self.gpus} leaves the last host partly filled"
+        raise ArgumentError("--gpus", problem, f"write a multiple of {size}, such as {2 * size}")
+
     def _fitting(self, precision: str, optimizer: str) -> Mapping[str, int]:
         """The largest batch that fits in an accelerator of each machine, at least one of them; 0
         where none does. What a network needs that is not known is taken to fit."""
@@ -425,22 +438,13 @@ def _path(given: str, folder: str) -> str:
     return _plain(os.path.abspath(given.strip()) if elsewhere else given)
 
 
-def _per_node(counts: Sequence[int], laid_out: bool) -> list[int]:
-    """Accelerators of a host, from the smallest that suits a cluster to the usual; of layouts one
-    number, the most with which every cluster fills its hosts or is in a single one."""
-    suited = [_suited(count) for count in counts]
-    if laid_out:
-        alike = (size for size in HOSTS if all(n < size or n % size == 0 for n in counts))
-        return [max(size for size in alike if size <= suited[0])]
-    most = next((size for size in HOSTS if size >= counts[-1]), ROOM)
-    return [size for size in HOSTS if min(suited) <= size <= most]
-
-
-def _suited(count: int) -> int:
+def _hosts(count: int) -> set[int]:
     """Accelerators of a host for a cluster: the fewest that hold it whole, else the most that it
-    fills, since only a single host may be partly filled."""
-    single = next((size for size in HOSTS if size >= count), None)
-    return single or max(size for size in HOSTS if count % size == 0)
+    fills, in usual hosts and in any, of which each may leave as many places empty."""
+    if count <= ROOM:
+        return {next(size for size in HOSTS if size >= count)}
+    return {max(size for size in sizes if count % size == 0)
+            for sizes in (HOSTS, range(1, ROOM + 1))}  # fmt: skip
 
 
 def _global_batch(gpus: int, seen: Problem) -> int:

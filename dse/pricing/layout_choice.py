@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from itertools import product
@@ -19,13 +20,15 @@ from dse.study import ConfiguredWorkload, Value
 from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, LAYOUT, MACHINES, MICRO_BATCH, TABLED
 from dse.study.definition import Baseline, written
 
+PER_NODE = "gpus_per_node"
+
 
 def baseline(problem: Problem) -> Baseline | None:
     """The baseline of a study, with the fastest layout where it does not give one; None where none
     fits.
 
     Of machines, numbers of accelerators and software that are not given either it has the first
-    with which a layout fits.
+    with which a layout fits, in the fewest nodes, and those as small as can be.
     """
     study, base = problem.study, problem.study.baseline
     given = {name: base.values[name] for name in TABLED
@@ -33,12 +36,22 @@ def baseline(problem: Problem) -> Baseline | None:
     axes = [name for name in ("gpus", *MACHINES, "stack") if name in base.assumed]
     for values in product(*(study.values(name) for name in axes)):
         own = dict(zip(axes, values, strict=True))
-        found = fastest(problem, {**base.values, **own}, given)
-        if found is not None:
-            own |= found
-            labels = {name: written(name, one) for name, one in own.items()}
-            return replace(base, values={**base.values, **own}, labels={**base.labels, **labels})
+        for size in _sizes(problem, {**base.values, **own}["gpus"]):
+            found = fastest(problem, {**base.values, **own, **size}, given)
+            if found is not None:
+                own |= {**size, **found}
+                labels = {**base.labels, **{name: written(name, one) for name, one in own.items()}}
+                return replace(base, values={**base.values, **own}, labels=labels)
     return None
+
+
+def _sizes(problem: Problem, gpus: Value) -> list[Mapping[str, Value]]:
+    """Nodes for a number of accelerators by falling worth; of those that are given none."""
+    if PER_NODE not in problem.study.baseline.assumed:
+        return [{}]
+    sizes = problem.study.numbers(PER_NODE, 1)
+    order = sorted((math.ceil(int(str(gpus)) / size), int(size)) for size in sizes)
+    return [{PER_NODE: size} for _, size in order]
 
 
 def fastest(

@@ -102,6 +102,7 @@ def test_every_network_of_the_catalogue_can_be_asked_about(name: str) -> None:
         ("--workload resnet50 --on tpu-v4", "--on: tpu-v4 has no known"),
         ("--workload resnet50 --gpus many", "--gpus: 'many' is not a number; write a whole number"),
         ("--workload resnet50 --gpus 0", "--gpus: 0 is zero; write a whole number"),
+        ("--workload gpt2 --on H100:8 --gpus 10", "--gpus: 10 leaves the last host partly filled"),
         ("--workload resnet50 --gpus 64..8", "--gpus: the range runs from 64 down to 8"),
         ("--workload resnet50 --stack tunedd", "--stack: 'tunedd': no such stack; did you mean"),
         ("--workload resnet50 --network 50", "'50gbe': no such fabric; did you mean 10gbe, 25gbe"),
@@ -221,7 +222,7 @@ def test_a_range_counts_whole_hosts(given: str, written: object) -> None:
         (Draft("resnet50", "v100, a100", "1..64", "25"),
          {"gpus_per_node": [1, 2, 4, 8], "precision": "fp16", "inter_node": ["25gbe"]}),
         (Draft("bert-base", "k80", "4,12", "10 Gbps, IB_HDR"),
-         {"gpus": [4, 12], "gpus_per_node": [4, 8], "precision": "fp32",
+         {"gpus": [4, 12], "gpus_per_node": [4, 6], "precision": "fp32",
           "inter_node": ["10gbe", "ib-hdr"]}),
         (Draft("bert-large", "h100", "8", "100, 100 Gbps,100g,100GbE, 100 gbit/s, NDR400"),
          {"inter_node": ["100gbe", "ib-ndr"]}),
@@ -257,11 +258,12 @@ def test_what_is_left_open_suits_what_is_said(asked: Draft, space: dict[str, obj
 
 
 @pytest.mark.parametrize(
-    ("gpus", "per_node"), [("3", 4), ("6", 8), ("4", 4), ("6,12", 2), ("8,12", 4), ("8..64", 8)]
+    ("gpus", "per_node"), [("3", 4), ("6,12", 468), ("1,16", 18), ("9,10", 1235), ("8..64", 8)]
 )
-def test_every_cluster_of_layouts_suits_one_size_of_hosts(gpus: str, per_node: int) -> None:
+def test_only_hosts_that_some_cluster_fills_are_drafted(gpus: str, per_node: int) -> None:
     problem = drafted("llama3-8b", gpus=gpus)
-    assert problem.study.values("gpus_per_node") == (per_node,)
+    assert problem.study.values("gpus_per_node") == (*map(int, str(per_node)),)
+    assert problem.point(problem.study.baseline.values).whole_nodes().all()
 
 
 def test_what_comes_in_racks_is_asked_about_in_racks() -> None:
