@@ -138,7 +138,8 @@ class Draft:
         }  # fmt: skip
         if laid_out:  # the fastest layout of the first count on which one fits
             baseline = {self._axis: first}
-        hosts = ("gpus_per_node", "nics_per_node") if self._axis == "node" else ()
+        left_out = ["gpus"] if fewest == seen.study.numbers("gpus", 1)[0] else []  # nobody has them
+        left_out += ["gpus_per_node", "nics_per_node"] if self._axis == "node" else []
         named = getattr(seen.study.workload, "config", seen.study.workload)
         return _resolved(str(path), {
             **self._said(folder),
@@ -166,7 +167,7 @@ class Draft:
             "optimizer": optimizer,
             "sums": sums,
             "baseline": {key: value for key, value in baseline.items()
-                         if value is not None and key not in hosts},
+                         if value is not None and key not in left_out},
             "limits": self._limits,
             "confidence": self._questions.confidence,
             "minimized": self._minimized,

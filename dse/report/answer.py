@@ -84,7 +84,8 @@ def _steps(named: Iterable[RemarkLine]) -> Iterator[str]:
 
 
 def _verb(document: RunDocument) -> str:
-    if document.recommended.same_as(document.baseline):
+    base = document.baseline
+    if document.recommended.same_as(base) and "gpus" not in base.assumed:
         return "Keep"
     if document.owned:
         return "Use"

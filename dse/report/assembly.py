@@ -89,7 +89,8 @@ def build(
         **vars(describe(problem, study.baseline.values)),
         assumed=tuple(study.baseline.assumed),
     )
-    unbought = without_buying(problem, baseline, [values])
+    stands = "gpus" not in study.baseline.assumed  # else nobody said that it is there
+    unbought = without_buying(problem, baseline, [values]) if stands else None
     every = feasible(problem) if outcome.tally.points != problem.points else None
     runs = problem.workload.shape.runs if problem.workload.shape else ()
     crossed = any(block.cross for block, _ in runs)

@@ -251,7 +251,8 @@ def test_what_is_left_open_suits_what_is_said(asked: Draft, space: dict[str, obj
     batches = found["space"]["batch_per_gpu"]
     assert max(batches) <= LARGEST_BATCH
     assert problem.study.name == asked.name
-    assert found["baseline"]["gpus"] == int(re.split(r"\D", (asked.gpus or "").split(":")[-1])[0])
+    first = int(re.split(r"\D", (asked.gpus or "").split(":")[-1])[0])
+    assert problem.study.baseline.values["gpus"] == first
     tokens = problem.workload.tokens_per_sample
     assert asked.sequence is None or int(asked.sequence) == tokens
     assert found["baseline"]["batch_per_gpu"] in batches
