@@ -461,7 +461,7 @@ def _check_baseline(problem: Problem) -> None:
         why = f"{machine} with {values.get('precision', 'fp32')}: {constraints.unmet(missed[0])}"
         remedy = "choose one that can run"
         if missed[0] == constraints.FITS:
-            why = f"{machine} has too little memory for it: {short}"
+            why = f"{machine} has too little memory for {problem.workload.name}: {short}"
             remedy = f"choose one that fits, or write memory: {IGNORED}"
         if study.source.data.get("baseline") is None:
             labels = study.baseline.labels

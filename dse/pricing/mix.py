@@ -124,7 +124,8 @@ class MixedWorkload:
             return np.asarray((rates / self.problem.baseline_samples_per_s)[places])
         able = np.flatnonzero(rates)
         drawn = np.zeros((self.sampled.draws, len(found)))
-        for where, evaluation in self.sampled.rows([found[at].point for at in able]):
+        trained = [found[at].point for at in able]
+        for where, evaluation in self.sampled.rows(trained) if trained else ():
             drawn[:, able[where]] = evaluation["speedup"]
         return drawn[:, places]
 

@@ -47,6 +47,8 @@ def test_the_front_is_that_of_each_workload_at_its_best(tmp_path: Path) -> None:
     front = sorted((cost, gain) for cost, gain in every if not any(
         c <= cost and g >= gain and (c, g) != (cost, gain) for c, g in every))  # fmt: skip
     found = study(tmp_path, MIX).search()
+    none = found.study.price([{"accelerator": "v100-sxm2-16gb"}], intervals=True)
+    assert none["speedup_high"] == 0  # of BERT no batch fits
     gains = [float(f"{gain:.9g}") for gain in found.front["speedup"]]
     assert list(zip(found.front["capital_usd"], gains, strict=True)) == front
     mixed = found.recommended.mix or ()
