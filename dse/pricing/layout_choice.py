@@ -34,24 +34,18 @@ def baseline(problem: Problem) -> Baseline | None:
     given = {name: base.values[name] for name in TABLED
              if name in base.values and name not in base.assumed}  # fmt: skip
     axes = [name for name in ("gpus", *MACHINES, "stack") if name in base.assumed]
+    sizes = study.numbers(PER_NODE, 1) if PER_NODE in base.assumed else []
     for values in product(*(study.values(name) for name in axes)):
         own = dict(zip(axes, values, strict=True))
-        for size in _sizes(problem, {**base.values, **own}["gpus"]):
+        gpus = int(str({**base.values, **own}["gpus"]))
+        nodes = sorted((math.ceil(gpus / size), int(size)) for size in sizes)
+        for size in [{PER_NODE: size} for _, size in nodes] or [{}]:
             found = fastest(problem, {**base.values, **own, **size}, given)
             if found is not None:
                 own |= {**size, **found}
                 labels = {**base.labels, **{name: written(name, one) for name, one in own.items()}}
                 return replace(base, values={**base.values, **own}, labels=labels)
     return None
-
-
-def _sizes(problem: Problem, gpus: Value) -> list[Mapping[str, Value]]:
-    """Nodes for a number of accelerators by falling worth; of those that are given none."""
-    if PER_NODE not in problem.study.baseline.assumed:
-        return [{}]
-    sizes = problem.study.numbers(PER_NODE, 1)
-    order = sorted((math.ceil(int(str(gpus)) / size), int(size)) for size in sizes)
-    return [{PER_NODE: size} for _, size in order]
 
 
 def fastest(

@@ -13,8 +13,6 @@ alike in both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import NamedTuple, TypeAlias
@@ -28,6 +26,7 @@ from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
+from dse.pricing.stocktaking import Values
 from dse.study import Value
 from dse.study.axes import HARDWARE, RENTAL
 from dse.study.definition import written
@@ -38,7 +37,6 @@ BOX_POINTS = 1 << 17  # priced in one call
 # What the first workload is judged by on the same hardware.
 _OF_HARDWARE = (constraints.WHOLE_NODES, constraints.SOLD, constraints.KNOWN)
 _NONE = Coordinate((None,), np.zeros(1, dtype=np.int64))
-Values: TypeAlias = Mapping[str, Value | None]
 Hardware: TypeAlias = tuple[Value | None, ...]  # a value for each axis of it
 
 
@@ -159,10 +157,8 @@ class Mix:
 
     def drawn(self, count: int) -> Mix:
         """The same software, priced once per draw."""
-        drawn = [copy(one) for one in self.workloads]
-        for one in drawn[1:]:
-            one.sampled = one.problem.drawn(count)
-        return Mix(tuple(drawn))
+        own, *others = self.workloads
+        return Mix((own, *(replace(one, sampled=one.problem.drawn(count)) for one in others)))
 
 
 def own_software(problem: Problem) -> Problem:

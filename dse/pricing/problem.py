@@ -24,7 +24,7 @@ from dse.pricing.layout_rates import OwnRates
 from dse.pricing.points import BUCKET, Points
 from dse.pricing.scattering import scattered
 from dse.pricing.stock import Stock
-from dse.pricing.stocktaking import stock_of
+from dse.pricing.stocktaking import Values, stock_of
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.whole_model import Whole
 from dse.pricing.whole_steps import WholeSteps, corrected
@@ -86,9 +86,7 @@ class Problem(StudyFacts):
         mix = self.study.mix.items()
         return ", ".join(f"{100 * share:.3g} % {name}" for name, share in mix) or self.workload.name
 
-    def each(
-        self, values: Mapping[str, Value | None]
-    ) -> list[tuple[Problem, Mapping[str, Value | None]]]:
+    def each(self, values: Values) -> list[tuple[Problem, Values]]:
         """A point as each workload trains there, of a mix with its own software."""
         return self.mix.trained(values) if self.mix else [(self, values)]
 
