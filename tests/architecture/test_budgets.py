@@ -17,7 +17,7 @@ MOST = {
     "calibration": 13_500,
     "report": 9_500,
     "pricing": 9_300,
-    "search": 5_500,
+    "search": 5_600,
     "model": 8_500,
     "catalog": 5_900,
     "study": 4_900,

@@ -47,7 +47,6 @@ class Screen:
         self._features = Features(self.coded.space)
         self._codes = np.zeros((0, self.coded.width))
         self._near: dict[bytes, Codes] = {}
-        self._tried = set[bytes]()  # some of which are the same points, and not in the archive
         self._objectives = len(self.archive.problem.study.objectives)
         self._scales = [None] * (self._objectives + self.archive.excesses.shape[1])
 
@@ -62,7 +61,6 @@ class Screen:
             batch = self._next_points(number, min(block, budget - len(self.archive)), boldness)
             before = len(self.archive)
             self.archive.price(self.coded.points(batch))
-            self._tried |= {row.tobytes() for row in batch}
             if len(self.archive) == before:
                 return
             fronts.append(front_of(self.archive))
@@ -82,7 +80,7 @@ class Screen:
         frame = Frame(front, self._objectives)
         predict = self._learned(losses, least, usable, frame, number)
         centres = self._codes[self.archive.best()]
-        known = {row.tobytes() for row in self._codes} | self._tried
+        known = {row.tobytes() for row in self._codes}
         pool = np.zeros((0, self.coded.width))
         floors = means = doubts = np.zeros((0, len(self._scales)))
 
