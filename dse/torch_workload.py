@@ -6,7 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -22,8 +22,8 @@ HALF = 2  # bytes of an element in 16 bits
 _KINDS = {"Linear": "linear", "Conv1d": "conv", "Conv2d": "conv", "Conv3d": "conv",
           "Embedding": "embedding"}  # fmt: skip
 # Words in the name of an operation that multiplies matrices; a mere step of one is no product.
-_PRODUCT = re.compile(r"(^|[:_])(\w*mm|matmul|mv|v?dot|v?linear|[bt]rilinear|cdist|rnn|experts|moe|"
-                      r"attention|attn|conv\w*)(_|$)")  # fmt: skip
+_PRODUCT = re.compile(r"(^|[:_])(\w*mm|matmul|mv|v?dot|v?linear|[bt]rilinear|cdist|rnn|"
+                      r"euclidean_dist|experts|moe|attention|attn|conv\w*)(_|$)")  # fmt: skip
 _NO_PRODUCT = re.compile(r"upsample|backward|_copy$|mask|_like$|pack|comm(_|$)|quantize")
 _OTHER = "tensor"  # the kind of what has weights besides
 
@@ -136,15 +136,15 @@ def _tensors(value: Any, torch: Any) -> Iterator[Any]:
             yield from _tensors(one, torch)
 
 
-def _on_meta(value: Any, torch: Any) -> Any:
-    """The same with tensors that have a shape and no numbers."""
-    if isinstance(value, torch.Tensor):
-        return value.to("meta")
-    if isinstance(value, dict):
-        return {key: _on_meta(one, torch) for key, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_on_meta(one, torch) for one in value)
-    return value
+def _on_meta(value: Any, torch: Any, half: bool) -> Any:
+    """The same with tensors that have a shape and no numbers. half: as numbers of 16 bits."""
+    from torch.utils._pytree import tree_map_only
+
+    def without_numbers(one: Any) -> Any:
+        kind = torch.bfloat16 if half and one.is_floating_point() else one.dtype
+        return torch.empty_like(one, device="meta", dtype=kind)
+
+    return tree_map_only(torch.Tensor, without_numbers, value)
 
 
 def _forward(model: Any, arguments: Any, named: Any, torch: Any) -> _Seen:
@@ -155,24 +155,27 @@ def _forward(model: Any, arguments: Any, named: Any, torch: Any) -> _Seen:
     def unshared(key: str, value: Any) -> Any:
         return value.detach().clone() if key in buffers else value
 
-    abstract = {
-        key: torch.empty_like(value, device="meta").requires_grad_(value.requires_grad)
-        for key, value in state.items()
-    }
+    def abstract(half: bool) -> _Seen:
+        weights = {
+            key: _on_meta(value, torch, half).requires_grad_(value.requires_grad)
+            for key, value in state.items()
+        }
+        given = _on_meta(arguments, torch, half), _on_meta(named, torch, half)
+        return _observed(model, weights, given[0], given[1], torch)
+
     training = {module: module.training for module in model.modules()}
     model.train()
     try:
-        try:
-            inputs = _on_meta(arguments, torch), _on_meta(named, torch)
-            return _observed(model, abstract, inputs[0], inputs[1], torch)
-        except Exception:  # whatever a model does that needs numbers
-            kept = {key: unshared(key, value) for key, value in state.items()}
-            return _observed(model, kept, arguments, named, torch)
+        for half in (False, True):  # there, grouped products are of 16 bits only
+            with suppress(Exception):  # whatever a model does that needs numbers
+                return abstract(half)
+        kept = {key: unshared(key, value) for key, value in state.items()}
+        return _observed(model, kept, arguments, named, torch)
     except Exception as cause:
         said = " ".join(str(cause).split()) or type(cause).__name__
         problem = f"workload_from: the model does not run on the example: {said}"
         remedy = "give what its forward takes, with 2 samples or more"
-        if "meta tensors" in said:  # transformers looks for packed sequences, unless told
+        if "meta" in said:  # transformers looks for packed sequences, unless told
             remedy = (
                 "build it on the CPU; of a model of transformers, use_cache=True or an "
                 "attention_mask of four dimensions helps, too"
@@ -250,23 +253,11 @@ def _counter(torch: Any) -> Any:
     def added(_: Any, matrix: Sequence[int], *__: Any, **___: Any) -> int:
         return 2 * math.prod(matrix)
 
-    def bilinear(one: Any, matrices: Any, other: Any, *expanded: Any, **_: Any) -> int:
-        shapes = []
-        for shape, axes in zip((one, matrices, other), expanded, strict=False):
-            full = list(shape)
-            for axis in axes:
-                full.insert(axis, 1)
-            shapes.append(tuple(full))
-        return 2 * math.prod(np.broadcast_shapes(*shapes))
-
-    def distances(rows: Sequence[int], others: Sequence[int], *_: Any, **__: Any) -> int:
-        return 2 * math.prod(np.broadcast_shapes(rows[:-2], others[:-2])) * (
-            rows[-2] * others[-2] * rows[-1])  # fmt: skip
+    def attention(query: Any, keys: Any, values: Any, *_: Any, **__: Any) -> int:
+        return int(flop_counter.sdpa_flop_count(query, keys, values))
 
     aten = torch.ops.aten
-    attention = flop_counter.flop_registry[aten._scaled_dot_product_flash_attention]
     own = {"_grouped_mm": grouped, "mv": vector, "dot": vector, "vdot": vector, "addmv": added,
-           "_trilinear": bilinear, "_cdist_forward": distances, "_euclidean_dist": distances,
            "_scaled_dot_product_flash_attention_for_cpu": attention}  # fmt: skip
     known = {getattr(aten, name): count for name, count in own.items() if hasattr(aten, name)}
     return flop_counter.FlopCounterMode(display=False, custom_mapping=known)

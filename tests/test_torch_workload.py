@@ -113,12 +113,15 @@ def test_a_model_that_needs_numbers_runs_where_it_is(torch: Any) -> None:
             self.one, self.two = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
 
         def forward(self, x: Any) -> Any:
-            return self.one(x) if float(x.sum()) > 0 else self.two(x)
+            y = (self.one(x) if float(x.sum()) > 0 else self.two(x)).unflatten(1, (1, 2, 4))
+            return torch.nn.functional.scaled_dot_product_attention(y, y, y)
 
     found = dse.workload_from(Routed(), torch.ones(2, 8))
-    assert found.forward_flops == 2 * 64
+    assert found.forward_flops == 2 * 64 + 2 * (2 * 2 * 2 * 4)
     assert found.params == 144
-    assert found.layer_names[:2] == ("one.weight", "one.bias")
+    assert found.layer_names[1:3] == ("one.weight", "one.bias")
+    with pytest.raises(dse.DseError, match=r"build it on the CPU; .* use_cache=True or an att"):
+        dse.workload_from(Routed().to("meta"), torch.ones(2, 8, device="meta"))
 
 
 def test_arguments_by_name_and_many_samples(torch: Any) -> None:
@@ -179,11 +182,13 @@ def test_grouped_products_of_experts_count(torch: Any) -> None:
 
         def forward(self, rows: Any) -> Any:
             ends = torch.tensor([4, 8, 12], dtype=torch.int32, device=rows.device)
-            return torch._grouped_mm(rows.bfloat16(), self.up.bfloat16(), offs=ends)
+            return torch._grouped_mm(rows, self.up, offs=ends)
 
-    found = dse.workload_from(Experts(), torch.randn(12, 16))
-    assert found.forward_flops == 2 * 16 * 32
-    assert found.params == 3 * 16 * 32
+    for where in ("cpu", "meta"):
+        with torch.device(where):
+            found = dse.workload_from(Experts(), torch.randn(12, 16))
+        assert found.forward_flops == 2 * 16 * 32
+        assert found.params == 3 * 16 * 32
 
 
 def _calling(torch: Any, forward: Callable[..., Any], *shape: int) -> Any:
@@ -204,8 +209,6 @@ def _calling(torch: Any, forward: Callable[..., Any], *shape: int) -> Any:
 @pytest.mark.parametrize(
     ("forward", "shape", "flops"),
     [
-        (lambda torch, x, w: torch.nn.functional.bilinear(x, x, w + 0), (8, 8, 8), 2 * 8**3),
-        (lambda torch, x, w: torch.cdist(x, w.clone()), (8, 8), 2 * 64),
         (lambda torch, x, w: torch.mv(x, w).unsqueeze(1), (8,), 2 * 8),
         (lambda _torch, x, w: x + w.repeat(2, 1)[:4].cumsum(0).softmax(1).tril(), (4, 8), 0),
         (lambda torch, _x, w: torch.nn.functional.batch_norm(w[:4], None, None, training=True),
@@ -222,15 +225,11 @@ def test_products_count_and_nothing_else_does(
     assert _calling(torch, forward, *shape).forward_flops == 2 * 64 + flops
 
 
-def test_products_that_nobody_counts_are_refused(torch: Any) -> None:
-    def whole(torch: Any, rows: Any, weight: Any) -> Any:
-        return torch._int_mm(rows.to(torch.int8), weight.to(torch.int8)).float()
-
-    with pytest.raises(dse.DseError, match="counts no FLOPs of aten::_int_mm; describe"):
-        _calling(torch, whole, 8, 8)
-
-
-def test_spectral_norm_costs_as_little_as_it_does(torch: Any) -> None:
-    model = torch.nn.utils.spectral_norm(torch.nn.Linear(64, 64, bias=False))
-    found = dse.workload_from(model, torch.randn(32, 64))
-    assert 2 * 64**2 < found.forward_flops < 1.2 * 2 * 64**2
+@pytest.mark.parametrize("forward", [
+    lambda torch, x, w: torch._int_mm(x.to(torch.int8), w.to(torch.int8)).float(),
+    lambda torch, x, w: torch.nn.functional.bilinear(x, x, w[None].repeat(8, 1, 1)),
+    lambda torch, x, w: torch.cdist(x, w.repeat(4, 1))[:, :8],
+])  # fmt: skip
+def test_products_that_nobody_counts_are_refused(forward: Callable[..., Any], torch: Any) -> None:
+    with pytest.raises(dse.DseError, match=r"counts no FLOPs of aten::\w+; describe"):
+        _calling(torch, forward, 8, 8)
