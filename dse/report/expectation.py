@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
-import numpy as np
-
 from dse.calibration.importers.training_log import Measured, Training
 from dse.errors import ArgumentError
 from dse.report import words
@@ -17,16 +15,18 @@ from dse.report.document import RunDocument
 from dse.report.origin import point_at
 from dse.report.templating import filled
 
+_NEAR = 0.15  # of a count of accelerators or passes
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
     """A prediction and what was measured, in samples/s of the whole job.
 
     log: where the rates are from. interval: of 90 %, of the prediction; within: whether the median
-    of ``rates`` rates lies in it. spread: their 5th and 95th percentiles. read_as: by whom they
-    were told, and in which unit. lines: first and last that were used; None of what the user says.
-    warm_up: rates left out before them. batches: samples of a step by the log and of the point;
-    None where they do not differ.
+    of ``rates`` rates lies in it. read_as: by whom they were told, and in which unit. lines: first
+    and last that were used; None of what the user says. warm_up: rates left out before them.
+    batches: samples of a step by the log and of the point; None where they do not differ. count:
+    accelerators or passes by which a rate outside is too low or too high; empty where neither is.
     """
 
     study: str
@@ -38,11 +38,11 @@ class Checked:
     within: bool
     ratio: float
     rates: int
-    spread: Bounds
     read_as: str
     lines: tuple[int, int] | None
     warm_up: int
     batches: tuple[float, float] | None
+    count: str
 
 
 def checked(
@@ -64,7 +64,10 @@ def checked(
     found = read(Training(point.global_batch, point.gpus, passes, tokens))
     used = found.rates[found.warm_up :]
     rate = median(used)
-    low, high = np.percentile(used, (5, 95))
+    within, factor = bounds[0] <= rate <= bounds[1], max(rate / expected, expected / rate)
+    counts = {passes: "passes", point.gpus: "accelerators"}
+    near = (f"{count} {what}" for count, what in counts.items()
+            if not within and count > 1 and abs(factor / count - 1) < _NEAR)  # fmt: skip
     return Checked(
         study=document.study.name,
         point=f"{name}: {words.describe(point)}",
@@ -72,14 +75,14 @@ def checked(
         expected=expected,
         interval=bounds,
         measured=rate,
-        within=bounds[0] <= rate <= bounds[1],
+        within=within,
         ratio=rate / expected,
         rates=len(used),
-        spread=(float(low), float(high)),
         read_as=f"{found.told_by}, {found.unit.name}",
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines[-1] else None,
         warm_up=found.warm_up,
         batches=None if found.batch in (None, own) else (found.batch or 0.0, own),
+        count=next(near, ""),
     )
 
 

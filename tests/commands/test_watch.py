@@ -71,6 +71,11 @@ def test_a_rate_in_words(ran: Ran, tmp_path: Path) -> None:
                  f"{own['step_s']} s/step"):  # fmt: skip
         found = watched(ran, tmp_path, "--measured", text)
         assert (found["ratio"], found["lines"]) == (pytest.approx(1.0), None)
+    of_one = f"{own['throughput_samples_per_s'] / own['gpus']} samples/s"
+    assert watched(ran, tmp_path, "--measured", of_one)["count"] == f"{own['gpus']} accelerators"
+    done = dse("watch", "--measured", of_one, "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert "check what the rate is of" in done.stdout
+    assert "To teach the model" not in done.stdout
 
 
 def test_a_log_of_another_batch_is_told(ran: Ran, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ TRAINERS = (
         r"|train_samples_per_second[\"']? *[:=]? *<samples/s>",
     ),
     # tps, before 2025 wps: tokens a second over the accelerators that share a batch.
-    _trainer("torchtitan", r"\bstep: *\d+ .*?\b(?:tps|wps): *<tokens/s/gpu>"),
+    _trainer("torchtitan", r"(?<!validate )\bstep: *\d+ .*?\b(?:tps|wps): *<tokens/s/gpu>"),
     _trainer("nanotron", r"\| tokens_per_sec: <tokens/s>"),
     # Of all accelerators, and of one step; the last by the engine of pipelines.
     _trainer(
@@ -109,14 +109,14 @@ TRAINERS = (
     # The bar counts batches, of which a step of the optimizer may have several.
     _trainer(
         "Lightning",
-        r"Epoch \d+\b.*?(?:<passes/s>it/s|<s/pass>s/it)[, ]+(?:loss=[^,]{1,20}, )?v_num[:=]",
+        r"Epoch \d+\b.*?(?:<passes/s>it/s|<s/pass>s/it)[, ]+(?:\w{1,40}=[^,]{1,20}, )*v_num[:=]",
     ),
     # The average over the last batches, which timm prints in brackets, is not read.
     _trainer("timm", r"\bTrain: \d+ \[.*?Time: +[\d.]+s, +<samples/s>/s"),
     # In lines with val_ the time of validation is in that of a step.
     _trainer(
         "Keras",
-        r"^(?!.*\bval_)[\b\s]*\d+/\d+\b.* (?:<us/pass>us|<ms/pass>ms|<s/pass>s)/step",
+        r"^(?!.*\bval_).{0,200}?\b\d+/\d+\b.* (?:<us/pass>us|<ms/pass>ms|<s/pass>s)/step",
     ),
     # img/s is of one process, and does not count loading; time is of a pass, with loading.
     _trainer(
@@ -125,7 +125,7 @@ TRAINERS = (
     _trainer("PyTorch's ImageNet example", r"Epoch: \[\d+\]\[ *\d+/\d+\]\s+Time +<s/pass>"),
     _trainer(
         "nanoGPT",
-        r"tokens per iteration will be: <batch_tokens>|^\s*iter \d+: loss [^,]+, time <ms/step>ms",
+        r"tokens per iteration will be: <batch_tokens>|\biter \d+: loss [^,]+, time <ms/step>ms",
     ),
     # total_ips counts loading, compute_ips does not; both are of all accelerators.
     _trainer(
@@ -133,7 +133,7 @@ TRAINERS = (
         r"\bDLLL? .*?\b(?:train\.total_ips|training_sequences_per_second)[\"']? *: *<samples/s>",
     ),
     # images/sec of a line is of one process.
-    _trainer("tf_cnn_benchmarks", r"^\s*total images/sec: <samples/s>"),
+    _trainer("tf_cnn_benchmarks", r"\btotal images/sec: <samples/s>"),
 )
 
 

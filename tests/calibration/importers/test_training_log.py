@@ -44,7 +44,7 @@ LOGS = [
     ("torchtitan", "[rank0]:[titan] 2025-07-21 15:57:01,774 - root - INFO - \x1b[31mstep: 10  "
      "\x1b[32mloss:  4.9  \x1b[34mtps: 140,800  \x1b[36mtflops: 113.15  mfu: 36.3%\x1b[0m", 1100.0),
     ("torchtitan", "[rank0]:2024-05-01 10:00:00,1 - root - INFO - step: 10  loss: 4.9  wps: 1,280"
-     "  mfu: 36.3%", 10.0),
+     "  mfu: 36.3%\nvalidate step: 10  loss: 4.9  tps: 9,280", 10.0),
     ("nanotron", "[default0]:07/02/2025 14:04:55 [INFO|DP=0|PP=0|TP=0|h]: iteration: 5 / 15 | "
      "consumed_tokens: 1.05M | elapsed_time_per_iteration_ms: 5.12K | tokens_per_sec: 205K | "
      "tokens_per_sec_per_gpu: 25.6K | global_batch_size: 1.02K | lm_loss: 9.1", 205e3 / 1024),
@@ -55,20 +55,20 @@ LOGS = [
     ("Lightning", "Epoch 0:   5%|5 | 50/1000 [00:04<00:30, 11.75it/s, v_num=0, train_loss=2.3]\n"
      "Validation DataLoader 0:  5%|5 | 50/1000 [00:04<00:30, 99.00it/s]", 96 * 11.75),
     ("Lightning", "Epoch 2/9  ---- 93/938 0:00:09 . 0:00:09 2.50it/s v_num: 0.000", 240.0),
-    ("Lightning", "Epoch 0:  5%|5 | 50/100 [02:04<04:30, 2.00s/it, loss=2.31, v_num=ab12]", 48.0),
+    ("Lightning", "Epoch 0:  5%|5 | 5/9 [02:04<04:30, 2.00s/it, a=2, loss=2.31, v_num=ab12]", 48.0),
     ("timm", "Train: 0 [  50/1251 (  4%)]  Loss: 6.92 (6.95)  Time: 0.087s,  800.15/s  (0.090s,  "
      "790.00/s)  LR: 1.000e-05  Data: 0.010 (0.023)\n"
      "Test: [  10/48]  Time: 0.321 (0.333)  Loss:   2.3 ( 2.3)", 800.15),
     ("Keras", "Epoch 1/5\n\x1b[1m350/350\x1b[0m \x1b[32m----\x1b[0m \x1b[1m31s\x1b[0m 96ms/step - "
      "accuracy: 0.86 - loss: 0.3\n350/350 - 40s - 120ms/step - loss: 0.3 - val_loss: 0.4", 1000.0),
-    ("Keras", "100/100 [==============================] - 192s 2s/step - loss: 2.3", 48.0),
+    ("Keras", "0: 100/100 [==============================] - 192s 2s/step - loss: 2.3", 48.0),
     ("torchvision's reference", "Epoch: [0]  [  10/1251]  eta: 0:01:01  lr: 0.5  img/s: 14.9 "
      "(14.75)  loss: 6.9 (7.0)  time: 0.0960  data: 0.0003  max mem: 12345\n"
      "Epoch: [0] Total time: 0:01:48 (0.0868 s / it)\n"
      "Test:   [ 0/49]  eta: 0:00:09  loss: 7.0 (7.0)  time: 0.2000  data: 0.1  max mem: 1", 1000.0),
     ("PyTorch's ImageNet example", "Epoch: [0][  10/1252]\tTime  0.192 ( 0.300)\tData  0.001 "
      "( 0.012)\tLoss 6.9e+00\nTest: [ 10/196]\tTime  0.100 ( 0.100)\tLoss 6.9e+00", 500.0),
-    ("nanoGPT", "iter 1631: loss 4.0863, time 480.00ms, mfu 30.1%\n"
+    ("nanoGPT", "(Worker pid=7) iter 1631: loss 4.0863, time 480.00ms, mfu 30.1%\n"
      "step 2000: train loss 1.7, val loss 1.8", 1000.0),
     ("nanoGPT", "tokens per iteration will be: 245,760\niter 1: loss 4.0863, time 480.00ms", 500.0),
     ("DLLogger", "DLL 2025-10-01 10:00:00.123456 - Epoch: 0 Iteration: 10  train.loss : 6.9 "
@@ -79,7 +79,7 @@ LOGS = [
     ("DLLogger", "DLL 2025-10-01 10:00:00.1 -  e2e_train_time : 81.9 s "
      "training_sequences_per_second : 412.5 sequences/s final_loss : 2.1", 412.5),
     ("tf_cnn_benchmarks", "10\timages/sec: 62.5 +/- 0.3 (jitter = 2.3)\t7.001\n"
-     "[1,0]<stdout>:total images/sec: 500.00", 500.0),
+     "2026-03-04T05:06:07Z n1 total images/sec: 500.00", 500.0),
 ]  # fmt: skip
 
 
@@ -174,12 +174,10 @@ def test_tokens_of_samples_without_a_fixed_length(tmp_path: Path) -> None:
     [
         ("9500 tokens/s/gpu", 9500 * 8 / 1024),
         ("1,024 tokens/s", 1.0),
-        ("12.5samples/s", 12.5),
         ("12.5 sequences/s", 12.5),
         ("12.5 images/s/gpu", 100.0),
         ("0.48 s/step", 1000.0),
         ("480 ms/step", 1000.0),
-        ("2 steps/s", 960.0),
         ("2 passes/s", 192.0),
     ],
 )
