@@ -39,7 +39,7 @@ _WAITS = re.compile(r"pend|queue|inqueue|wait|unsched|(?:pd|q|qw|hqw)$")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d+):(\d+(?:\.\d+)?)")
 _GPUS = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")  # gres/gpu:a100=8, gpu:8
 _RESOURCES = re.compile(r"[\w/:.-]+[=:][^,]+(?:,|$)")  # cpu=8,mem=64G
-SACCT = ("JobID", "JobName", "AllocTRES", "ElapsedRaw", "NNodes", "State", "Start")
+SACCT = ("JobID", "JobName", "AllocTRES", "ElapsedRaw", "NNodes", "State", "Start", "End")
 PHILLY = ("jobid", "status", "gpus of the last attempt", "servers", "gpu-hours of all attempts")
 
 
@@ -141,6 +141,10 @@ class _Cells:
         """The hours that each ran."""
         hours, seconds = self.numbers("hours"), self.numbers("seconds") / 3600
         between = np.maximum(self.numbers("end") - self.numbers("start"), 0.0) / 3600
+        both = (seconds > 0) & (between > 0)
+        far = both & ((seconds > 10 * between) | (between > 10 * seconds))
+        if 2 * far.sum() > both.sum():  # of other units
+            self.check(far, "seconds", "is far from the seconds between its dates")
         found = np.where(np.isnan(hours), np.where(np.isnan(seconds), between, seconds), hours)
         told = next((tells for tells in ("hours", "seconds") if tells in self.places), "end")
         self.check(found > _LONGEST_HOURS, told, "makes the job longer than 20 years")
@@ -212,7 +216,7 @@ def json_table(path: str, text: str) -> Table:
         (SACCT, found.get("jobs") if isinstance(found, dict) else None, "tres", _of_sacct),
         (PHILLY, found, "attempts", _of_philly),
     ):
-        if (read := _listed(jobs)) and all(key in job for job in read):
+        if (read := _listed(jobs)) and any(key in job for job in read):
             return Table(path, columns, [list(cells(job)) for job in read])
     problem = "is JSON, but neither of sacct --json nor of Philly's cluster_job_log"
     raise StudyError(path, 0, 0, problem, traces.REMEDY)
@@ -229,7 +233,7 @@ def _of_sacct(job: Mapping[str, Any]) -> Iterator[str]:
     yield _text(time.get("elapsed"))
     yield _text(job.get("allocation_nodes"))
     yield _text(state[0] if isinstance(state, list) and state else state)
-    yield _text(time.get("start") or "")
+    yield from (_text(time.get(key) or "") for key in ("start", "end"))
 
 
 def _part(job: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ class Trace:
 
 _PAI = ("job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
         "plan_mem", "plan_gpu", "gpu_type")  # fmt: skip
-_NODES = "nodes node_num num_node num_nodes nodenum node_count nnodes"
+_NODES = "nodes node_num num_node num_nodes nodenum node_count nnodes servers num_servers"
 TRACES = (
     Trace("sacct of Slurm", {
         "job": "JobID JobIDRaw", "name": "JobName", "gpus": "AllocTRES AllocGRES ReqTRES",
@@ -56,8 +56,8 @@ TRACES = (
         "gpu_hours": "gpu-hours_of_all_attempts", "status": "status",
     }),
     Trace("Helios", {
-        "job": "job_id", "gpus": "gpu_num num_gpu", "nodes": _NODES, "status": "state status",
-        "seconds": "duration", "start": "start_time", "end": "end_time",
+        "job": "job_id", "gpus": "gpu_num num_gpu gpus num_gpus", "nodes": _NODES,
+        "status": "state status", "seconds": "duration", "start": "start_time", "end": "end_time",
     }),
     Trace("Alibaba, pods of 2023", {
         "job": "name", "replicas": "num_gpu", "gpus": "gpu_milli", "status": "pod_phase",
@@ -67,19 +67,17 @@ TRACES = (
     Trace("table", {tells: tells for tells in TOLD if tells != "task"} | {"nodes": _NODES}),
 )  # fmt: skip
 OWN = TRACES[-1]
+_OF_ANY = ("nodes", "seconds", "start", "end", "status")
 # How texts of other formats begin.
 _OTHERS = {
     "what sacct of Slurm prints for people": r"JobID +\w+ ",
     "the JSON of Kubernetes": r'\{\s*"(apiVersion|kind|items)"',
     "the YAML of Kubernetes": r"(apiVersion|kind|items):",
-    "what qacct of Grid Engine prints": r"={5,}\s|qname\s",
     "the accounting log of PBS": r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Z];",
     "the accounting log of LSF": r'"JOB_[A-Z]+"\s|Job <\d+>',
     "what scontrol of Slurm prints": r"JobId=\d+ ",
     "what squeue of Slurm prints": r"\s*JOBID\s+PARTITION\b",
-    "what bjobs of LSF prints": r"JOBID\s+USER\s+STAT\b",
-    "what qstat of PBS prints": r"Job id\s+Name\s|job-ID\s+prior\b",
-    "what condor_history of HTCondor prints": r"\s*ID\s+OWNER\s+SUBMITTED\b",
+    "what qstat of PBS prints": r"Job id\s+Name\s|job-ID\s+prior\b|Job Id: |\{\s*\"timestamp\":",
 }
 REMEDY = "give sacct --parsable2 or --json, or CSV whose columns the study names"
 
@@ -123,8 +121,11 @@ def places_of(table: Table, trace: Trace, columns: Mapping[str, str]) -> Places:
             raise table.wrong(-1, "", problem, meant(name, header, others))
         named[tells] = header.index(name)
     taken = set(named.values())
-    own = {tells: at for tells, at in trace.places(header).items() if at not in taken}
-    places = own | named
+    places = {tells: at for tells, at in trace.places(header).items() if at not in taken} | named
+    for other in TRACES:  # a column that a log of this kind does not have, under a name of another
+        for tells, at in other.places(header).items():
+            if tells in _OF_ANY and at not in places.values():
+                places.setdefault(tells, at)
     if "gpus" not in places:
         problem = f"no column tells the GPUs of a job; the columns are {', '.join(header)[:300]}"
         remedy = f"name it in the study, columns: {{gpus: NAME}}, or {REMEDY}"

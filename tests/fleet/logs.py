@@ -26,10 +26,10 @@ SACCT_JSON = json.dumps({"meta": {}, "errors": [], "jobs": [
                             {"type": "gres", "name": "gpu", "count": 12},
                             {"type": "gres", "name": "gpu:a100", "count": 12}]}},
     {"job_id": 8, "name": "gpt2", "allocation_nodes": {"set": True, "number": 1},
-     "state": {"current": "CANCELLED"}, "time": {"elapsed": 1800, "start": 1770000000},
+     "state": {"current": "CANCELLED"}, "time": {"start": 1770000000, "end": 1770001800},
      "tres": {"allocated": [{"type": "gres", "name": "gpu:a100", "count": 2}]}},
     {"job_id": 9, "name": "later", "allocation_nodes": 0, "state": {"current": ["PENDING"]},
-     "time": {"elapsed": 0, "start": 0}, "tres": {"allocated": []}},
+     "time": {"elapsed": 0, "start": 0}},
 ]})  # fmt: skip
 HELIOS = """\
 job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue

@@ -47,11 +47,11 @@ def test_helios_tells_its_servers(tmp_path: Path) -> None:
     assert (log.title, log.columns["nodes"]) == ("Helios", "node_num")
     assert log.nodes.tolist() == [8, 1, 1]
     assert log.gpu_hours.tolist() == [8, 0, 4]
-    for name in ("num_node", "node_count"):
-        same = read(tmp_path, logs.HELIOS.replace("node_num", name), "log.csv")
-        assert same.columns["nodes"] == name
-    other = read(tmp_path, logs.HELIOS.replace("node_num", "hosts"), "log.csv")
-    assert np.isnan(other.nodes).all()
+    for name, other in (("num_node", "gpu_num"), ("servers", "gpus"), ("node_count", "num_gpus")):
+        renamed = logs.HELIOS.replace("node_num", name).replace("gpu_num", other)
+        same = read(tmp_path, renamed.replace("state", "pod_phase"), "log.csv")
+        assert (same.nodes.tolist(), same.gpu_hours.tolist()) == ([8, 1, 1], [8, 0, 4])
+        assert same.columns["status"] == "pod_phase"
 
 
 def test_pods_hold_parts_of_gpus_from_when_they_are_scheduled(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_dates_without_a_zone_are_one_length_wherever_they_are_read(
         ("JobID|State\n1|x\n", ":1:1", "no column tells the GPUs of a job"),
         ("gpus,hours\n8\n", ":2:1", "1 values where the header has 2 columns"),
         ("gpus,hours\n8,many\n", ":2:3", "hours: 'many' is not a number, nor [days-]hours:"),
-        ("gpus,hours\ninf,1\n", ":2:1", "gpus: 'inf' is not a number"),
-        ("gpus,hours\n1e9,1\n", ":2:1", "is more than anybody has"),
+        ("gpus,seconds,start,end\n8,60,0,3600\n", ":2:3", "'60' is far from the seconds between"),
+        ("Job Id: 1.pbs\n    Job_Name = x\n", ":1:1", "is what qstat of PBS prints, which is not"),
         ("gpus,nodes\n8,1e-320\n", ":2:3", "nodes: '1e-320' is less than a server"),
         ("gpus,hours\n8,1e6\n", ":2:3", "hours: '1e6' makes the job longer than 20 years"),
         ("gpus,start,end\n8,0,1e9\n", ":2:5", "end: '1e9' makes the job longer than 20 years"),
