@@ -24,7 +24,6 @@ from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.spelling import abridged, enumerated
 from dse.version import __version__
 
-Select = str | Mapping[str, str | Sequence[str]]
 POSSIBLE = 1.05  # times what a link lets through: its speed is rounded as it is sold
 INSIDE, OUTSIDE = "inside-node", "network"  # names of links that no log names
 
@@ -62,7 +61,8 @@ class Place:
 def placed(tables: Sequence[Table], path: str, told: Told) -> list[tuple[Table, Place]]:
     """Every table with its ranks and nodes; raises StudyError if the user contradicts the log."""
     groups = [t for t in tables if t.collective not in PAIRS] or list(tables)
-    counts = {count: evidence for table in groups for count, evidence in table.ranks.items()}
+    counts = {count: evidence for table in groups for count, evidence in table.ranks.items()
+              if table.job != 0}  # fmt: skip
     _agree("--ranks", "ranks", told.ranks, counts, path)
     servers = {t.nodes: "its hosts" for t in groups if t.nodes}
     _agree("--nodes", "nodes", told.nodes, servers, path)
@@ -98,8 +98,12 @@ def _place(table: Table, path: str, told: Told) -> Place:
     if ranks < table.least_ranks:
         problem = f"--ranks {ranks} contradicts the log, which lists rank {table.least_ranks - 1}"
         raise StudyError(path, table.line, 1, problem, "correct --ranks")
-    if table.job and told.nodes and not table.nodes:
-        return _place_of_some(table, ranks, table.job, told.nodes, path)
+    if table.job is not None and told.nodes and not table.nodes:
+        job = table.job or told.ranks or (told.nodes == 1 and ranks)
+        if not job:
+            problem = "the trace does not tell how many ranks the job has, of which these are some"
+            raise StudyError(path, 0, 0, problem, "give --ranks N, of the whole job")
+        return _place_of_some(table, ranks, job, told.nodes, path)
     nodes = table.nodes or told.nodes
     nodes = min(nodes, ranks) if nodes and pair else nodes
     if nodes and nodes > ranks:
@@ -125,7 +129,7 @@ def import_logs(
     paths: Sequence[str | PathLike[str]],
     ranks: int | None = None,
     nodes: int | None = None,
-    select: Select | None = None,
+    select: str | None = None,
     *,
     system: str | None = None,
     link: str | None = None,
@@ -137,12 +141,11 @@ def import_logs(
 ) -> Experiment:
     """Benchmark logs as one measurement file, with a line of ``notes`` for every file.
 
-    select: rows of tables, as 'system=polaris,transport=ofi' or a mapping of column to value or
-    values; a column given twice takes rows with either value. A rank count is inferred only if
-    the log proves it. Repeated times of the same configuration and size count as further runs.
-    link_bandwidth: network speed of each node in one direction, as '100 Gbps'.
-    Raises StudyError for a file that cannot be read or lacks a needed fact, MeasurementError for a
-    run that failed.
+    select: rows of tables, as 'system=polaris,transport=ofi'; a column given twice takes rows with
+    either value. A rank count is inferred only if the log proves it. Repeated times of the same
+    configuration and size count as further runs. link_bandwidth: network speed of each node in one
+    direction, as '100 Gbps'. Raises StudyError for a file that cannot be read or lacks a needed
+    fact, MeasurementError for a run that failed.
     """
     if not paths:
         raise StudyError("FILE", 0, 0, "no log is given", "give one or more")
@@ -201,23 +204,15 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _selection(select: Select | None) -> dict[str, list[str]]:
+def _selection(select: str | None) -> dict[str, list[str]]:
     """Column -> wanted values."""
     found: dict[str, list[str]] = {}
-    if not select:
-        return found
-    if isinstance(select, str):
-        for part in select.split(","):
-            column, equals, value = (text.strip() for text in part.partition("="))
-            if not (column and equals and value):
-                raise ArgumentError(
-                    "--select", f"'{part}' is not column=value",
-                    "write for example system=polaris,library=nccl-2.18,transport=ofi",
-                )  # fmt: skip
-            found.setdefault(column, []).append(value)
-        return found
-    for column, values in select.items():
-        found[column] = [values] if isinstance(values, str) else [str(value) for value in values]
+    for part in select.split(",") if select else ():
+        column, equals, value = (text.strip() for text in part.partition("="))
+        if not (column and equals and value):
+            remedy = "write for example system=polaris,library=nccl-2.18,transport=ofi"
+            raise ArgumentError("--select", f"'{part}' is not column=value", remedy)
+        found.setdefault(column, []).append(value)
     return found
 
 

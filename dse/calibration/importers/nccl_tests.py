@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dse.calibration.importers.names import TYPES, collective_named
-from dse.calibration.importers.nccl_algorithm import Started
+from dse.calibration.importers.nccl_algorithm import Started, kept_to
 from dse.calibration.importers.records import AUTO, UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, integer, printable
 from dse.errors import MeasurementError, StudyError
@@ -249,6 +249,7 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
         if section.unchecked:
             notes.append(f"{name}: the sums were not checked (validation: 0)")
     dropped = sum(section.dropped for section in sections)
+    notes += kept_to(lines, any(table.algorithm != AUTO for table in tables))
     return Log(FORMAT, tuple(tables), dropped, tuple(notes))
 
 

@@ -45,7 +45,7 @@ class Table:
     if it contradicts itself. least_ranks: a lower bound. nodes, ranks_per_node: None if the log
     does not state them. link: the network it names, or ''. shares: the rows have the bytes of one
     rank's share, so all of it is as many times that as there are ranks. job: how many ranks ran,
-    where these are some of them; members: which ones, or (). groups: such at once on each node.
+    where these are some, 0 if not told; members: which, or (). groups: such at once on each node.
     """
 
     collective: str

@@ -80,7 +80,8 @@ def read_text(path: str | Path) -> str:
     if len(content) > MAX_LOG_BYTES:
         problem = f"unpacks to more than {MAX_LOG_BYTES // 10**6} MB"
         raise StudyError(str(path), 0, 0, problem, "profile fewer steps")
-    text = content.decode("utf-8-sig", errors="replace")
+    kind = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    text = content.decode(kind, errors="replace")
     if not text.strip():
         raise StudyError(str(path), 0, 0, "is empty", "give the output of a benchmark")
     return text

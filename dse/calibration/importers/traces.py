@@ -85,13 +85,15 @@ def tables_of(ranks: Sequence[Traced]) -> tuple[Table, ...]:
     for call in ranks[0].times:
         place = (call.collective, call.ranks, call.transport, call.algorithm, call.members)
         places.setdefault(place, []).append(call)
+    groups = {(among, members[-1:] in ((), (among - 1,))) for _, among, *_, members in places}
+    told = ranks[0].ranks or (0 if len(groups) > 1 or any(not all(one) for one in groups) else None)
     return tuple(
         Table(
             collective=collective, line=1, transport=transport, library=transport,
             algorithm=algorithm, ranks={among: "the trace"} if among else {},
             device=ranks[0].device, rows=tuple(_row(call, ranks) for call in sorted(calls)),
             shares=collective == "all_gather", members=members,
-            job=ranks[0].ranks if among != ranks[0].ranks else None,
+            job=told if among != told else None,
         )
         for (collective, among, transport, algorithm, members), calls in places.items()
     )  # fmt: skip

@@ -35,11 +35,9 @@ def test_all_rows(tmp_path: Path) -> None:
         ("system=acme,library=nccl-2.18,transport=ofi,ranks=8", [25.5, 120.25]),
         ("transport=tcp", [80.5]),
         ("bytes=1024,nodes=8,nodes=4", [50.5, 4.5]),
-        ({"transport": ["tcp", "edr-ib"]}, [80.5, 4.5]),
-        ({"transport": "tcp"}, [80.5]),
     ],
 )
-def test_selection(tmp_path: Path, select: Any, microseconds: list[float]) -> None:
+def test_selection(tmp_path: Path, select: str, microseconds: list[float]) -> None:
     found = read(tmp_path, select=select)
     assert [x.median_s * 1e6 for x in found.samples] == pytest.approx(microseconds)
 

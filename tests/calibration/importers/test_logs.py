@@ -48,9 +48,10 @@ def test_files_of_other_kinds(tmp_path: Path, text: str, said: str) -> None:
         import_logs([log(tmp_path, "other.txt", text)])
 
 
-def test_no_files(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="is a folder"):
-        import_logs([tmp_path])
+def test_files_of_powershell_and_no_files(tmp_path: Path) -> None:
+    path = tmp_path / "utf16.log"
+    path.write_bytes(s.nccl().encode("utf-16"))
+    assert len(import_logs([path]).samples) == len(s.SIZES)
     with pytest.raises(StudyError, match=r"nothing.log: cannot be read: No such file"):
         import_logs([tmp_path / "nothing.log"])
     with pytest.raises(StudyError, match="no log is given"):

@@ -160,6 +160,11 @@ def test_groups_whose_ranks_are_not_told_are_asked_for(tmp_path: Path) -> None:
     path.write_text(traces.text([traces.summed(0.0, 100.0)], ranks=8))
     with pytest.raises(StudyError, match="does not tell which 4 of 8 ranks allreduce was of"):
         import_logs([path], nodes=2)
+    for groups, nodes in ((["[0, 1, 2, 3]", "[1, 5]"], [1, 2]), (["[0, 2, 4, 6]"], [2])):
+        path.write_text(grouped(1, groups).replace("distributedInfo", "other"))
+        with pytest.raises(StudyError, match=r"how many ranks the job has, .* give --ranks N"):
+            import_logs([path], nodes=2)
+        assert [s.nodes for s in import_logs([path], nodes=2, ranks=8).samples] == nodes
 
 
 def test_fused_tensors_of_horovod_are_one_message(tmp_path: Path) -> None:
