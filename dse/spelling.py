@@ -19,6 +19,7 @@ _SHORT = {"infiniband": "ib", "ethernet": "gbe"}
 _DIGITS = re.compile(r"\d[\doli]*")
 _NUMBER = re.compile(r"([a-z]*)[-_ ]?(\d+)")  # h100 of nvidia-h100-80gb, rtx-4090
 PRODUCTS = ("accelerators", "nodes", "workloads")  # kinds whose names are of products
+_MAKERS = ("nvidia", "geforce", "tesla", "amd", "instinct")  # words that may stand before a product
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
 
 
@@ -75,7 +76,7 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
 def product(name: str, products: Mapping[str, str]) -> str:
     """What to say of a name that is, or begins with, that of a product which is known and lacking;
     '' of another. products: by their spelling of :func:`same`."""
-    words = re.split("[-_ ]+", name.strip())
+    words = [word for word in re.split("[-_ ]+", name.strip()) if word.lower() not in _MAKERS]
     begins = (same("".join(words[:many])) for many in range(len(words), 0, -1))
     return next((products[one] for one in begins if one in products), "")
 

@@ -255,6 +255,7 @@ def _bert(
 
 _CAUSAL = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 _ENCODER = "EncoderModel"
+_OF_EXPERTS = ("n_shared_experts", "num_local_experts", "num_experts", "n_routed_experts")
 # Of BERT and its descendants: whether a layer of the first token stands before the labels, and how
 # many there usually are; None: the heads of pre-training.
 _HEADS: Mapping[str, tuple[bool | None, int]] = {
@@ -292,7 +293,7 @@ class _Decoder:
 
 def _decoder(config: _Config, sequence: int | None, kind: _Decoder) -> Described:
     config.head(*_CAUSAL)
-    config.refuse("mlp_bias", "mlp_only_layers", *(() if kind.experts else ("n_shared_experts",)))
+    config.refuse("mlp_bias", "mlp_only_layers", *(() if kind.experts else _OF_EXPERTS))
     for key in ("decoder_sparse_step", "moe_layer_freq"):
         if kind.experts and config.whole(key, default=1) != 1:
             config.refuse(key)
@@ -354,7 +355,7 @@ def _attention(config: _Config, block: Block) -> Block:
 
 def _experts(config: _Config, block: Block, ffn: str) -> Block:
     """The block with experts in place of its feed-forward part."""
-    count = config.whole("num_local_experts", "num_experts", "n_routed_experts", high=10_000)
+    count = config.whole(*_OF_EXPERTS[1:], high=10_000)
     chosen = config.whole("num_experts_per_tok", "experts_per_token", high=count)
     width = config.whole(ffn)
     shared = width * config.whole("n_shared_experts", low=0, high=1000, default=0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any
 
@@ -101,8 +102,6 @@ def run_command() -> int | None:
         raise KeyboardInterrupt(*cause.args) from None
     except DseError as error:
         status = _fail(_told(error), error)
-        if "--json" in sys.argv:
-            print(_as_json(error))
     except _UsageError as error:
         status = _misused(error)
     except OSError as error:
@@ -141,7 +140,11 @@ def _as_json(error: DseError) -> str:
 
 
 def _fail(line: str, error: DseError | None = None) -> int:
-    print(line if isinstance(error, StudyError) else one_line(line), file=sys.stderr)
+    with suppress(OSError):  # a full disk takes no complaint either
+        print(line if isinstance(error, StudyError) else one_line(line), file=sys.stderr)
+    if "--json" in sys.argv:
+        with suppress(OSError):
+            print(_as_json(error or DseError(line.removeprefix("dse: "))))
     return (error or DseError).exit_status
 
 

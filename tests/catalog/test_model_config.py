@@ -233,7 +233,7 @@ def test_heads_and_experts_of_other_widths(tmp_path: Path) -> None:
         ({**MISTRAL, "num_key_value_heads": 5}, None, "32 heads cannot share as many"),
         ({**MIXTRAL, "num_experts_per_tok": 9}, None, "num_experts_per_tok is 9; write"),
         ({**LLAMA, "mlp_bias": True}, None, "mlp_bias: such models are not known"),
-        ({**LLAMA, "n_shared_experts": 1}, None, "n_shared_experts: such models are not known"),
+        ({**LLAMA, "num_experts": 8}, None, "num_experts: such models are not known"),
         ({**DEEPSEEK, "moe_layer_freq": 2}, None, "moe_layer_freq: such models are not known"),
         ({**DEEPSEEK, "kv_lora_rank": None}, None, "kv_lora_rank is missing"),
         ({**DEEPSEEK, "first_k_dense_replace": 99}, None, "first_k_dense_replace is 99; write"),

@@ -196,6 +196,8 @@ def test_what_is_wrong_is_json_where_json_is_asked_for(tmp_path: Path) -> None:
     (*_, last) = json.loads(done.stdout)["errors"]
     assert (last["file"], last["line"], last["column"]) == ("s.yaml", 2, 1)
     assert last["remedy"] == "did you mean workload?"
+    (only,) = json.loads(dse("check", "--json", "--bogus", cwd=tmp_path).stdout)["errors"]
+    assert "no such option: --bogus" in only["problem"]
 
 
 def test_twenty_thousand_unknown_keys_are_ten_lines(tmp_path: Path) -> None:

@@ -170,9 +170,9 @@ def named(folder: Path, word: str) -> str:
 
 @pytest.mark.parametrize(
     "product",
-    ["gb10", "GB 10", "dgx-spark", "mi300a", "l40", "b100", "b100-sxm", "h100-nvl", "a1000",
+    ["gb10", "GB 10", "dgx-spark", "mi300a", "l40", "b100", "b100-sxm", "NVIDIA H100 NVL",
      "v100-pcie", "v100-pcie-32gb", "gtx-1080-ti", "1080ti", "rtx-2080-ti", "titan-rtx", "m40",
-     "p40", "gaudi2", "h30", "a5000", "rtx-5090", "mi210", "tpu-v2"],
+     "p40", "gaudi2", "h30", "a5000", "rtx-5090", "mi210", "tpu-v2", "b200a"],
 )  # fmt: skip
 def test_no_product_is_offered_for_another(tmp_path: Path, product: str) -> None:
     said = named(tmp_path, product)
