@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -151,6 +152,17 @@ def registry() -> UnitRegistry[Any]:
 def significant(value: float, digits: int = DIGITS) -> float:
     """A number with so many significant digits."""
     return float(f"{value:.{digits}g}")
+
+
+def all_significant(value: Any, digits: int = DIGITS) -> Any:
+    """The same with so many significant digits of every number that is not whole."""
+    if isinstance(value, float):
+        return significant(value, digits)
+    if isinstance(value, Mapping):
+        return {key: all_significant(one, digits) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [all_significant(one, digits) for one in value]
+    return value
 
 
 def parse(text: str | float | int, dimension: str, example: str = "") -> float:

@@ -14,7 +14,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from dse.model.arrays import ArrayLike, scalar
-from dse.units import DIGITS, significant
+from dse.units import all_significant
 
 if TYPE_CHECKING:  # pydantic takes a while to import, and only files need it
     from pydantic import GetCoreSchemaHandler, TypeAdapter
@@ -49,17 +49,8 @@ def text(document: object) -> str:
 
 def plain(document: object) -> dict[str, Any]:
     """The same in dicts, lists and scalars, as a program reads it from the file."""
-    found: dict[str, Any] = rounded(_adapter(type(document)).dump_python(document))
+    found: dict[str, Any] = all_significant(_adapter(type(document)).dump_python(document))
     return found
-
-
-def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """The same with so many significant digits of every number that is not whole."""
-    if isinstance(value, float):
-        return significant(value, digits)
-    if isinstance(value, Mapping):
-        return {key: rounded(one, digits) for key, one in value.items()}
-    return [rounded(one, digits) for one in value] if isinstance(value, list | tuple) else value
 
 
 def by_column(rows: Sequence[Any]) -> Any:
@@ -131,7 +122,7 @@ class _Marked:
                 if key in inline:
                     found |= value
                 elif key in digits:
-                    found[key] = rounded(value, digits[key])
+                    found[key] = all_significant(value, digits[key])
                 elif value is not None or key not in if_any:
                     found[key] = value
             return found
