@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from dse.catalog import Citation
+from dse.units import all_significant
 
 if TYPE_CHECKING:  # it takes a while to import
     from pydantic import TypeAdapter
@@ -345,12 +346,11 @@ def _adapter() -> TypeAdapter[FleetDocument]:
 
 
 def plain(document: FleetDocument) -> dict[str, Any]:
-    """The document as fleet.json holds it."""
+    """The document as fleet.json holds it, in twelve digits: so it is the same on every CPU."""
     absent = {"log"} if document.log is None else set()
-    found: dict[str, Any] = _adapter().dump_python(
-        document, mode="json", by_alias=True, exclude=absent
-    )
-    return found
+    found = _adapter().dump_python(document, mode="json", by_alias=True, exclude=absent)
+    rounded: dict[str, Any] = all_significant(found)
+    return rounded
 
 
 def from_plain(found: object) -> FleetDocument:

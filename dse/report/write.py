@@ -50,11 +50,13 @@ def write_report(document: RunDocument, folder: Path) -> Path:
 
 def write_fleet(document: FleetDocument, folder: Path) -> Path:
     """Write the files of a fleet's report, as :func:`write_report`."""
-    from dse.fleet import plain
+    from dse.fleet import from_plain, plain
     from dse.report.fleet_page import render_markdown, render_page
 
+    written = plain(document)
+    document = from_plain(written)
     contents = {
-        FLEET: sealed(plain(document)),
+        FLEET: sealed(written),
         "report.md": render_markdown(document),
         PAGE: render_page(document),
     }

