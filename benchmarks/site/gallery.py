@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.site.links import ROOT, home
-from dse.commands.entry_kinds import STUDIES
+from dse.commands.entry_kinds import SHIPPED
 
 FOLDER = ROOT / "build" / "gallery"
 PICTURE, ANSWER, MADE = "picture.png", "answer.txt", "made-from"
@@ -49,8 +49,8 @@ class Shipped:
 def shipped() -> list[Shipped]:
     """All of them, in the order of their names."""
     return [
-        Shipped(row["name"], row["what"], STUDIES.find(row["name"]), row["answered by"])
-        for row in STUDIES.rows()
+        Shipped(row["name"], row["what"], SHIPPED["studies"].find(row["name"]), row["answered by"])
+        for row in SHIPPED["studies"].rows()
     ]
 
 

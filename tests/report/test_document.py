@@ -12,7 +12,8 @@ import pytest
 from dse.errors import StudyError
 from dse.report.document import Timings
 from dse.report.document_files import RUN, read_document, sealed
-from dse.report.json_form import by_column, by_row, plain, rounded, text
+from dse.report.json_form import by_column, by_row, plain, text
+from dse.units import all_significant
 from tests.report.documents import document, read, written
 
 
@@ -55,7 +56,7 @@ def test_written_and_read_again_it_is_the_same_in_the_same_order(also: str | Non
     for point, now in zip(old["front"], again["front"], strict=True):
         for key, value in point.items():
             told = now[key]  # a mapping may have gained keys
-            value = rounded(value, 6 if key == "interval" else 12)
+            value = all_significant(value, 6 if key == "interval" else 12)
             assert told == value or value.items() <= told.items()
     assert ("minimize_also" in again["objectives"]) is (also is not None)
 
