@@ -116,7 +116,8 @@ class Draft:
         from dse.pricing.profiles_at_hand import training_rates, unasked
 
         seen, folder, machines = self._seen, str(path.parent), self._known
-        counts = sorted(map(int, seen.study.numbers("gpus", 1)))
+        said = [int(number) for number in seen.study.numbers("gpus", 1)]
+        counts = sorted(said)
         per_node = [self._host] if self._host else sorted({*chain(*map(_hosts, counts))})
         communication, rates = unasked(seen), training_rates(seen)
         measured = {name for one in communication.values() for name in one.measured}
@@ -128,21 +129,23 @@ class Draft:
         cards = [count for count in CARDS if count <= per_node[-1]]
         fits = dict.fromkeys(machines, 1) if laid_out else self._fitting(formats[0], optimizer)
         fitting = [batch for batch in fits.values() if batch]
-        fewest, first = self._whole([(n, name) for n in counts for name in fits if fits[name]])
+        whole = self._whole([(n, name) for n in counts for name in fits if fits[name]])
+        fewest, first = whole[0]
+        built = list(dict.fromkeys(n for n, _ in whole))
         axis = seen.study.axis("inter_node")
         networks = axis.labels if axis else None
-        baseline = {
-            self._axis: first, "gpus": fewest, "gpus_per_node": self._host or max(_hosts(fewest)),
+        baseline = {  # the first number of accelerators: nobody said that there are any
+            self._axis: first, "gpus_per_node": self._host or max(_hosts(fewest)),
             "nics_per_node": CARDS[0], "inter_node": networks[0] if networks else None,
             "batch_per_gpu": fits[first], "aggregation": sums[0],
         }  # fmt: skip
         if laid_out:  # the fastest layout of the first count on which one fits
             baseline = {self._axis: first}
-        left_out = ["gpus"] if fewest == seen.study.numbers("gpus", 1)[0] else []  # nobody has them
-        left_out += ["gpus_per_node", "nics_per_node"] if self._axis == "node" else []
+        hosts = ("gpus_per_node", "nics_per_node") if self._axis == "node" else ()
         named = getattr(seen.study.workload, "config", seen.study.workload)
         return _resolved(str(path), {
             **self._said(folder),
+            "gpus": self._gpus if built == said else str(built),
             "whole": True,
             "laid_out": laid_out,
             "mixture": laid_out and any(b.experts for b, _ in seen.tables.model.runs),
@@ -158,7 +161,8 @@ class Draft:
             },
             "communication": communication,
             "machines": machines,
-            "per_node": per_node,
+            # Of layouts the baseline has the first: the largest, which all counts may be in.
+            "per_node": per_node[::-1] if laid_out else per_node,
             "cards": cards[-1:] if laid_out and len(per_node) == 1 else cards,
             "networks": networks,
             "batches": _doublings(max(1, min(fitting) // SMALLER), max(fitting)),
@@ -167,7 +171,7 @@ class Draft:
             "optimizer": optimizer,
             "sums": sums,
             "baseline": {key: value for key, value in baseline.items()
-                         if value is not None and key not in left_out},
+                         if value is not None and key not in hosts},
             "limits": self._limits,
             "confidence": self._questions.confidence,
             "minimized": self._minimized,
@@ -345,13 +349,13 @@ class Draft:
         return dict(zip(map(str, names), machines_of(self._seen.study, self._seen.prices),
                         strict=True))  # fmt: skip
 
-    def _whole(self, clusters: Iterable[tuple[int, str]]) -> tuple[int, str]:
-        """The first cluster, a number of accelerators of a machine, whose hosts are full or one."""
+    def _whole(self, clusters: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+        """The clusters, each a number of accelerators of a machine, whose hosts are full or one."""
         sizes = {name: row.node.accelerators if row.node else self._host or 1
                  for name, row in self._known.items()}  # fmt: skip
-        for count, name in clusters:
-            if count < sizes[name] or count % sizes[name] == 0:
-                return count, name
+        found = [(n, name) for n, name in clusters if n < sizes[name] or n % sizes[name] == 0]
+        if found:
+            return found
         size = max(sizes.values())
         problem = f"{self.gpus} leaves the last host partly filled"
         raise ArgumentError("--gpus", problem, f"write a multiple of {size}, such as {2 * size}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from itertools import product
@@ -20,31 +19,25 @@ from dse.study import ConfiguredWorkload, Value
 from dse.study.axes import ACCUMULATION, BATCH, GLOBAL_BATCH, LAYOUT, MACHINES, MICRO_BATCH, TABLED
 from dse.study.definition import Baseline, written
 
-PER_NODE = "gpus_per_node"
-
 
 def baseline(problem: Problem) -> Baseline | None:
     """The baseline of a study, with the fastest layout where it does not give one; None where none
     fits.
 
     Of machines, numbers of accelerators and software that are not given either it has the first
-    with which a layout fits, in the fewest nodes, and those as small as can be.
+    with which a layout fits.
     """
     study, base = problem.study, problem.study.baseline
     given = {name: base.values[name] for name in TABLED
              if name in base.values and name not in base.assumed}  # fmt: skip
     axes = [name for name in ("gpus", *MACHINES, "stack") if name in base.assumed]
-    sizes = study.numbers(PER_NODE, 1) if PER_NODE in base.assumed else []
     for values in product(*(study.values(name) for name in axes)):
         own = dict(zip(axes, values, strict=True))
-        gpus = int(str({**base.values, **own}["gpus"]))
-        nodes = sorted((math.ceil(gpus / size), int(size)) for size in sizes)
-        for size in [{PER_NODE: size} for _, size in nodes] or [{}]:
-            found = fastest(problem, {**base.values, **own, **size}, given)
-            if found is not None:
-                own |= {**size, **found}
-                labels = {**base.labels, **{name: written(name, one) for name, one in own.items()}}
-                return replace(base, values={**base.values, **own}, labels=labels)
+        found = fastest(problem, {**base.values, **own}, given)
+        if found is not None:
+            own |= found
+            labels = {name: written(name, one) for name, one in own.items()}
+            return replace(base, values={**base.values, **own}, labels={**base.labels, **labels})
     return None
 
 

@@ -105,3 +105,13 @@ def test_a_study_measures_what_its_layouts_exchange(
         "objectives: {maximize: tokens_per_s, minimize: capital}\n"
     )
     assert load(studies.written(tmp_path, text)).tables.operations == operations
+
+
+def test_a_baseline_has_the_first_of_the_hosts_that_a_study_names(tmp_path: Path) -> None:
+    """In the order of the study, whichever would hold a layout in fewer nodes."""
+    text = SHORT.replace("node: dgx-h100, gpus: 8, tensor_parallel: 8",
+                         "accelerator: h100-sxm, inter_node: 10gbe, gpus: 16")  # fmt: skip
+    problem = load(
+        studies.written(tmp_path, text.format("gpus_per_node: [1, 8], zero: 3, recompute: full"))
+    )
+    assert problem.study.baseline.values["gpus_per_node"] == 1
