@@ -26,7 +26,7 @@ from dse.report.design_point import (
 from dse.report.json_form import IF_ANY, Flat
 from dse.study.quantities import PURCHASE, RENT, facts_of
 
-SCHEMA_VERSION = 4  # of the file: another is refused
+SCHEMA_VERSION = 5  # of the file: another is refused
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ def test_all_remarks_are_printed_on_request(ran: tuple[Path, str], tmp_path: Pat
 
 def test_the_document_has_what_a_reader_relies_on(ran: tuple[Path, str]) -> None:
     found = document(ran[0])
-    assert found["schema_version"] == 4
+    assert found["schema_version"] == 5
     assert found["study"]["name"] == "small"
     assert found["command"] == "dse run study.yaml --seed 7"
     assert found["seed"] == 7

@@ -87,7 +87,7 @@ def test_what_is_not_a_finite_number_is_not_written() -> None:
         (lambda run: run["front"].insert(0, 3), "front.0: input should be a"),
         *((lambda run, odd=odd: run.update(front=odd), "front: input should be a valid tuple")
           for odd in (7, *({"of": [{"a": [1]}], "at": at} for at in ([1], [{}], [-1], [0, 0])))),
-        (lambda run: run.update(schema_version=2), "schema_version is 2, and not 4; run the study"),
+        (lambda run: run.update(schema_version=2), "schema_version is 2, and not 5; run the study"),
     ],
 )  # fmt: skip
 def test_a_damaged_document_is_refused_in_one_line(
