@@ -17,9 +17,6 @@ SCORE_ELEMS, SCORE_MASKS = 2.0, 1.0
 # More elements where operations are written out. GELU as 0.5 x (1 + tanh(...)) keeps the tanh and
 # the factor of x, 4 each; a normalisation keeps its scale for every element, 1 in each of two.
 WRITTEN_OUT_ELEMS = 10.0
-# Copies of all gradients beside them where operations are written out: their sum over accelerators,
-# and what clipping by their norm makes of it.
-WRITTEN_OUT_COPIES = 2.0
 MASK_BYTES = 1.0  # in any number format; written out, an element of the format
 # A loss keeps fp32 logits, their log-softmax and their gradient beside the logits themselves.
 LOSS_BYTES = 12.0

@@ -14,7 +14,6 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.compute import Device, Layers
-from dse.model.kept import WRITTEN_OUT_COPIES
 from dse.model.normal import NORMAL_90, below
 from dse.model.precision import HALF, Precision
 from dse.model.stack import Stack
@@ -165,12 +164,13 @@ def ledger(
     """What data-parallel training needs of each of ``gpus`` accelerators.
 
     batch: samples of one pass. state_bytes: optimizer state per parameter. Where several sum, the
-    gradients are copied: into buckets, and by operations that are written out. A framework may set
-    a share of the memory aside for context and libraries. Arrays broadcast.
+    gradients are copied: into buckets, and where operations are written out by their sum; there
+    clipping by their norm copies them on a single accelerator, too. A framework may set a share of
+    the memory aside for context and libraries. Arrays broadcast.
     """
     takes, several = stack.footprint, np.asarray(gpus) > 1
     written_out = layers.family in takes.written_out and precision.activation_bytes > HALF
-    copies = takes.bucket_copy + WRITTEN_OUT_COPIES * written_out
+    copies = written_out + several * (takes.bucket_copy + written_out)
     fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
     aside = takes.reserved * np.asarray(device.memory_bytes)
     return Ledger(
@@ -180,7 +180,7 @@ def ledger(
             "master_bytes": precision.master_bytes,
             "gradients_bytes": precision.stored_gradient_bytes,
             "optimizer_bytes": state_bytes,
-            "buckets_bytes": several * (copies * precision.gradient_bytes),
+            "buckets_bytes": copies * precision.gradient_bytes,
         },
         batch=batch,
         of_sample=layers.kept.sample_bytes(precision, written_out, fused),

@@ -82,8 +82,8 @@ def test_parts_have_a_row_each_and_add_up() -> None:
     assert float(found["master_bytes"]) == 4 * PARAMS
     assert found["buckets_bytes"].tolist() == [0, 4 * PARAMS]
     graph = replace(TAKES, written_out=frozenset({LAYERS.family}))  # in 32 bits
-    copies = [float(needed(fmt, graph, gpus=8)["buckets_bytes"]) for fmt in (FP16, FP32)]
-    assert copies == [4 * PARAMS, 12 * PARAMS]
+    copies = [needed(fmt, graph, gpus=np.array([1, 8]))["buckets_bytes"] for fmt in (FP16, FP32)]
+    assert np.array(copies).tolist() == [[0, 4 * PARAMS], [4 * PARAMS, 12 * PARAMS]]
     assert float(found["scores_bytes"]) == 0
 
 
