@@ -73,12 +73,17 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
     return tuple(spelt[plain] for plain in found[:most])
 
 
-def product(name: str, products: Mapping[str, str]) -> str:
-    """What to say of a name that is, or begins with, that of a product which is known and lacking;
-    '' of another. products: by their spelling of :func:`same`."""
-    words = [word for word in re.split("[-_ ]+", name.strip()) if word.lower() not in _MAKERS]
+def product(name: str, known: Iterable[str], products: Mapping[str, str]) -> str:
+    """What to say of a name that is, or begins with, that of a product which is lacking; '' of
+    another, and where a name of the ``known`` is as much of it. products: by :func:`same`."""
+    words, said = _unmade(name), {**products, **{same("".join(_unmade(one))): "" for one in known}}
     begins = (same("".join(words[:many])) for many in range(len(words), 0, -1))
-    return next((products[one] for one in begins if one in products), "")
+    return next((said[one] for one in begins if one in said), "")
+
+
+def _unmade(name: str) -> list[str]:
+    """The words of a name without those of makers."""
+    return [word for word in re.split("[-_ ]+", name.strip()) if word.lower() not in _MAKERS]
 
 
 def of_model(name: str, known: Iterable[str]) -> list[str]:

@@ -102,6 +102,8 @@ def test_a_name_without_a_number_may_be_any() -> None:
 
 def test_what_begins_with_a_product_is_of_it() -> None:
     known = {"albert": "no", "mi300a": "neither"}
-    assert product("ALBERT-xxlarge", known) == product("albert", known) == "no"
-    assert product("MI 300A", known) == "neither"
-    assert product("alberta", known) == product("mi300x", known) == product("", known) == ""
+    assert product("ALBERT-xxlarge", (), known) == product("albert", (), known) == "no"
+    assert product("MI 300A", ["mi300"], known) == "neither"
+    assert {product(name, (), known) for name in ("alberta", "mi300x", "")} == {""}
+    for own in ("mi300a", "AMD MI300A", "mi300a-128gb"):
+        assert product("Instinct MI300A 128GB", [own], known) == ""

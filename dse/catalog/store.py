@@ -45,7 +45,7 @@ class UnknownName(StudyError):
         self.kind, self.name, self.suggestions = kind, name, suggestions
         remedy = f"see dse catalog {kind}" if kind in KINDS else ""
         if kind in PRODUCTS:
-            remedy = product(name, products()) or remedy
+            remedy = product(name, names(kind), products()) or remedy
         if suggestions:
             remedy = f"did you mean {alternatives(suggestions)}?"
         super().__init__(name or "''", 0, 0, f"no such {KINDS.get(kind, kind)}", remedy)
@@ -164,7 +164,7 @@ def candidates(kind: str, name: str) -> Sequence[str]:
     """The entries that a misspelt name may mean: of a product none that is another one."""
     if kind not in PRODUCTS:
         return names(kind)
-    return () if product(name, products()) else of_model(name, names(kind))
+    return () if product(name, names(kind), products()) else of_model(name, names(kind))
 
 
 @of_file("products.yaml")

@@ -98,7 +98,7 @@ def read_name(cursor: Cursor, kind: str, what: str, names: Names, otherwise: str
     known, aliases = getattr(names, kind), names.aliases.get(kind, {})
     if kind in PRODUCTS:
         word = str(cursor.value)
-        lacking = product(word, names.products)
+        lacking = product(word, known, names.products)
         known = () if lacking else tuple(of_model(word, known))
         aliases = {name: aliases[name] for name in of_model(word, aliases) if not lacking}
         otherwise = lacking or otherwise

@@ -12,7 +12,9 @@ from dse.errors import StudyError
 from dse.pricing.load import known_names
 from dse.spelling import same
 from dse.study import AXES, QUANTITIES, Study, read_study
-from dse.study.values import assigned
+from dse.study.cursor import Cursor
+from dse.study.values import assigned, read_value
+from dse.yaml_source import parse_yaml
 
 NAMED = """\
 study: named
@@ -164,3 +166,12 @@ def test_a_bare_speed_is_told_both_ways_to_say_it(written: str, tmp_path: Path) 
     assert "inter_node: 100 has no unit; write 100gbe for Ethernet, or {bandwidth: 100 Gbps" in str(
         found.value
     )
+
+
+@pytest.mark.parametrize("axis", ["accelerator", "node"])
+def test_every_name_and_alias_of_the_catalogue_is_found(axis: str) -> None:
+    names, kind = known_names(), AXES[axis].names
+    words = {name: (name,) for name in catalog.names(kind)} | catalog.aliases().get(kind, {})
+    for word, (meant, *_) in words.items():
+        source = parse_yaml(f"{axis}: '{names.real(kind, word)}'\n", "study.yaml")
+        assert read_value(AXES[axis], Cursor(source, (axis,)), names) == (meant, meant)

@@ -172,9 +172,12 @@ def named(folder: Path, word: str) -> str:
     "product",
     ["gb10", "GB 10", "dgx-spark", "mi300a", "l40", "b100", "b100-sxm", "NVIDIA H100 NVL",
      "v100-pcie", "v100-pcie-32gb", "gtx-1080-ti", "1080ti", "rtx-2080-ti", "titan-rtx", "m40",
-     "p40", "gaudi2", "h30", "a5000", "rtx-5090", "mi210", "tpu-v2", "b200a"],
+     "p40", "gaudi2", "h30", "a5000", "rtx-5090", "mi210", "tpu-v2", "b200a",
+     "a100-pcie-40gb", "nvidia-l40", "tesla-v100s"],
 )  # fmt: skip
-def test_no_product_is_offered_for_another(tmp_path: Path, product: str) -> None:
+def test_no_product_is_offered_for_another_and_any_can_be_described(
+    tmp_path: Path, product: str
+) -> None:
     said = named(tmp_path, product)
     assert "did you mean" not in said
     assert "no such accelerator" in said
@@ -183,6 +186,8 @@ def test_no_product_is_offered_for_another(tmp_path: Path, product: str) -> None
     with pytest.raises(catalog.UnknownName) as found:
         catalog.resolve("accelerators", product)
     assert not found.value.suggestions
+    own = product.replace(" ", "-")
+    assert own in load(written(tmp_path, text=STUDY.replace("my-gpu", own))).prices.described
 
 
 @pytest.mark.parametrize(
