@@ -73,11 +73,14 @@ _OTHERS = {
     "what sacct of Slurm prints for people": r"JobID +\w+ ",
     "the JSON of Kubernetes": r'\{\s*"(apiVersion|kind|items)"',
     "the YAML of Kubernetes": r"(apiVersion|kind|items):",
+    "what qacct of Grid Engine prints": r"={5,}\s|qname\s",
     "the accounting log of PBS": r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Z];",
     "the accounting log of LSF": r'"JOB_[A-Z]+"\s|Job <\d+>',
     "what scontrol of Slurm prints": r"JobId=\d+ ",
     "what squeue of Slurm prints": r"\s*JOBID\s+PARTITION\b",
+    "what bjobs of LSF prints": r"JOBID\s+USER\s+STAT\b",
     "what qstat of PBS prints": r"Job id\s+Name\s|job-ID\s+prior\b|Job Id: |\{\s*\"timestamp\":",
+    "what condor_history of HTCondor prints": r"\s*ID\s+OWNER\s+SUBMITTED\b",
 }
 REMEDY = "give sacct --parsable2 or --json, or CSV whose columns the study names"
 
