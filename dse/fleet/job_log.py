@@ -33,6 +33,8 @@ _STEP = re.compile(r"([\d_+]+(?:\[[^\]]*\])?)\.(?:(batch|extern|interactive)|[\d
 _SERVER = re.compile(r"ps|parameterserver")
 
 ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(null)"))
+_CORRECT = "correct it, or leave the cell empty"
+_UNIT = "name the column in the study, columns: {hours: NAME} or {seconds: NAME}"
 _LARGEST = 1e15  # number that a cell may have
 _LAST_DATE_S = 4_102_444_800.0  # the year 2100; larger numbers are no seconds
 _WAITS = re.compile(r"pend|queue|inqueue|wait|unsched|(?:pd|q|qw|hqw)$")
@@ -114,6 +116,8 @@ class _Cells:
         self.check(cnodes > _MOST_GPUS, "gpus", "is more than anybody has")
         gpus, hours, nodes = many * each, self.hours(), self.numbers("nodes")
         self.check((nodes > 0) & (nodes < 1), "nodes", "is less than a server")
+        if trace is traces.OWN:  # others count servers without GPUs, too
+            self.check((cnodes > 0) & (nodes > cnodes), "nodes", "is more than the job has GPUs")
         total, status, starts = self.numbers("gpu_hours"), self.texts("status"), self.texts("start")
         total = np.where(np.isnan(total), hours * gpus, total)
         never = [any(starts) and not start and not ran
@@ -138,15 +142,21 @@ class _Cells:
         return _of_tasks(found, ids, self.texts("task")) if "task" in self.places else found
 
     def hours(self) -> Array:
-        """The hours that each ran."""
+        """The hours that each ran. A duration without a unit is of seconds where dates agree."""
         hours, seconds = self.numbers("hours"), self.numbers("seconds") / 3600
+        known = ~np.isnan(hours) | ~np.isnan(seconds) | ~np.isnan(self.numbers("gpu_hours"))
+        known |= np.array([":" in text for text in self.texts("duration")], dtype=bool)
+        seconds = np.where(np.isnan(seconds), self.numbers("duration") / 3600, seconds)
         between = np.maximum(self.numbers("end") - self.numbers("start"), 0.0) / 3600
         both = (seconds > 0) & (between > 0)
         far = both & ((seconds > 10 * between) | (between > 10 * seconds))
+        told = next((tells for tells in ("seconds", "duration") if tells in self.places), "end")
         if 2 * far.sum() > both.sum():  # of other units
-            self.check(far, "seconds", "is far from the seconds between its dates")
+            self.check(far, told, "is far from the seconds between its dates")
+        unsure = (seconds > 0) & ~known & ~both.any()
+        self.check(unsure, "duration", "is of no known unit", _UNIT)
         found = np.where(np.isnan(hours), np.where(np.isnan(seconds), between, seconds), hours)
-        told = next((tells for tells in ("hours", "seconds") if tells in self.places), "end")
+        told = "hours" if "hours" in self.places else told
         self.check(found > _LONGEST_HOURS, told, "makes the job longer than 20 years")
         return found
 
@@ -169,11 +179,10 @@ class _Cells:
                 found[at] = number
         return found
 
-    def check(self, wrong: Mask, tells: str, problem: str) -> None:
+    def check(self, wrong: Mask, tells: str, problem: str, remedy: str = _CORRECT) -> None:
         """Raise for the first row that is wrong."""
         if wrong.any():
             at, name = int(np.argmax(wrong)), self.table.header[self.places[tells]]
-            remedy = "correct it, or leave the cell empty"
             raise self.table.wrong(int(self.rows[at]), name, f"{name}: {{}} {problem}", remedy)
 
 
@@ -326,7 +335,7 @@ _CLOCK, _NUMBER = "a number, nor [days-]hours:minutes:seconds", "a number of 0 o
 READ: Mapping[str, tuple[Callable[[str], float | None], str]] = {
     "gpus": (gpus_of, "a number, nor such as gres/gpu=8"),
     "hours": (hours_of, _CLOCK),
-    "seconds": (seconds_of, _CLOCK),
+    **dict.fromkeys(("seconds", "duration"), (seconds_of, _CLOCK)),
     "start": (moment, "a date, nor seconds"),
     "end": (moment, "a date, nor seconds"),
     **dict.fromkeys(("replicas", "nodes", "batch_per_gpu", "gpu_hours"), (amount, _NUMBER)),

@@ -18,8 +18,9 @@ Places = dict[str, int]  # what columns tell -> where they stand
 
 @dataclass(frozen=True)
 class Trace:
-    """A log. columns: what a column tells -> its names, the likelier first. whole_gpu: what stands
-    for a GPU in its column. header: where the file has none; statuses: of its fourth column then.
+    """A log. columns: what a column tells -> its names, the likelier first; a ``duration`` is of no
+    known unit. whole_gpu: what stands for a GPU in its column. header: where the file has none;
+    statuses: of its fourth column then. mark: the column without which it is another log.
     """
 
     title: str
@@ -27,15 +28,15 @@ class Trace:
     whole_gpu: float = 1.0
     header: Sequence[str] = ()
     statuses: Sequence[str] = ()
+    mark: str = ""
 
     def places(self, header: Sequence[str]) -> Places:
         """Where its columns stand; capitals, blanks and marks do not matter."""
-        plainly = [plain(name) for name in header]
-        found = {
-            tells: [plainly.index(plain(name)) for name in names.split() if plain(name) in plainly]
-            for tells, names in self.columns.items()
-        }
-        return {tells: own[0] for tells, own in found.items() if own}
+        there = [plain(name) for name in header]
+        if self.mark and plain(self.mark) not in there:
+            return {}
+        return {tells: there.index(own[0]) for tells, names in self.columns.items()
+                if (own := [one for one in map(plain, names.split()) if one in there])}  # fmt: skip
 
 
 _PAI = ("job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
@@ -44,8 +45,8 @@ _NODES = "nodes node_num num_node num_nodes nodenum node_count nnodes servers nu
 TRACES = (
     Trace("sacct of Slurm", {
         "job": "JobID JobIDRaw", "name": "JobName", "gpus": "AllocTRES AllocGRES ReqTRES",
-        "seconds": "ElapsedRaw Elapsed", "nodes": "NNodes AllocNodes", "status": "State",
-        "start": "Start", "end": "End",
+        "seconds": "ElapsedRaw", "duration": "Elapsed", "nodes": "NNodes AllocNodes",
+        "status": "State", "start": "Start", "end": "End",
     }),
     Trace("Alibaba PAI, 2020", {
         "job": "job_name", "task": "task_name", "replicas": "inst_num", "gpus": "plan_gpu",
@@ -56,18 +57,20 @@ TRACES = (
         "gpu_hours": "gpu-hours_of_all_attempts", "status": "status",
     }),
     Trace("Helios", {
-        "job": "job_id", "gpus": "gpu_num num_gpu gpus num_gpus", "nodes": _NODES,
-        "status": "state status", "seconds": "duration", "start": "start_time", "end": "end_time",
-    }),
+        "job": "job_id", "gpus": "gpu_num", "nodes": _NODES, "status": "state status",
+        "seconds": "duration", "start": "start_time", "end": "end_time",
+    }, mark="gpu_num"),
     Trace("Alibaba, pods of 2023", {
         "job": "name", "replicas": "num_gpu", "gpus": "gpu_milli", "status": "pod_phase",
         "start": "scheduled_time", "end": "deletion_time",
     }, 1000.0),
     # A user's own, whose columns are called as a study calls them.
-    Trace("table", {tells: tells for tells in TOLD if tells != "task"} | {"nodes": _NODES}),
+    Trace("table", {tells: tells for tells in TOLD if tells != "task"} | {
+        "gpus": "gpus num_gpus gpu_num num_gpu", "nodes": _NODES, "duration": "duration elapsed",
+    }),
 )  # fmt: skip
 OWN = TRACES[-1]
-_OF_ANY = ("nodes", "seconds", "start", "end", "status")
+_OF_ANY = ("job", "nodes", "seconds", "start", "end", "status")
 # How texts of other formats begin.
 _OTHERS = {
     "what sacct of Slurm prints for people": r"JobID +\w+ ",

@@ -87,6 +87,9 @@ def test_columns_that_a_study_names(tmp_path: Path) -> None:
     named = {"name": "Tag", "gpus": "Cards", "hours": "Run time (h)", "replicas": "Pods"}
     log = read(tmp_path, text, "log.csv", named)
     assert (log.names, log.gpus.tolist(), log.gpu_hours.tolist()) == (["resnet50"], [12], [24])
+    for name, hours in (("hours", [96, 8]), ("seconds", [96 / 3600, 8])):
+        log = read(tmp_path, "gpus,duration\n8,12\n8,1:00:00\n", "log.csv", {name: "duration"})
+        assert log.gpu_hours.tolist() == pytest.approx(hours)
     plain = read(tmp_path, "Name,GPUs,Hours,batch per GPU\nx,4,2,64\n", "log.csv")
     assert (plain.gpu_hours.tolist(), plain.batch.tolist()) == ([8], [64])
 
@@ -144,6 +147,11 @@ def test_dates_without_a_zone_are_one_length_wherever_they_are_read(
         ("=====\nqname all.q\n", ":1:1", "is what qacct of Grid Engine prints, which is not"),
         ("JOBID USER STAT\n1 a RUN\n", ":1:1", "is what bjobs of LSF prints, which is not read"),
         (" ID OWNER SUBMITTED\n", ":1:1", "is what condor_history of HTCondor prints, which is"),
+        ("name,gpus,duration\na,8,12\nb,8,24.5\n", ":2:5", "duration: '12' is of no known unit; "
+         "name the column in the study, columns: {hours: NAME} or {seconds: NAME}"),
+        ("name,gpu_num,Elapsed\na,8,12\n", ":2:5", "Elapsed: '12' is of no known unit"),
+        ("gpus,servers,hours\n16,300,1\n", ":2:4", "servers: '300' is more than the job has GPUs"),
+        (f"JobID|AllocTRES|ElapsedRaw\n1|gpu={'9' * 5000}|3600\n", ":2:3", "more than anybody has"),
         ("gpus,nodes\n8,1e-320\n", ":2:3", "nodes: '1e-320' is less than a server"),
         ("gpus,hours\n8,1e6\n", ":2:3", "hours: '1e6' makes the job longer than 20 years"),
         ("gpus,start,end\n8,0,1e9\n", ":2:5", "end: '1e9' makes the job longer than 20 years"),
@@ -165,9 +173,3 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no column 'Tagg', which the study names for name; "
                                          "did you mean Tag"):  # fmt: skip
         read(tmp_path, "Tag,gpus\nx,1\n", columns={"name": "Tagg"})
-
-
-def test_a_count_of_gpus_that_no_integer_holds_is_refused(tmp_path: Path) -> None:
-    text = f"JobID|AllocTRES|ElapsedRaw\n1|gres/gpu:a100={'9' * 5000}|3600\n"
-    with pytest.raises(StudyError, match=r"log\.txt:2:3: AllocTRES: .* is more than anybody has"):
-        read(tmp_path, text)
