@@ -70,12 +70,15 @@ def _call(event: Event, ranks: int | None, backend: str) -> Call | None:
         name, among,
         annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
         next((_ALGORITHMS[word] for word in words if word in _ALGORITHMS), "auto"),
-        elements * dtype[1], dtype[0], _members(event.args, among),
+        elements * dtype[1], dtype[0], _members(event.args, among, ranks),
     )  # fmt: skip
 
 
-def _members(args: Mapping[str, Any], ranks: int) -> tuple[int, ...]:
-    """Ranks of the group; those of the first one where groups of a kind lie as evenly as it."""
+def _members(args: Mapping[str, Any], ranks: int, job: int | None) -> tuple[int, ...]:
+    """Ranks of the group; those of the first one where groups of a kind lie as evenly as it.
+
+    job: ranks of the job. Without it the trace's own group stays, since it tells of ranks before.
+    """
     told = str(args.get("Process Group Ranks", ""))[: 10**5]  # ends in ... where it is long
     found = [int(rank) for rank in re.findall(r"\d{1,9}", told)]
     start, stride = args.get("Global rank start"), _count(args.get("Global rank stride"))
@@ -87,7 +90,7 @@ def _members(args: Mapping[str, Any], ranks: int) -> tuple[int, ...]:
     first = tuple(range(0, step * ranks, step))
     start = found[0] - found[0] % step
     even = found == [rank + found[0] for rank in first] and start % (step * ranks) == 0
-    return first if even else tuple(found)
+    return first if even and job else tuple(found)
 
 
 def _plain(name: str) -> str:

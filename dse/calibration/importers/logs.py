@@ -98,8 +98,13 @@ def _place(table: Table, path: str, told: Told) -> Place:
     if ranks < table.least_ranks:
         problem = f"--ranks {ranks} contradicts the log, which lists rank {table.least_ranks - 1}"
         raise StudyError(path, table.line, 1, problem, "correct --ranks")
+    least = max(ranks, *(rank + 1 for rank in table.members), 0)  # that the job has
+    if table.job == 0 and told.ranks and told.ranks < least:
+        problem = f"--ranks {told.ranks} contradicts the log: a group has {ranks} ranks"
+        problem += f", the last of which is rank {least - 1}" if table.members else ""
+        raise StudyError(path, 0, 0, problem, "give the ranks of the whole job")
     if table.job is not None and told.nodes and not table.nodes:
-        job = table.job or told.ranks or (told.nodes == 1 and ranks)
+        job = table.job or told.ranks or (least if told.nodes == 1 else 0)
         if not job:
             problem = "the trace does not tell how many ranks the job has, of which these are some"
             raise StudyError(path, 0, 0, problem, "give --ranks N, of the whole job")

@@ -160,11 +160,24 @@ def test_groups_whose_ranks_are_not_told_are_asked_for(tmp_path: Path) -> None:
     path.write_text(traces.text([traces.summed(0.0, 100.0)], ranks=8))
     with pytest.raises(StudyError, match="does not tell which 4 of 8 ranks allreduce was of"):
         import_logs([path], nodes=2)
-    for groups, nodes in ((["[0, 1, 2, 3]", "[1, 5]"], [1, 2]), (["[0, 2, 4, 6]"], [2])):
+    for groups, nodes in ((["[0, 1, 2, 3]", "[1, 5]"], [1, 2]), (["[0, 2, 4, 6]"], [2]),
+                          (["[4, 5, 6, 7]"], [1])):  # fmt: skip
         path.write_text(grouped(1, groups).replace("distributedInfo", "other"))
         with pytest.raises(StudyError, match=r"how many ranks the job has, .* give --ranks N"):
             import_logs([path], nodes=2)
         assert [s.nodes for s in import_logs([path], nodes=2, ranks=8).samples] == nodes
+        for few in (None, 2):
+            with pytest.raises(StudyError, match="--ranks 4 contradicts the log: a group has"):
+                import_logs([path], nodes=few, ranks=4)
+
+
+@pytest.mark.parametrize("group", [[0, 2, 4, 6], [0, 8], [8, 9, 10, 11]])
+def test_on_one_node_any_group_is_inside_of_it(tmp_path: Path, group: list[int]) -> None:
+    path = tmp_path / "0.json"
+    path.write_text(grouped(1, [str(group)]).replace("distributedInfo", "other"))
+    (one,) = import_logs([path], nodes=1).samples
+    placed = (one.ranks, one.ranks_per_node, one.nodes, one.link)
+    assert placed == (len(group), len(group), 1, "inside-node")
 
 
 def test_fused_tensors_of_horovod_are_one_message(tmp_path: Path) -> None:
