@@ -253,11 +253,25 @@ def _counter(torch: Any) -> Any:
     def added(_: Any, matrix: Sequence[int], *__: Any, **___: Any) -> int:
         return 2 * math.prod(matrix)
 
+    def bilinear(one: Any, matrices: Any, other: Any, *expanded: Any, **_: Any) -> int:
+        shapes = []
+        for shape, axes in zip((one, matrices, other), expanded, strict=False):
+            full = list(shape)
+            for axis in axes:
+                full.insert(axis, 1)
+            shapes.append(tuple(full))
+        return 2 * math.prod(np.broadcast_shapes(*shapes))
+
+    def distances(rows: Sequence[int], others: Sequence[int], *_: Any, **__: Any) -> int:
+        return 2 * math.prod(np.broadcast_shapes(rows[:-2], others[:-2])) * (
+            rows[-2] * others[-2] * rows[-1])  # fmt: skip
+
     def attention(query: Any, keys: Any, values: Any, *_: Any, **__: Any) -> int:
         return int(flop_counter.sdpa_flop_count(query, keys, values))
 
     aten = torch.ops.aten
     own = {"_grouped_mm": grouped, "mv": vector, "dot": vector, "vdot": vector, "addmv": added,
+           "_trilinear": bilinear, "_cdist_forward": distances, "_euclidean_dist": distances,
            "_scaled_dot_product_flash_attention_for_cpu": attention}  # fmt: skip
     known = {getattr(aten, name): count for name, count in own.items() if hasattr(aten, name)}
     return flop_counter.FlopCounterMode(display=False, custom_mapping=known)
