@@ -99,6 +99,9 @@ def test_compute_speed_is_measured_and_kept(tmp_path: Path) -> None:
     measured = read_experiment(tmp_path / "calibrations" / "speed.measurements.json")
     kinds = {speed.kind for speed in measured.compute}
     assert kinds == {"matmul", "sustained"}
+    assert {local.kind for local in measured.local} == {"reduce", "copy"}
+    assert measured.gamma_s_per_byte > 0
+    assert measured.copy_s_per_byte > 0
     (part,) = read_profile(tmp_path / "calibrations" / "speed.yaml").compute
     assert (part.device, part.precision) == ("cpu", "fp32")
     assert 0 < part.low <= part.flop_per_s <= part.high
