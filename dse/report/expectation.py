@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+import numpy as np
+
 from dse.calibration.importers.training_log import Measured, Training
 from dse.errors import ArgumentError
 from dse.report import words
@@ -23,10 +25,11 @@ class Checked:
     """A prediction and what was measured, in samples/s of the whole job.
 
     log: where the rates are from. interval: of 90 %, of the prediction; within: whether the median
-    of ``rates`` rates lies in it. read_as: by whom they were told, and in which unit. lines: first
-    and last that were used; None of what the user says. warm_up: rates left out before them.
-    batches: samples of a step by the log and of the point; None where they do not differ. count:
-    accelerators or passes by which a rate outside is too low or too high; empty where neither is.
+    of ``rates`` rates lies in it. spread: their 5th and 95th percentiles. read_as: by whom they
+    were told, and in which unit. lines: first and last that were used; None of what the user says.
+    warm_up: rates left out before them. batches: samples of a step by the log and of the point;
+    None where they do not differ. count: accelerators or passes by which a rate outside is too low
+    or too high; empty where neither is.
     """
 
     study: str
@@ -38,6 +41,7 @@ class Checked:
     within: bool
     ratio: float
     rates: int
+    spread: Bounds
     read_as: str
     lines: tuple[int, int] | None
     warm_up: int
@@ -64,6 +68,7 @@ def checked(
     found = read(Training(point.global_batch, point.gpus, passes, tokens))
     used = found.rates[found.warm_up :]
     rate = median(used)
+    low, high = np.percentile(used, (5, 95))
     within, factor = bounds[0] <= rate <= bounds[1], max(rate / expected, expected / rate)
     counts = {passes: "passes", point.gpus: "accelerators"}
     near = (f"{count} {what}" for count, what in counts.items()
@@ -78,6 +83,7 @@ def checked(
         within=within,
         ratio=rate / expected,
         rates=len(used),
+        spread=(float(low), float(high)),
         read_as=f"{found.told_by}, {found.unit.name}",
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines[-1] else None,
         warm_up=found.warm_up,

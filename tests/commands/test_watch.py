@@ -37,10 +37,13 @@ def watched(ran: Ran, folder: Path, *arguments: str | Path) -> dict[str, Any]:
 
 def test_a_rate_within_the_interval(ran: Ran, tmp_path: Path) -> None:
     own = point(ran)["throughput_samples_per_s"]
-    log = logged(tmp_path, *[own * 0.2] * 2, *[own * 0.9] * 18)
+    log = logged(tmp_path, *[own * 0.2] * 2, *[own * 0.9] * 16, own, own)
     found = watched(ran, tmp_path, log)
     assert (found["within"], found["ratio"]) == (True, pytest.approx(0.9))
     assert (found["rates"], found["warm_up"], found["lines"]) == (18, 2, [3, 20])
+    said = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path).stdout
+    assert "median of 18 rates, nine of ten " in said
+    assert found["spread"] == pytest.approx([own * 0.9, own])
     drawn = point(ran)["interval"]["throughput_samples_per_s"]
     assert found["interval"] == pytest.approx(drawn, rel=1e-5)
 
