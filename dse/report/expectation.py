@@ -18,6 +18,7 @@ from dse.report.origin import point_at
 from dse.report.templating import filled
 
 _NEAR = 0.15  # of a count of accelerators or passes
+_FEW = 3  # of them: runs are often truly so many times as slow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,8 @@ class Checked:
     were told, and in which unit. lines: first and last that were used; None of what the user says.
     warm_up: rates left out before them. batches: samples of a step by the log and of the point;
     None where they do not differ. count: accelerators or passes by which a rate outside is too low
-    or too high; empty where neither is.
+    or too high; empty where neither is. teaches: whether it may be taught, as one outside that is
+    not off by more of them than runs are truly slow by.
     """
 
     study: str
@@ -47,6 +49,7 @@ class Checked:
     warm_up: int
     batches: tuple[float, float] | None
     count: str
+    teaches: bool
 
 
 def checked(
@@ -71,8 +74,8 @@ def checked(
     low, high = np.percentile(used, (5, 95))
     within, factor = bounds[0] <= rate <= bounds[1], max(rate / expected, expected / rate)
     counts = {passes: "passes", point.gpus: "accelerators"}
-    near = (f"{count} {what}" for count, what in counts.items()
-            if not within and count > 1 and abs(factor / count - 1) < _NEAR)  # fmt: skip
+    near = [count for count in counts
+            if not within and count > 1 and abs(factor / count - 1) < _NEAR]  # fmt: skip
     return Checked(
         study=document.study.name,
         point=f"{name}: {words.describe(point)}",
@@ -88,7 +91,8 @@ def checked(
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines[-1] else None,
         warm_up=found.warm_up,
         batches=None if found.batch in (None, own) else (found.batch or 0.0, own),
-        count=next(near, ""),
+        count=f"{near[0]} {counts[near[0]]}" if near else "",
+        teaches=not within and max(near, default=0) <= _FEW,
     )
 
 

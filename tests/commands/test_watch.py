@@ -138,3 +138,15 @@ def test_tokens_are_those_of_a_sample_of_the_run_s_own_workload(tmp_path: Path) 
     rate = f"{expected * 1024:.1f} tokens/s"
     done = dse("watch", "--expect", "run", "--measured", rate, "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["ratio"] == pytest.approx(1.0, rel=1e-4)
+
+
+def test_half_the_rate_of_two_is_doubted_and_may_be_taught(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    study = OWN.replace("[8, 16]", "[2]").replace("gpus: 8}", "gpus: 2}")
+    (tmp_path / "study.yaml").write_text(study)
+    assert dse("run", "study.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    expected = document(tmp_path / "run")["recommended"]["throughput_samples_per_s"]
+    done = dse("watch", "--expect", "run", "--measured", f"{expected * 0.48} samples/s",
+               cwd=tmp_path)  # fmt: skip
+    assert "Their ratio is about one to 2 accelerators: check what the rate is of" in done.stdout
+    assert "To teach the model" in done.stdout
