@@ -20,6 +20,7 @@ from dse.calibration.runners.plan import (
     run_texts,
     shared,
     start_s,
+    started_plan,
 )
 from dse.calibration.runners.records import experiment, samples_of
 from dse.calibration.runners.registry import Request
@@ -86,10 +87,8 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     Raises MeasurementError; MPI is then not shut down cleanly, so that the launcher notices.
     """
     began = time.monotonic()
-    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks), request.operations)
-    counts = sorted({count for count in plan.ranks if count <= me.ranks})
-    if not counts:
-        raise MeasurementError(f"{me.by} started {me.ranks} ranks, fewer than --ranks asks for")
+    plan = started_plan(request.ranks, me, request.operations, whole=False)
+    counts = plan.ranks
     MPI, worker = _mpi()
     machine, budget_s = this_machine(), request.budget_s
     told = request.progress if me.rank == 0 else None

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from dse.calibration.runners.started_rank import Started
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import ArgumentError, MeasurementError
 
@@ -80,6 +81,25 @@ def allreduce_plan(
         problem = f"'{listed}' is too little to fit and to check the fit"
         raise ArgumentError("--ranks", problem, "give two or more counts from 2, as 2,3,4,8")
     return MeasurePlan(ranks=counts, operations=tuple(operations))
+
+
+def started_plan(
+    ranks: Sequence[int] | None, me: Started, operations: Sequence[str], whole: bool
+) -> MeasurePlan:
+    """The plan among ranks that a launcher started: of the counts asked for those up to all.
+
+    By default small counts and all. whole: all ranks besides. Raises MeasurementError and
+    StudyError where the counts are too few to fit and to check the fit.
+    """
+    if me.ranks < 3:
+        problem = f"{me.by} started {me.ranks} ranks, and a fit needs two rank counts from 2"
+        raise MeasurementError(f"{problem}; start 3 ranks or more")
+    plan = allreduce_plan(ranks, counts_up_to(me.ranks), operations)
+    some = {count for count in plan.ranks if count <= me.ranks} | ({me.ranks} if whole else set())
+    if len(some) < 2:
+        problem = f"names fewer than two counts up to the {me.ranks} ranks that {me.by} started"
+        raise ArgumentError("--ranks", problem, "give two or more of these, or start more ranks")
+    return replace(plan, ranks=tuple(sorted(some)))
 
 
 def about(

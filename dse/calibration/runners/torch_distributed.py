@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dse.calibration.experiment import (
@@ -32,10 +32,10 @@ from dse.calibration.runners.plan import (
     about,
     affordable,
     allreduce_plan,
-    counts_up_to,
     limit_s,
     run_texts,
     shared,
+    started_plan,
 )
 from dse.calibration.runners.processes import (
     HERE,
@@ -193,7 +193,7 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
     Where rank 0 listens must be in MASTER_ADDR and MASTER_PORT: srun and mpirun do not say it.
     Raises MeasurementError.
     """
-    plan = allreduce_plan(request.ranks, counts_up_to(me.ranks), request.operations)
+    plan = started_plan(request.ranks, me, request.operations, whole=True)
     began, budget_s = time.monotonic(), request.budget_s
     address = os.environ.get("MASTER_ADDR", "")
     if not address or not os.environ.get("MASTER_PORT", "").isdigit():
@@ -206,8 +206,7 @@ def run_as_rank(request: Request, me: Started) -> Experiment | None:
 
     network = request.link, request.link_bytes_per_s
     fleet = Fleet(me.ranks_per_node, *network, address, request.device or "auto")
-    usable = replace(plan, ranks=(*(c for c in plan.ranks if c < me.ranks), me.ranks))
-    counts, runs = affordable(usable, budget_s)
+    counts, runs = affordable(plan, budget_s)
     if me.ranks not in counts:
         counts[-1] = me.ranks  # every rank must take part
     machine = this_machine()

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import read_experiment
+from dse.calibration.runners import mpi
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.registry import Request
 from dse.calibration.runners.started_rank import Started, started
 from dse.calibration.runners.torch_distributed import run_as_rank
-from dse.errors import MeasurementError
+from dse.errors import DseError, MeasurementError
 
 OPENMPI = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"}
 HYDRA = {"PMI_RANK": "0", "PMI_SIZE": "4"}
@@ -67,6 +68,20 @@ def test_a_rank_of_torch_that_does_not_know_where_rank_0_is_says_what_to_set(
     monkeypatch.delenv("MASTER_ADDR", raising=False)
     with pytest.raises(MeasurementError, match="set MASTER_ADDR"):
         run_as_rank(Request(10.0), Started("srun", 1, 3, 1, 3))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "asked", "said"),
+    [
+        (3, (2, 8), "ranks: names fewer than two counts up to the 3 ranks that mpirun started"),
+        (2, None, "^mpirun started 2 ranks, .*; start 3 ranks or more$"),
+    ],
+)
+def test_too_few_counts_are_said_before_measuring(
+    ranks: int, asked: tuple[int, ...] | None, said: str
+) -> None:
+    with pytest.raises(DseError, match=said):
+        mpi.run_as_rank(Request(6.0, ranks=asked), Started("mpirun", 0, ranks, 0, ranks))
 
 
 def started_by(
