@@ -253,18 +253,14 @@ def _counter(torch: Any) -> Any:
     def added(_: Any, matrix: Sequence[int], *__: Any, **___: Any) -> int:
         return 2 * math.prod(matrix)
 
-    def bilinear(one: Any, matrices: Any, other: Any, *expanded: Any, **_: Any) -> int:
-        shapes = []
-        for shape, axes in zip((one, matrices, other), expanded, strict=False):
-            full = list(shape)
-            for axis in axes:
-                full.insert(axis, 1)
-            shapes.append(tuple(full))
-        return 2 * math.prod(np.broadcast_shapes(*shapes))
+    def bilinear(*given: Any, **_: Any) -> int:
+        views = [np.expand_dims(np.broadcast_to(0, shape), tuple(axes))
+                 for shape, axes in zip(given[:3], given[3:6], strict=True)]  # fmt: skip
+        return int(2 * np.broadcast(*views).size)
 
     def distances(rows: Sequence[int], others: Sequence[int], *_: Any, **__: Any) -> int:
-        return 2 * math.prod(np.broadcast_shapes(rows[:-2], others[:-2])) * (
-            rows[-2] * others[-2] * rows[-1])  # fmt: skip
+        ends = (*rows[:-1], 1, 1), (*others[:-2], 1, *others[-2:])
+        return 2 * math.prod(np.broadcast_shapes(*ends))
 
     def attention(query: Any, keys: Any, values: Any, *_: Any, **__: Any) -> int:
         return int(flop_counter.sdpa_flop_count(query, keys, values))

@@ -30,8 +30,7 @@ class Checked:
     were told, and in which unit. lines: first and last that were used; None of what the user says.
     warm_up: rates left out before them. batches: samples of a step by the log and of the point;
     None where they do not differ. count: accelerators or passes by which a rate outside is too low
-    or too high; empty where neither is. teaches: whether it may be taught, as one outside that is
-    not off by more of them than runs are truly slow by.
+    or too high; empty where neither is. teaches: outside, and not by more than a few of them.
     """
 
     study: str
@@ -67,15 +66,12 @@ def checked(
         problem = f"{name} of {document.study.name} has no interval of samples/s"
         raise ArgumentError("--expect", problem, "run the study again, or name another row")
     passes, own = int(point.config.get("accumulation") or 1), float(point.global_batch)
-    tokens = document.study.tokens_per_sample
-    found = read(Training(point.global_batch, point.gpus, passes, tokens))
+    found = read(Training(own, point.gpus, passes, document.study.tokens_per_sample))
     used = found.rates[found.warm_up :]
     rate = median(used)
-    low, high = np.percentile(used, (5, 95))
     within, factor = bounds[0] <= rate <= bounds[1], max(rate / expected, expected / rate)
     counts = {passes: "passes", point.gpus: "accelerators"}
-    near = [count for count in counts
-            if not within and count > 1 and abs(factor / count - 1) < _NEAR]  # fmt: skip
+    near = [n for n in counts if not within and n > 1 and abs(factor / n - 1) < _NEAR]
     return Checked(
         study=document.study.name,
         point=f"{name}: {words.describe(point)}",
@@ -86,7 +82,7 @@ def checked(
         within=within,
         ratio=rate / expected,
         rates=len(used),
-        spread=(float(low), float(high)),
+        spread=(float(np.percentile(used, 5)), float(np.percentile(used, 95))),
         read_as=f"{found.told_by}, {found.unit.name}",
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines[-1] else None,
         warm_up=found.warm_up,
