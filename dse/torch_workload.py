@@ -85,18 +85,14 @@ def workload_from(
         )
     samples = int(tensors[0].shape[0])
     seen = _forward(model, arguments, named, torch)
+    remedy = "describe the model in the study, as workload: {params: .., forward_flops: .., "
+    remedy += "activation_bytes: ..}"
     if not seen.flops:
-        raise DseError(
-            "workload_from: the model did no matrix product or convolution that torch counts; "
-            "describe it in the study, as workload: {params: .., forward_flops: .., "
-            "activation_bytes: ..}"
-        )
+        problem = "workload_from: the model did no matrix product or convolution that torch counts"
+        raise DseError(f"{problem}; {remedy}")
     if seen.uncounted:
-        raise DseError(
-            f"workload_from: torch counts no FLOPs of {', '.join(seen.uncounted)}; describe the "
-            "model in the study, as workload: {params: .., forward_flops: .., "
-            "activation_bytes: ..}, or by its config.json"
-        )
+        problem = f"workload_from: torch counts no FLOPs of {', '.join(seen.uncounted)}"
+        raise DseError(f"{problem}; {remedy}, or by its config.json")
     read = sum(one.numel() * one.element_size() for one in tensors)
     found = _workload(model, seen, samples, read, name or type(model).__name__)
     if out is not None:
@@ -247,11 +243,8 @@ def _counter(torch: Any) -> Any:
     def grouped(rows: Any, matrices: Any, *_: Any, **__: Any) -> int:
         return int(2 * math.prod(rows) * matrices[-1])  # each row by the matrix of its group
 
-    def vector(matrix: Sequence[int], *_: Any, **__: Any) -> int:
-        return 2 * math.prod(matrix)
-
-    def added(_: Any, matrix: Sequence[int], *__: Any, **___: Any) -> int:
-        return 2 * math.prod(matrix)
+    def vector(*shapes: Any, **_: Any) -> int:
+        return 2 * max(map(math.prod, shapes))  # each element of the matrix is multiplied once
 
     def bilinear(*given: Any, **_: Any) -> int:
         views = [np.expand_dims(np.broadcast_to(0, shape), tuple(axes))
@@ -266,7 +259,7 @@ def _counter(torch: Any) -> Any:
         return int(flop_counter.sdpa_flop_count(query, keys, values))
 
     aten = torch.ops.aten
-    own = {"_grouped_mm": grouped, "mv": vector, "dot": vector, "vdot": vector, "addmv": added,
+    own = {"_grouped_mm": grouped, "mv": vector, "dot": vector, "vdot": vector, "addmv": vector,
            "_trilinear": bilinear, "_cdist_forward": distances, "_euclidean_dist": distances,
            "_scaled_dot_product_flash_attention_for_cpu": attention}  # fmt: skip
     known = {getattr(aten, name): count for name, count in own.items() if hasattr(aten, name)}
