@@ -124,11 +124,8 @@ def _arguments(given: Any, torch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]
 def _tensors(value: Any, torch: Any) -> Iterator[Any]:
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _tensors(one, torch)
-    elif isinstance(value, list | tuple):
-        for one in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for one in value.values() if isinstance(value, Mapping) else value:
             yield from _tensors(one, torch)
 
 
