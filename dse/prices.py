@@ -109,7 +109,7 @@ def priced(
     for row in QUANTITIES.values():
         if row.column in coordinates:
             found[row.column] = coordinates[row.column].numbers(np.nan)
-        elif row in rows:
+        elif row.column in columns:
             found[row.column] = columns[row.column]
         elif row.needs == TARGET:
             found[row.column] = unknown.copy()
