@@ -118,7 +118,7 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
 # What an entry is, in a word each; printed below its title.
 LABELS = ("family", "network", "generation", "quality", "started_from")
 
-_READERS: Mapping[str, Callable[[str], object]] = {
+READERS: Mapping[str, Callable[[str], object]] = {
     "accelerators": accelerator,
     "fabrics": fabric,
     "nodes": node,
@@ -219,7 +219,7 @@ def render_entry(console: Console, kind: str, name: str) -> None:
 def _entry(kind: str, name: str) -> tuple[str, dict[str, str], str, tuple[Fact, ...]]:
     """Title, labels, notes and facts of one entry."""
     names(kind)
-    found: Any = _READERS[kind](name)
+    found: Any = READERS[kind](name)
     labels = {key: word for key in LABELS if (word := getattr(found, key, None))}
     notes = getattr(found, "notes", "") or getattr(found, "method", "")
     return found.title, labels, notes, found.facts

@@ -14,7 +14,6 @@ from dse.catalog import (
     Fact,
     accelerator,
     anchors,
-    approach,
     computing,
     decoding,
     default_prices,
@@ -25,12 +24,9 @@ from dse.catalog import (
     models_dir,
     names,
     node,
-    quality_target,
-    region,
     rental_facts,
     scale_terms,
     sources,
-    transport,
     usual_optimizer,
     workload,
 )
@@ -38,6 +34,7 @@ from dse.catalog.exchanges import exchanges
 from dse.catalog.purchases import SOURCE as PURCHASES
 from dse.catalog.purchases import quotes
 from dse.catalog.rents import offers
+from dse.catalog.show import READERS
 from dse.catalog.stacks import layout_stacks
 from dse.fleet.recipe import population_path, read_recipe
 from dse.pricing.hardware import machines
@@ -59,16 +56,7 @@ OWN_RANGES = {
     "rack_power_dense": (2e4, 2e5),
     "rack_power_liquid": (1e5, 4e5),
 }
-READ = {
-    "accelerators": accelerator,
-    "fabrics": fabric,
-    "nodes": node,
-    "transports": transport,
-    "approaches": approach,
-    "workloads": workload,
-    "convergence": quality_target,
-    "regions": region,
-}
+READ = {kind: READERS[kind] for kind in READERS if kind not in ("populations", "prices")}
 ENTRIES = [(kind, name) for kind in READ for name in names(kind)]
 
 
