@@ -168,7 +168,7 @@ def _forward(model: Any, arguments: Any, named: Any, torch: Any) -> _Seen:
         said = " ".join(str(cause).split()) or type(cause).__name__
         problem = f"workload_from: the model does not run on the example: {said}"
         remedy = "give what its forward takes, with 2 samples or more"
-        if "meta" in said:  # transformers looks for packed sequences, unless told
+        if re.search(r"\bmeta\b", said):  # transformers looks for packed sequences, unless told
             remedy = (
                 "build it on the CPU; of a model of transformers, use_cache=True or an "
                 "attention_mask of four dimensions helps, too"

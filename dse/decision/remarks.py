@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from dse import catalog
 from dse.calibration.evidence import Grade
 from dse.catalog import implausible
@@ -189,9 +191,9 @@ def state(found: Sequence[Remark], rival: float) -> State:
 
 
 def _memory_ignored(answer: Answer) -> Iterator[Facts]:
-    slacks = [scalar(points.room.free_bytes) for _, points in answer.each]
-    if answer.problem.study.memory == IGNORED and min(slacks) < 0:
-        yield {"lacking": -min(slacks)}
+    lacking = -np.fmin.reduce([scalar(points.room.free_bytes) for _, points in answer.each])
+    if answer.problem.study.memory == IGNORED and lacking > 0:
+        yield {"lacking": float(lacking)}
 
 
 def _may_not_fit(answer: Answer) -> Iterator[Facts]:
