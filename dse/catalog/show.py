@@ -222,7 +222,8 @@ def _entry(kind: str, name: str) -> tuple[str, dict[str, str], str, tuple[Fact, 
     found: Any = READERS[kind](name)
     labels = {key: word for key in LABELS if (word := getattr(found, key, None))}
     notes = getattr(found, "notes", "") or getattr(found, "method", "")
-    return found.title, labels, notes, found.facts
+    paid = (fact for fact in _list_prices(kind, name).values() if fact not in found.facts)
+    return found.title, labels, notes, (*found.facts, *filter(None, paid))
 
 
 def _rows(kind: str) -> list[tuple[str, str, dict[str, Fact | None]]]:

@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from dse.catalog import KINDS, names
+from dse.catalog import KINDS, default_prices, names
 from dse.catalog.show import entry_data, kind_data, render_entry, render_kind
 
 
@@ -44,3 +44,11 @@ def test_numbers_are_si_and_unknown_is_null() -> None:
     row = next(row for row in kind_data("accelerators") if row["name"] == "t4")
     assert row["memory"] == 16e9
     assert row["intra_node_bandwidth"] is None
+
+
+def test_an_accelerator_has_the_price_that_studies_pay_beside_older_ones() -> None:
+    found = {fact["name"]: fact for fact in entry_data("accelerators", "b200-sxm")["facts"]}
+    paid = default_prices().accelerator_usd["b200-sxm"]
+    assert paid is not None
+    assert found["accelerators.b200-sxm.purchase"]["value"] == paid.value
+    assert found["accelerators.b200-sxm.purchase"]["date"] > found["prices.purchase"]["date"]
